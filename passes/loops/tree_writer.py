@@ -195,9 +195,9 @@ class Writer:
         """The intrinsic, on the parts of memory that one run of the loop uses."""
         intrin = find_intrin(str(loop.annotations[INTRIN]))
         memrefs = []
-        for access, dims, sizes in operands_of(self._tree, loop, intrin):
+        for access, dims, sizes, steps in operands_of(self._tree, loop, intrin):
             memory, at = self._at(access, state)
-            memrefs.append(part_of(memory, at, dims, sizes))
+            memrefs.append(part_of(memory, at, dims, sizes, steps))
         intrin.emit(*memrefs, *([state.stack] if intrin.needs_stack else []))
 
     # ---- indices ----
@@ -378,14 +378,18 @@ def _row(memory: Value, lanes: LaneLoop) -> Type:
     return vectors.vector_of(lanes.count, memory.type.element_type)
 
 
-def part_of(memref: Value, starts: Sequence[Any], dims: Sequence[int], sizes: Sequence[int]) -> Value:
-    """The subview from a place on, of these sizes in some dimensions and of one element in the others."""
+def part_of(
+    memref: Value, starts: Sequence[Any], dims: Sequence[int], sizes: Sequence[int], steps: Sequence[int]
+) -> Value:
+    """The subview from a place on, of these sizes in some dimensions and of one element in the others. `steps` is 1
+    where elements are next to each other, 2 where it is every second one.
+    """
     strides, _ = memref.type.get_strides_and_offset()
     rank, dynamic = memref.type.rank, DYNAMIC
-    extents = [1] * rank
-    for dim, size in zip(dims, sizes, strict=True):
-        extents[dim] = size
-    kept = [strides[dim] for dim in dims]
+    extents, apart = [1] * rank, [1] * rank
+    for dim, size, step in zip(dims, sizes, steps, strict=True):
+        extents[dim], apart[dim] = size, step
+    kept = [strides[dim] if strides[dim] == dynamic else strides[dim] * apart[dim] for dim in dims]
     offset = ir.ShapedType.get_dynamic_stride_or_offset()
     known = all(isinstance(start, int) for start in starts) and all(stride >= 0 for stride in strides)
     if known:
@@ -395,7 +399,7 @@ def part_of(memref: Value, starts: Sequence[Any], dims: Sequence[int], sizes: Se
     attributes = {
         "static_offsets": ir.DenseI64ArrayAttr.get(static),
         "static_sizes": ir.DenseI64ArrayAttr.get(extents),
-        "static_strides": ir.DenseI64ArrayAttr.get([1] * rank),
+        "static_strides": ir.DenseI64ArrayAttr.get(apart),
         **linalg.segments(1, sum(each == dynamic for each in static), 0, 0),
     }
     operands = [memref, *(as_index(start) for start in starts if not isinstance(start, int))]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from typing import Any
 
 import relax_mlir as rx
@@ -15,33 +14,34 @@ _SRAM = "npu.sram"
 _TILE = 4096
 #: Of a product: rows and columns of a tile of results, and how much of the sum at a time.
 _ROWS, _COLUMNS, _DEPTH = 128, 64, 128
+#: Of a convolution.
+_PIXELS = 512
 
 # ---- the array, as tensor intrinsics: rows, or rows of rows, by 16 x 16 ----
 
 _PRODUCT = """
 @T.prim_func
-def product(A: T.Buffer(({rows}, 16), "{narrow}"), B: T.Buffer(({weights}), "{narrow}"), C: T.Buffer(({rows}, 16), "{wide}")):
-    for {loops}, j, k in T.grid({rows}, 16, 16):
+def product(A: T.Buffer(({sizes}16,), "{narrow}"), B: T.Buffer((16, 16), "{narrow}"), C: T.Buffer(({sizes}16,), "{wide}")):
+    for {rows}j, k in T.grid({sizes}16, 16):
         with T.block("C"):
-            {iters}, vj, vk = T.axis.remap("{kinds}SR", [{loops}, j, k])
-            C[{iters}, vj] = C[{iters}, vj] + T.cast(A[{iters}, vk], "{wide}") * T.cast(B[{at}], "{wide}")
+            {places}vj, vk = T.axis.remap("{kinds}SR", [{rows}j, k])
+            C[{places}vj] = C[{places}vj] + T.cast(A[{places}vk], "{wide}") * T.cast(B[{weight}], "{wide}")
 """
 
 
 @functools.cache
 def product(rows: tuple[int, ...], narrow: str, *, transposed: bool = False) -> str:
-    """The name of the intrinsic that multiplies so many rows."""
+    """The name of the intrinsic that multiplies so many rows, or rows of rows."""
     name = f"npu.product_{'x'.join(map(str, rows))}_{narrow}{'_t' if transposed else ''}"
-    loops = ["i", "h"][: len(rows)]
+    names = "ih"[: len(rows)]
     text = _PRODUCT.format(
-        rows=", ".join(map(str, rows)),
-        weights="16, 16",
+        sizes="".join(f"{size}, " for size in rows),
         narrow=narrow,
         wide="int32" if narrow == "int8" else "float32",
-        loops=", ".join(loops),
-        iters=", ".join(f"v{each}" for each in loops),
+        rows="".join(f"{each}, " for each in names),
+        places="".join(f"v{each}, " for each in names),
         kinds="S" * len(rows),
-        at="vj, vk" if transposed else "vk, vj",
+        weight="vj, vk" if transposed else "vk, vj",
     )
 
     @rx.schedules.register_tensor_intrin(name, rx.Module.from_script(text))
@@ -52,19 +52,22 @@ def product(rows: tuple[int, ...], narrow: str, *, transposed: bool = False) -> 
     return name
 
 
-def _begin(function: Any, context: Any) -> tuple[Any, Any, list[str], Any]:
-    """The sums, which stay in the scratchpad, what is done with them there, and the copy of the results out of it."""
+def _divisor(number: int, limit: int) -> int:
+    """The largest that is no more than a limit."""
+    return max(each for each in range(1, max(limit, 1) + 1) if number % each == 0)
+
+
+def _begin(function: Any, context: Any) -> tuple[Any, Any, list[str], list[str], Any]:
+    """The sums and what is before and behind, which stay in the scratchpad, and the copy of the results out of it."""
     sch = context.schedule(function)
     (tree,) = sch.trees()
     blocks = tree.blocks()
     (sums,) = [block for block in blocks if block.is_reduction]
-    behind = [block.name for block in blocks[blocks.index(sums) + 1 :]]
-    if blocks[0] is not sums or len(behind) > 1:
-        raise rx.Decline("a product, and at most one thing done with its results")
-    if behind:
-        sch.set_scope(sums.name, 0, _SRAM)
-    copy = sch.cache_write(behind[-1] if behind else sums.name, 0, _SRAM)
-    return sch, sums, behind, copy
+    place = blocks.index(sums)
+    before, behind = ([block.name for block in each] for each in (blocks[:place], blocks[place + 1 :]))
+    for name in (*before, sums.name, *behind)[: -1 if behind else place]:
+        sch.set_scope(name, 0, _SRAM)
+    return sch, sums, before, behind, sch.cache_write(blocks[-1].name, 0, _SRAM)
 
 
 def _multiply(sch: Any, sums: Any, rows: list[Any], column: Any, depths: list[Any], *, transposed: bool = False) -> None:
@@ -76,27 +79,32 @@ def _multiply(sch: Any, sums: Any, rows: list[Any], column: Any, depths: list[An
     (tree,) = sch.trees()
     sizes = tuple(tree.loop(loop.name).extent for loop in rows)
     name = product(sizes, {"i8": "int8"}.get(str(sums.reads[0].buffer.element), "bfloat16"), transposed=transposed)
-    sch.tensorize(rows[0], name)
+    sch.tensorize([*rows, across][0], name)
 
 
 @rx.schedules.register_schedule(operator="relax.matmul", target="npu")
 def rows_of_a_product(function: Any, context: Any) -> Any:
-    sch, sums, behind, copy = _begin(function, context)
+    sch, sums, before, behind, copy = _begin(function, context)
+    if before:
+        return context.decline("what is before a product")
     *_, rows, columns, depth = (each.extent for each in sums.iters)
     *_, i, j = sch.get_loops(copy)
-    i, inner_i = sch.split(i, [None, math.gcd(rows, _ROWS)])
-    j, inner_j = sch.split(j, [None, math.gcd(columns, _COLUMNS)])
+    i, inner_i = sch.split(i, [None, _divisor(rows, _ROWS)])
+    j, inner_j = sch.split(j, [None, _divisor(columns, _COLUMNS)])
     sch.reorder(i, j, inner_i, inner_j)
+    j, pair = sch.split(j, [None, 2]) if columns // _divisor(columns, _COLUMNS) % 2 == 0 else (j, j)
     for block in (*behind, sums.name):
-        sch.compute_at(block, j)
-    _stage(sch, behind, j)
-    *_, row, column, k = sch.get_loops(sums.name)
-    k, inner_k = sch.split(k, [None, math.gcd(depth, _DEPTH)])
-    sch.reorder(k, row, column, inner_k)
+        sch.compute_at(block, pair)
+    _stage(sch, behind, pair)
+    *row, column, k = sch.get_loops(sums.name)[len(sch.get_loops(copy)) - 2 :]
+    k, inner_k = sch.split(k, [None, _divisor(depth, _DEPTH)])
+    sch.reorder(k, *row, column, inner_k)
     sch.decompose_reduction(sums.name, k)
     for number in (0, 1):
         sch.compute_at(sch.cache_read(sums.name, number, _SRAM), k)
-    _multiply(sch, sums, [row], column, [inner_k], transposed=_is_transposed(sums))
+    _multiply(sch, sums, row, column, [inner_k], transposed=_is_transposed(sums))
+    if pair is not j:  # both have memory of their own: one is loaded while the other is computed
+        sch.unroll(pair)
     return sch
 
 
@@ -113,3 +121,81 @@ def _stage(sch: Any, blocks: list[str], loop: Any) -> None:
                 staged = sch.cache_read(name, number, _SRAM)
                 if loop is not None:
                     sch.compute_at(staged, loop)
+
+
+@rx.schedules.register_schedule(operator="relax.nn.conv2d", target="npu")
+def pixels_of_a_convolution(function: Any, context: Any) -> Any:
+    """All pixels for 16 channels at a time; the picture stays where it fits, its rows come as they are needed else."""
+    sch, sums, before, behind, copy = _begin(function, context)
+    _, channels, height, width, *_ = (each.extent for each in sums.iters)
+    sch.reorder_block_iter_var(sums.name, [0, 2, 3, 1, 4, 5, 6])  # as the intrinsic has them
+    _, h, w, o = sch.get_loops(copy)
+    rows_at_once = _divisor(height, _PIXELS // width)
+    h, inner_h = sch.split(h, [None, rows_at_once])
+    o, pair, inner_o = sch.split(o, [None, 2 if channels % 32 == 0 else 1, 16])
+    sch.reorder(o, h, pair, inner_h, w, inner_o)
+    for block in (*behind, sums.name):
+        sch.compute_at(block, pair)
+    _stage(sch, behind, pair)
+    if not before:
+        sch.cache_read(sums.name, 0, _SRAM)
+    sch.compute_at(sch.cache_read(sums.name, 1, _SRAM), pair)
+    # There is no loop for what has one step.
+    loops = iter(sch.get_loops(sums.name)[len(sch.get_loops(copy)) - 3 :])
+    extents = (rows_at_once, width, 16, *(each.extent for each in sums.iters[4:]))
+    y, x, across, c, r, s = ([next(loops)] if extent > 1 else [] for extent in extents)
+    sch.reorder(*r, *s, *c, *y, *x, *across)
+    sch.decompose_reduction(sums.name, [*r, *s, *c][0])
+    _multiply(sch, sums, [*y, *x], *across, [*r, *s, *c])
+    sch.unroll(pair)
+    return sch
+
+
+# ---- the vector unit: everything else ----
+
+_PATTERNS = "elemwise broadcast injective comm_reduce out_ewise_fusable opaque".split()
+
+
+@rx.schedules.register_schedule(_PATTERNS, target="npu")
+def rows_of_the_vector_unit(function: Any, context: Any) -> Any:
+    """All blocks at each step of one loop where that is possible; else one after the other, through memory."""
+    sch = context.schedule(function)
+    blocks = [block for tree in sch.trees() for block in tree.blocks()]
+    try:
+        _tile(sch, blocks)
+    except rx.RelaxError:
+        sch = context.schedule(function)
+        for block in blocks:
+            _tile(sch, [block])
+    return sch
+
+
+def _tile(sch: Any, blocks: list[Any]) -> None:
+    *before, last = blocks
+    for block in before:
+        sch.set_scope(block.name, 0, _SRAM)
+    try:
+        copy = sch.cache_write(last.name, 0, _SRAM).name
+    except rx.RelaxError:  # others write parts of it, too: what copies what is staged does so at once
+        copy = last.name
+    loop = _loop_of_tiles(sch, copy, _TILE // 4 if any(block.is_reduction for block in blocks) else _TILE)
+    for block in reversed(blocks):
+        if loop is not None and block.name != copy:
+            sch.compute_at(block.name, loop)
+    _stage(sch, [block.name for block in blocks], loop)
+    outer = sch.get_loops(copy).index(loop) + 1 if loop is not None else 0
+    for block in blocks:
+        if block.is_reduction:
+            sch.decompose_reduction(block.name, sch.get_loops(block.name)[outer])
+
+
+def _loop_of_tiles(sch: Any, copy: Any, limit: int) -> Any:
+    """The innermost loop of which one step copies no more elements than a limit; None where all are no more."""
+    (tree,) = sch.trees()
+    size = 1
+    for loop in reversed(sch.get_loops(copy)):
+        steps = tree.loop(loop.name).extent
+        if size * steps > limit:
+            return sch.split(loop, [None, _divisor(steps, limit // size)])[0]
+        size *= steps
+    return None

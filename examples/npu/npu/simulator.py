@@ -166,11 +166,11 @@ class Simulator:
 
     def dma_load(self, dram: int, sram: int, rows: int, bytes: int, dram_stride: int, sram_stride: int) -> int:
         data = self._read(self.dram, self._places(self.dram, dram, (rows, bytes), (dram_stride,), 1))
-        self._write(self.scratchpad, self._places(self.scratchpad, sram, (rows, bytes), (sram_stride,), 4), data)
+        self._write(self.scratchpad, self._places(self.scratchpad, sram, (rows, bytes), (sram_stride,), 1), data)
         return 40 + rows * -(-bytes // 32)
 
     def dma_store(self, dram: int, sram: int, rows: int, bytes: int, dram_stride: int, sram_stride: int) -> int:
-        data = self._read(self.scratchpad, self._places(self.scratchpad, sram, (rows, bytes), (sram_stride,), 4))
+        data = self._read(self.scratchpad, self._places(self.scratchpad, sram, (rows, bytes), (sram_stride,), 1))
         self._write(self.dram, self._places(self.dram, dram, (rows, bytes), (dram_stride,), 1), data)
         return 40 + rows * -(-bytes // 32)
 
@@ -302,6 +302,8 @@ def evaluate(name: str, a: numpy.ndarray, b: numpy.ndarray) -> numpy.ndarray:
         return numpy.rint(numpy.nan_to_num(wide)).clip(-(2**31), 2**31 - 1).astype(_INT)
     if name == "ftob":
         return numpy.rint(numpy.nan_to_num(wide)).clip(-128, 127).astype(_INT)
+    if name == "round":
+        return numpy.rint(a)
     if name == "copy":
         return a.copy()
     binary = {"add": numpy.add, "max": numpy.maximum, "sub": numpy.subtract, "mul": numpy.multiply}

@@ -10,16 +10,17 @@ import numpy
 import relax_mlir as rx
 from relax_mlir import relax
 
+from . import pad  # noqa: F401  # a pass that the stages name
 from .isa import SCRATCHPAD
-from .translate import Translator
+from .translate import STAGING, Translator
 
-rx.schedules.register_memory("npu.sram", bytes=SCRATCHPAD, alignment=64)
+rx.schedules.register_memory("npu.sram", bytes=SCRATCHPAD - STAGING, alignment=64)
 
 _LAYOUTS = "relax-convert-layout{desired=relax.nn.conv2d:NHWC:HWIO}"
 _STAGES = (
     ("integers", "relax-propagate-quantization", "products of quantized numbers are of bytes"),
     ("simplify", "relax-canonicalize,cse,relax-dead-code-elimination,relax-fold-batch-norm", "nothing twice"),
-    ("layouts", f"{_LAYOUTS},relax-canonicalize,relax-fuse-transpose-matmul,relax-fold-constant", "blocks of 16"),
+    ("layouts", f"{_LAYOUTS},relax-canonicalize,relax-fuse-transpose-matmul,npu-pad,relax-fold-constant", "blocks of 16"),
     ("legalize", "relax-legalize-ops{target=@target}", "operators become loops"),
     ("fuse", "trivial-dce,relax-annotate-op-pattern,relax-fuse-ops{epilogues=true},tir-fuse,tir-inline-constants,symbol-dce", "fewer of them"),
     ("intrinsics", "tir-lower-intrinsics{target=@target}", "exp and the like become the vector unit's"),
@@ -57,6 +58,7 @@ rx.register_target(
         "npu",
         rules=(),
         schedules=(),
+        keeps_views=True,
         backend=NpuBackend,
         rule_modules=(f"{__package__}.rules",),
         schedule_modules=(f"{__package__}.schedules",),

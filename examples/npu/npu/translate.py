@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import relax_mlir as rx
 
-from .isa import BYTES, FUNCTIONS, IMMEDIATE, REGISTER, REGISTERS, TYPES
+from .isa import BYTES, FUNCTIONS, IMMEDIATE, REGISTER, REGISTERS, SCRATCHPAD, TYPES
 from .program import Program, Stream, Tensor
 
 _INDEX: dict[str, Callable[[int, int], int]] = {
@@ -27,8 +27,10 @@ _FUNCTIONS = {
     **{f"arith.{name}": name for name in FUNCTIONS},
     **{"arith.maximumf": "maxf", "arith.minimumf": "minf", "arith.maxsi": "maxi", "arith.minsi": "mini"},
     **{"arith.sitofp": "itof", "arith.extsi": "", "arith.extf": "", "arith.truncf": ""},
-    **{f"npu_{name}": name for name in ("exp", "rsqrt", "recip", "ftob")},
+    **{f"npu_{name}": name for name in ("exp", "rsqrt", "recip", "ftob", "round")},
 }
+#: Of the scratchpad, what is not for schedules: what memory outside is filled with.
+STAGING = 4096
 _REDUCING = ("addf", "maxf", "addi", "maxi")
 
 
@@ -143,12 +145,17 @@ class Translator:
         return found
 
     def _run(self, nodes: Sequence[Node], env: dict[int, Any]) -> None:
-        if any(node.name == "memref.store" for node in nodes):
-            return self._leaf(nodes, [], env)
+        point: list[Node] = []
         for node in nodes:
-            if not self._scalar(node, env):
+            if self._scalar(node, env):
+                continue
+            if node.name in _FUNCTIONS or node.name in ("memref.load", "memref.store"):
+                point.append(node)
+                if node.name == "memref.store":
+                    self._leaf(point, [], env)
+                    point = []
+            else:
                 self._step(node, env)
-        return None
 
     def _scalar(self, node: Node, env: dict[int, Any]) -> bool:
         """Whether it is a number, which is known here."""
@@ -206,12 +213,11 @@ class Translator:
         self.stream.add("LOAD_WEIGHTS", type=TYPES.index(weights.element), source=weights.address, **fields)
 
     def _matmul(self, op: Any, source: Ref, target: Ref) -> None:
-        outer, inner = [1, *op.operands[0].type.shape][-3:-1]
-        fields = {"counts": inner | outer << 16, "source_inner": source.strides[-2], "target_inner": target.strides[-2]}
-        for name, ref in (("source_outer", source), ("target_outer", target)):
-            fields[name] = ref.strides[0] if len(ref.strides) == 3 else 0
-        places = {"source": source.address, "target": target.address}
-        self.stream.add("MATMUL", type=TYPES.index(source.element), accumulate=1, **places, **fields)
+        outer, inner = [1, 1, *op.operands[0].type.shape][-3:-1]
+        fields = {"counts": inner | outer << 16, "source": source.address, "target": target.address}
+        for name, ref in (("source", source), ("target", target)):
+            fields[f"{name}_outer"], fields[f"{name}_inner"] = (0, 0, *ref.strides)[-3:-1]
+        self.stream.add("MATMUL", type=TYPES.index(source.element), accumulate=1, **fields)
 
     # ---- innermost nests: DMA and the vector unit ----
 
@@ -269,6 +275,8 @@ class _Nest:
         memories = {ref.memory for ref in self._refs}
         if len(self._nodes) == 2 and memories == {"sram", "dram"}:
             return self._copy(dims, places)
+        if memories == {"dram"} and len(self._accesses) == 1:
+            return self._fill(dims, places[0])
         if memories != {"sram"}:
             raise self._to._refused("the vector unit computes in the scratchpad alone; cache_read what it uses")
         self._steps = self._nodes[:-1]
@@ -295,6 +303,18 @@ class _Nest:
             fields = {"dram": at[dram], "sram": at[sram], "rows": row.steps, "bytes": last.steps * size}
             strides = {"dram_stride": row.moves[dram], "sram_stride": row.moves[sram]}
             self._stream.add("DMA_LOAD" if is_load else "DMA_STORE", **fields, **strides)
+
+    def _fill(self, dims: Sequence[Dim], address: int) -> None:
+        """One number, in memory outside: a row of it is copied as often as it takes."""
+        (store,), (ref,) = self._accesses, self._refs
+        size = BYTES[ref.element]
+        contiguous = dims and dims[-1].moves == (size,) and dims[-1].steps * size <= STAGING
+        *outer, last = dims if contiguous else [*dims, Dim(1, (size,))]
+        self._registers, row, column = {}, Dim(1, (0,)), Dim(last.steps, (size,))
+        self._store(row, column, [SCRATCHPAD - STAGING])
+        self._refs = [Ref("sram", 0, (), ref.element), ref]
+        moves = [Dim(dim.steps, (0, *dim.moves)) for dim in outer]
+        self._copy([*moves, Dim(last.steps, (size, size))], [SCRATCHPAD - STAGING, address])
 
     # ---- registers ----
 
