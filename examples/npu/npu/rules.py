@@ -10,30 +10,37 @@ from relax_mlir import te, tir
 
 
 
-def _unit(name: str, x: Any, dtype: str = "f32") -> Any:
-    return tir.call_pure_extern(f"npu_{name}", [x], dtype)
+npu = rx.Dialect("npu", doc="Functions of the vector unit.")
+tir.declare_intrinsic("round", "x", dialect=npu, short=True, doc="To a whole number, halves to even.")
+tir.declare_intrinsic("ftob", "x", dialect=npu, short=True, result="i8", doc="As a byte; -128 or 127 beyond.")
+tir.declare_intrinsic("recip", "x", dialect=npu, short=True, doc="1 / x, rounded once.")
 
 
-@rx.rules.register_lower_intrinsic("tir.exp", target="npu")
-def exp(op: Any) -> Any:
-    return _unit("exp", op.x)
+def _unit_computes(intrinsic: str, result: str = "f32") -> None:
+    """It is the vector unit's function of the same name."""
+
+    @rx.rules.register_lower_intrinsic(intrinsic, target="npu")
+    def lower(op: Any) -> Any:
+        return tir.call_pure_extern(intrinsic.replace(".", "_").replace("tir", "npu"), [op.x], result)
 
 
-@rx.rules.register_lower_intrinsic("tir.rsqrt", target="npu")
-def rsqrt(op: Any) -> Any:
-    return _unit("rsqrt", op.x)
+_unit_computes("npu.round")
+_unit_computes("npu.ftob", "i8")
+_unit_computes("npu.recip")
+_unit_computes("tir.exp")
+_unit_computes("tir.rsqrt")
 
 
 @rx.rules.register_legalize("relax.quantize", target="npu")
 def quantize(call: Any) -> Any:
     if call.result_dtype() != "i8" or any(call.shape(each) for each in call.operands[1:]):
         return call.decline("only to i8, with one scale")
-    return call.elementwise(lambda x, s, z: rx.number(_unit("ftob", rx.number(_unit("round", x / s)) + z.to("f32"), "i8")))
+    return call.elementwise(lambda x, s, z: npu.ftob(rx.number(npu.round(x / s)) + z.to("f32")))
 
 
 @rx.rules.register_legalize("relax.nn.silu", target="npu")
 def silu(call: Any) -> Any:
-    return call.elementwise(lambda x: x * rx.number(_unit("recip", rx.number(_unit("exp", 0.0 - x)) + 1.0)))
+    return call.elementwise(lambda x: x * rx.number(npu.recip(rx.number(tir.exp(0.0 - x)) + 1.0)))
 
 
 @rx.rules.register_legalize("relax.nn.softmax", target="npu")
@@ -47,7 +54,7 @@ def softmax(call: Any) -> Any:
         most = te.compute(shape[:-1], lambda *i: te.max(x[(*i, k)], axis=k))
         powers = te.compute(shape, lambda *i: te.exp(x[i] - most[i[:-1]]))
         totals = te.compute(shape[:-1], lambda *i: te.sum(powers[(*i, n)], axis=n))
-        shares = te.compute(shape[:-1], lambda *i: _unit("recip", totals[i]))
+        shares = te.compute(shape[:-1], lambda *i: npu.recip(totals[i]))
         return te.compute(shape, lambda *i: powers[i] * shares[i[:-1]])
 
     return call.call_te(rows)
