@@ -13,6 +13,7 @@ from relax_mlir import te, tir
 npu = rx.Dialect("npu", doc="Functions of the vector unit.")
 tir.declare_intrinsic("round", "x", dialect=npu, short=True, doc="To a whole number, halves to even.")
 tir.declare_intrinsic("ftob", "x", dialect=npu, short=True, result="i8", doc="As a byte; -128 or 127 beyond.")
+tir.declare_intrinsic("narrow", "x", dialect=npu, short=True, result="bf16", doc="As bf16, rounded to even.")
 tir.declare_intrinsic("recip", "x", dialect=npu, short=True, doc="1 / x, rounded once.")
 
 
@@ -26,6 +27,7 @@ def _unit_computes(intrinsic: str, result: str = "f32") -> None:
 
 _unit_computes("npu.round")
 _unit_computes("npu.ftob", "i8")
+_unit_computes("npu.narrow", "bf16")
 _unit_computes("npu.recip")
 _unit_computes("tir.exp")
 _unit_computes("tir.rsqrt")
@@ -36,6 +38,13 @@ def quantize(call: Any) -> Any:
     if call.result_dtype() != "i8" or any(call.shape(each) for each in call.operands[1:]):
         return call.decline("only to i8, with one scale")
     return call.elementwise(lambda x, s, z: npu.ftob(rx.number(npu.round(x / s)) + z.to("f32")))
+
+
+@rx.rules.register_legalize("relax.astype", target="npu")
+def astype(call: Any) -> Any:
+    if (call.dtype(call.operands[0]), call.result_dtype()) != ("f32", "bf16"):
+        return call.decline("as everywhere")
+    return call.elementwise(lambda x: npu.narrow(x))
 
 
 @rx.rules.register_legalize("relax.nn.silu", target="npu")

@@ -304,6 +304,10 @@ def evaluate(name: str, a: numpy.ndarray, b: numpy.ndarray) -> numpy.ndarray:
         return numpy.rint(numpy.nan_to_num(wide)).clip(-128, 127).astype(_INT)
     if name == "round":
         return numpy.rint(a)
+    if name == "narrow":
+        return a.astype(ml_dtypes.bfloat16).astype(_FLOAT)
+    if name == "negf":
+        return -a
     if name == "copy":
         return a.copy()
     binary = {"add": numpy.add, "max": numpy.maximum, "sub": numpy.subtract, "mul": numpy.multiply}

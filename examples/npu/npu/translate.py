@@ -26,8 +26,8 @@ _INDEX: dict[str, Callable[[int, int], int]] = {
 _FUNCTIONS = {
     **{f"arith.{name}": name for name in FUNCTIONS},
     **{"arith.maximumf": "maxf", "arith.minimumf": "minf", "arith.maxsi": "maxi", "arith.minsi": "mini"},
-    **{"arith.sitofp": "itof", "arith.extsi": "", "arith.extf": "", "arith.truncf": ""},
-    **{f"npu_{name}": name for name in ("exp", "rsqrt", "recip", "ftob", "round")},
+    **{"arith.sitofp": "itof", "arith.extsi": "", "arith.extf": ""},
+    **{f"npu_{name}": name for name in ("exp", "rsqrt", "recip", "ftob", "round", "narrow")},
 }
 #: Of the scratchpad, what is not for schedules: what memory outside is filled with.
 STAGING = 4096
