@@ -56,14 +56,14 @@ def _as_c(value: Value) -> list[Value]:
     if not isinstance(value.type, ir.MemRefType):
         return [value]
     rank = value.type.rank
-    strides = list(_metadata(value).results)[2 + rank : 1 + 2 * rank]
+    strides = list(strided_metadata(value).results)[2 + rank : 1 + 2 * rank]
     return [address_of(value), *map(as_i64, strides)]
 
 
 def address_of(memref: Value) -> Value:
     """Of a buffer's first element, as a number of 64 bits."""
     start = result_of("memref.extract_aligned_pointer_as_index", [memref], ir.IndexType.get())
-    offset = as_index(_metadata(memref).results[1])
+    offset = as_index(strided_metadata(memref).results[1])
     return as_i64(as_index(start) + offset * _element_bytes(memref))
 
 
@@ -80,7 +80,7 @@ def _element_bytes(memref: Value) -> int:
     return 1 if bits == 1 else 0 if bits % 8 else bits // 8
 
 
-def _metadata(memref: Value) -> Operation:
+def strided_metadata(memref: Value) -> Operation:
     """The buffer, its offset, its sizes, its strides."""
     type_, index = memref.type, ir.IndexType.get()
     base = ir.MemRefType.get([], type_.element_type, memory_space=type_.memory_space)

@@ -104,7 +104,7 @@ def copy(source: Value, target: Value) -> None:
 
 def root_of(memref: Value) -> Value:
     """The memory that a view, or a view of one, is of."""
-    while (view := made_by(memref, *VIEWS)) is not None:
+    while (view := made_by(memref, *VIEWS, "memref.extract_strided_metadata")) is not None:
         memref = view.operands[0]
     return memref
 

@@ -15,8 +15,9 @@ def tile(a, b, c):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import permutations
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
@@ -25,9 +26,10 @@ from ...support.errors import RelaxError
 from ...support.registry import Named, NamedRegistry
 from .body_scalars import Compute, Element, Expr
 from .bufferized import Scratch
+from .memories import EmitWait
 from .ranges import guards, range_of
 from .show import Shown
-from .tree import SERIAL, Access, Block, Loop, Tree, loops_in
+from .tree import SERIAL, Access, Block, Buffer, Loop, Tree, loops_in
 
 #: The kind of a loop that an intrinsic runs, and all in it; the annotation that says which.
 TENSORIZED, INTRIN = "tensorized", "tensor_intrin"
@@ -51,13 +53,28 @@ class Mismatch(Exception):
     """Why loops are not what an intrinsic computes."""
 
 
+class Engine(NamedTuple):
+    """How an intrinsic runs: what one run of it costs, or all runs by their number; the memories of operands, by name;
+    what waits for it, where it is asynchronous."""
+
+    cost: float | Callable[[int], float] = 1.0
+    memories: Mapping[str, str] = MappingProxyType({})
+    wait: EmitWait | None = None
+
+    def cost_of(self, runs: int) -> float:
+        return self.cost(runs) if callable(self.cost) else self.cost * runs
+
+
 class TensorIntrin:
     """`emit(*memrefs)`: the parameters of what it is described by, in their order. `tree` are the loops of that.
     `needs_stack`: it is also given where memory on the stack is taken.
     """
 
-    def __init__(self, emit: Callable[..., object], tree: Tree, *, needs_stack: bool = False):
+    def __init__(
+        self, emit: Callable[..., object], tree: Tree, *, needs_stack: bool = False, engine: Engine | None = None
+    ):
         self.emit, self.tree, self.needs_stack = emit, tree, needs_stack
+        self.engine = engine or Engine()
         # Where it is written, as registries ask of functions.
         self.__wrapped__ = emit
 
@@ -138,7 +155,23 @@ def operands_of(tree: Tree, loop: Loop, intrin: TensorIntrin) -> list[Operand]:
         if found.setdefault(place, operand) != operand:
             parts = f"parts of '{found[place].access.buffer.name}' and of '{access.buffer.name}'"
             raise Mismatch(f"the intrinsic's '{described_access.buffer.name}' would be {parts}, it has to be one")
-    return [found[place] for place in range(len(given))]
+    operands = [found[place] for place in range(len(given))]
+    _check_places(block, given, operands, intrin.engine.memories)
+    return operands
+
+
+def _check_places(
+    block: Block, given: Sequence[Buffer], operands: Sequence[Operand], memories: Mapping[str, str]
+) -> None:
+    """Operands have to be where the intrinsic reaches them."""
+    for described_as, operand in zip(given, operands, strict=True):
+        buffer, wanted = operand.access.buffer, memories.get(described_as.name, operand.access.buffer.scope)
+        if buffer.scope == wanted:
+            continue
+        step = "cache_write" if block.writes_of(buffer) else "cache_read"
+        hint = f'sch.{step}({block.name}, "{buffer.name}", "{wanted}")'
+        raise Mismatch(f"'{buffer.name}' is in '{buffer.scope}', the intrinsic's '{described_as.name}' has to be in "
+                       f"'{wanted}': {hint} brings it there")  # fmt: skip
 
 
 def _only_block(loop: Loop) -> Block:

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from ...dialects.core.infos import bit_width
 from ...support.errors import RelaxError
-from .body_scalars import Element
 from .buffer_allocation import BufferPlace
+from .device_copies import is_copy
 from .intrins import TENSORIZED
 from .memories import DeviceMemory, find_memory
-from .tree import PARALLEL, Block, Buffer, Tree, blocks_in
+from .tree import PARALLEL, Buffer, Tree, blocks_in
 
 Places = dict[Buffer, tuple[str, BufferPlace]]
 
@@ -120,16 +120,11 @@ def _check_users(tree: Tree, memory: DeviceMemory, buffers: Sequence[Buffer]) ->
             raise RelaxError(
                 f"'{used.name}' is in '{memory.name}', which threads of the parallel loop '{shared.name}' would share"
             )
-        if memory.copies_only and not _is_copy(block) and not any(loop.kind == TENSORIZED for loop in around):
+        if memory.copies_only and not is_copy(block) and not any(loop.kind == TENSORIZED for loop in around):
             raise RelaxError(
                 f"'{block.name}' computes with '{used.name}', which is in '{memory.name}': only copies and tensor "
                 "intrinsics use that; tensorize it"
             )
-
-
-def _is_copy(block: Block) -> bool:
-    (result, *others) = block.results
-    return not others and block.inits is None and isinstance(result, Element) and result.number < len(block.reads)
 
 
 def _shown(tree: Tree, arena: Arena) -> str:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...bindings.ir import Block as IrBlock
@@ -13,7 +13,9 @@ from ...bindings.navigation import body_of, operations_in, operations_of, symbol
 from ...bindings.rewriting import copy_operation
 from ...dialects.tir.prim_func import prim_funcs_in
 from ...support.errors import RelaxError
-from .intrins import TensorIntrin, add_intrin, described
+from ...support.suggest import suggest
+from .intrins import Engine, TensorIntrin, add_intrin, described
+from .memories import COMMON, all_memories, find_memory
 from .schedule import Schedule
 from .tree import Tree
 from .tree_writer import Writer
@@ -26,7 +28,13 @@ _ON_ANY_LAYOUT = frozenset(
 
 
 def register_tensor_intrin(
-    name: str, description: object, implementation: object = None
+    name: str,
+    description: object,
+    implementation: object = None,
+    *,
+    cost: float | Callable[[int], float] = 1.0,
+    memories: Mapping[str, str] | None = None,
+    wait: Callable[..., object] | None = None,
 ) -> Callable[[Callable[..., object]], Callable[..., object]]:
     """Registers an intrinsic, `sch.tensorize(loop, name)`, with the function that emits it; use it as a decorator.
 
@@ -34,16 +42,38 @@ def register_tensor_intrin(
     block of known sizes, without an init, and uses all of its parameters. Another PrimFunc with the same parameters,
     the `implementation`, is what it does where no function says that: then nothing is decorated. Refuses a name that
     is taken.
+
+    `memories` says which memory an operand has to be in, by the description's name of it: {"A": "npu.sram"}. `cost` is
+    what auto_tensorize compares: what one run takes, cycles for instance, or a function of how many runs there are that
+    gives what all of them take. With `wait` it is asynchronous: what is emitted starts it, and it may still read and
+    write its operands when the code behind it runs. `wait(pending)` emits that all but the last `pending` runs are
+    done, as in register_memory.
     """
     tree = described(description)
+    _check_memories(name, tree, memories or {})
+    options = Engine(cost, dict(memories or {}), wait)
 
     def register(emit: Callable[..., object]) -> Callable[..., object]:
-        add_intrin(name, TensorIntrin(emit, tree))
+        add_intrin(name, TensorIntrin(emit, tree, engine=options))
         return emit
 
     if implementation is not None:
-        add_intrin(name, TensorIntrin(_Implementation(name, implementation, tree), tree, needs_stack=True))
+        made = _Implementation(name, implementation, tree)
+        add_intrin(name, TensorIntrin(made, tree, needs_stack=True, engine=options))
     return register
+
+
+def _check_memories(name: str, tree: Tree, memories: Mapping[str, str]) -> None:
+    operands = [buffer.name for buffer in tree.buffers]
+    for operand, memory in memories.items():
+        if operand not in operands:
+            listed = ", ".join(operands)
+            raise RelaxError(f"tensor intrinsic '{name}' has no operand '{operand}' that could be in '{memory}' "
+                             f"({listed}){suggest(operand, operands)}")  # fmt: skip
+        if memory not in COMMON and find_memory(memory) is None:
+            known = [*COMMON, *(each.name for each in all_memories())]
+            raise RelaxError(f"tensor intrinsic '{name}': there is no memory '{memory}'{suggest(memory, known)}; "
+                             "register_memory makes one known")  # fmt: skip
 
 
 class _Implementation:

@@ -27,9 +27,11 @@ from ...emit.numbers import Number, as_index, constant, number
 from ...emit.symbols import emit_size
 from .body_scalars import Expr, IterIndex, Load
 from .buffer_allocation import BufferPlace, places_of
+from .device_copies import DeviceCopy, copies_of, emit_copy
 from .intrins import INTRIN, TENSORIZED, find_intrin, operands_of
 from .lanes import LaneEvaluation, LaneLoop, fits_lanes, goes_along, is_row_of, moves_of, spread
 from .memory_arenas import Arena, arenas_of, with_offsets
+from .queues import Queues, Waits
 from .ranges import Guard, guards, without
 from .tree import (
     GRAIN,
@@ -104,6 +106,9 @@ class Writer:
         places = places_of(tree)
         self._arenas = arenas_of(tree, places)
         self._places = with_offsets(places, self._arenas)
+        #: What is one copy of a device, by the nodes' names; where code waits for such.
+        self._copies = copies_of(tree)
+        self._queues = Queues(tree, self._copies, self._arenas, self._places)
         self._bytes: dict[str, Value] = {}
 
     def write(self, stack: IrBlock | None = None) -> None:
@@ -132,10 +137,25 @@ class Writer:
 
     def _nodes(self, nodes: Sequence[Node], state: WriterState) -> None:
         for node in nodes:
-            if isinstance(node, Block):
+            self._wait(self._queues.before, node.name, state)
+            if node.name in self._copies:
+                self._copied(self._copies[node.name], state)
+            elif isinstance(node, Block):
                 self._block(node, state)
             else:
                 self._loop(node, state)
+
+    def _wait(self, waits: Waits, name: str, state: WriterState) -> None:
+        for wait, pending in waits.get(name, {}).items():
+            wait(0 if state.only_starts else pending)  # nothing of what would be behind it has been started then
+
+    def _copied(self, copy: DeviceCopy, state: WriterState) -> None:
+        if state.only_starts:
+            return
+        lanes = state.lanes
+        for lane in range(lanes.count if lanes and goes_along(copy.block, lanes) else 1):
+            at = state if lanes is None else state.with_known(lanes.name, lane)
+            emit_copy(copy, partial(self._size, state=at), at.memory)
 
     def _within(self, name: str, nodes: Sequence[Node], state: WriterState) -> None:
         """What a loop repeats, with the memory that lives for one of its steps."""
@@ -147,6 +167,7 @@ class Writer:
             memory[buffer] = (value, place)
             held += [value] if is_heap else []
         self._nodes(nodes, replace(state, memory=memory))
+        self._wait(self._queues.behind, name, state)
         for value in held:
             ir.Operation.create("memref.dealloc", operands=[value])
 
@@ -193,12 +214,21 @@ class Writer:
 
     def _tensorized(self, loop: Loop, state: WriterState) -> None:
         """The intrinsic, on the parts of memory that one run of the loop uses."""
+        if state.only_starts:
+            return
         intrin = find_intrin(str(loop.annotations[INTRIN]))
-        memrefs = []
-        for access, dims, sizes, steps in operands_of(self._tree, loop, intrin):
-            memory, at = self._at(access, state)
-            memrefs.append(part_of(memory, at, dims, sizes, steps))
-        intrin.emit(*memrefs, *([state.stack] if intrin.needs_stack else []))
+        operands = operands_of(self._tree, loop, intrin)
+
+        def body(mask: Value | None) -> None:
+            del mask
+            memrefs = []
+            for access, dims, sizes, steps in operands:
+                memory, at = self._at(access, state)
+                memrefs.append(part_of(memory, at, dims, sizes, steps))
+            intrin.emit(*memrefs, *([state.stack] if intrin.needs_stack else []))
+
+        asked = [guard for block in blocks_in([loop]) for guard in guards(block, self._extents)]
+        self._where(asked, state, None, body)
 
     # ---- indices ----
 

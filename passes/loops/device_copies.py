@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Copies into memories of devices and out of them: which part of a copying nest the owner's function gets at once.
+
+It gets views of both buffers. What loops around do not fit, because it is no box of strided elements, stays a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+
+from ...bindings.ir import Value
+from ...bindings.mlir import DYNAMIC, ir
+from ...dialects.core.indices import is_below, regrouped
+from ...dialects.core.symbols_expr import Size, extremum, substituted, variables_of
+from ...emit import linalg, loops
+from ...emit.arithmetic import result_of
+from ...emit.extern_calls import strided_metadata
+from ...emit.numbers import Number, as_index
+from .body_scalars import Element
+from .boxes import box_of
+from .buffer_allocation import BufferPlace
+from .intrins import TENSORIZED
+from .memories import DeviceMemory, find_memory
+from .ranges import Guard, factor_of, guards
+from .tree import SERIAL, UNROLLED, VECTORIZED, Access, Block, Buffer, Loop, Node, Tree, variable
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The elements of a buffer that a copy goes over: where it begins, and how much each dimension of the copy moves
+    along each of the buffer."""
+
+    access: Access
+    moves: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class DeviceCopy:
+    """What the owner's function gets at once: all that `loops` do, outermost first."""
+
+    block: Block
+    memory: DeviceMemory
+    loops: tuple[Loop, ...]
+    source: _Side
+    target: _Side
+    #: How many elements there are along each of its dimensions.
+    sizes: tuple[Size, ...]
+    #: What must hold for there to be any.
+    where: tuple[Guard, ...]
+    #: Whether there always are some.
+    is_certain: bool
+
+    @property
+    def name(self) -> str:
+        """Of the node that it takes the place of."""
+        return self.loops[0].name if self.loops else self.block.name
+
+
+def is_copy(block: Block) -> bool:
+    (result, *others) = block.results
+    return not others and block.inits is None and isinstance(result, Element) and result.number < len(block.reads)
+
+
+def copies_of(tree: Tree) -> dict[str, DeviceCopy]:
+    """Those of a tree, by the names of the nodes in whose place they are."""
+    found = [_largest(tree, block, memory) for block in tree.blocks() if (memory := _memory_of(block)) is not None]
+    return {each.name: each for each in found if each is not None}
+
+
+def _memory_of(block: Block) -> DeviceMemory | None:
+    """Whose function copies: the target's, if it has one."""
+    if not is_copy(block):
+        return None
+    memories = [find_memory(access.buffer.scope) for access in (block.writes[0], _source(block))]
+    return next((each for each in memories if each is not None and each.copy is not None), None)
+
+
+def _source(block: Block) -> Access:
+    (result,) = block.results
+    assert isinstance(result, Element)
+    return block.reads[result.number]
+
+
+def _largest(tree: Tree, block: Block, memory: DeviceMemory) -> DeviceCopy | None:
+    around = tree.around(block.name)
+    if any(loop.kind == TENSORIZED for loop in around):
+        return None
+    others = {buffer for each in tree.blocks() if each is not block for buffer in each.buffers}
+    if any(not buffer.is_given and buffer not in others for buffer in block.buffers):
+        return None  # what is dead: its buffer lives inside of the loops
+    own = _own_loops(block, around)
+    extents = tree.extents()
+    found = (_over(block, memory, own[start:], extents) for start in range(len(own) + 1))
+    return next((each for each in found if each is not None), None)
+
+
+def _own_loops(block: Block, around: Sequence[Loop]) -> list[Loop]:
+    """The loops in which there is nothing else, outermost first."""
+    own: list[Loop] = []
+    inner: Node = block
+    for loop in reversed(around):
+        if len(loop.body) != 1 or loop.body[0] is not inner or loop.kind not in (SERIAL, VECTORIZED, UNROLLED):
+            break
+        own.insert(0, loop)
+        inner = loop
+    return own
+
+
+def _over(block: Block, memory: DeviceMemory, own: Sequence[Loop], extents: Mapping[str, Size]) -> DeviceCopy | None:
+    """All that these loops copy, if it is a box of strided elements."""
+    inner = {loop.name: loop.extent for loop in own}
+    around, clips, left_out = [], list[Guard](), list[Guard]()
+    for guard in guards(block, extents):
+        if variables_of(guard.at).isdisjoint(inner):
+            around.append(guard)
+        elif _iter_of(guard, block, inner) is not None:
+            clips.append(guard)
+        elif variables_of(guard.at) <= set(inner) and isinstance(guard.limit, int) and not guard.below:
+            left_out.append(guard)
+        else:
+            return None
+    points = Access(block.writes[0].buffer, block.bindings)
+    box = box_of(points, inner, [(guard.at, guard.limit) for guard in left_out])
+    if box is None:
+        return None
+    starts, sizes, is_certain = [each.start for each in box], [each.extent for each in box], not around
+    for guard in clips:
+        number = _iter_of(guard, block, inner)
+        assert number is not None
+        offset = guard.at - block.bindings[number]
+        end = starts[number] + sizes[number]
+        if guard.below:
+            is_certain = False
+            starts[number] = extremum("max", [starts[number], -offset])
+        if guard.beyond:
+            is_certain = is_certain and is_below(starts[number], guard.limit - offset, extents)
+            end = extremum("min", [end, guard.limit - offset])
+        sizes[number] = end - starts[number]
+    dims = [number for number, size in enumerate(sizes) if size != 1] or list(range(len(sizes)))[-1:]
+    is_certain = is_certain and all(isinstance(loop.extent, int) for loop in own)
+    firsts = [each.start for each in box]
+    sides = [_side(block, access, firsts, starts, [(n, box[n].extent) for n in dims])
+             for access in (_source(block), block.writes[0])]  # fmt: skip
+    if sides[0] is None or sides[1] is None:
+        return None
+    kept = tuple(sizes[number] for number in dims)
+    return DeviceCopy(block, memory, tuple(own), sides[0], sides[1], kept, tuple(around), is_certain)
+
+
+def _iter_of(guard: Guard, block: Block, inner: Mapping[str, Size]) -> int | None:
+    """The iter that a guard is about, whatever loops inside do."""
+    for number, binding in enumerate(block.bindings):
+        if variables_of(guard.at - binding).isdisjoint(inner) and variables_of(guard.limit).isdisjoint(inner):
+            return number
+    return None
+
+
+def _side(
+    block: Block, access: Access, firsts: Sequence[Size], starts: Sequence[Size], dims: Sequence[tuple[int, Size]]
+) -> _Side | None:
+    """Where elements are, if each step along a dimension moves as far as the one before."""
+    steps = {number: f"{block.iters[number].name}_step" for number, _ in dims}
+    moving = dict(zip((each.name for each in block.iters), firsts, strict=True))
+    for number, extent in dims:
+        moving[block.iters[number].name] = firsts[number] + variable(steps[number], extent)
+    indices = [regrouped(index) for index in access.at(moving).indices]
+    moves = tuple(tuple(factor_of(index, steps[number]) for index in indices) for number, _ in dims)
+    if any(each is None for move in moves for each in move):
+        return None
+    at = [substituted(index, dict.fromkeys(steps.values(), 0)) for index in indices]
+    for (number, _), move in zip(dims, moves, strict=True):
+        later = starts[number] - firsts[number]
+        at = [index + later * by for index, by in zip(at, move, strict=True)]  # type: ignore[operator]  # asked above
+    return _Side(Access(access.buffer, tuple(at)), moves)  # type: ignore[arg-type]
+
+
+# ---- emitting ----
+
+Sizes = Callable[[Size], "Number | int"]
+
+
+def emit_copy(copy: DeviceCopy, size: Sizes, memory: Mapping[Buffer, tuple[Value, BufferPlace]]) -> None:
+    """The copy here, where there is something to copy; `size` gives what a size is here."""
+    assert copy.memory.copy is not None
+    function = copy.memory.copy
+    conditions = []
+    for guard in copy.where:
+        at = size(guard.at)
+        if guard.beyond:
+            conditions.append(as_index(at) < size(guard.limit))
+        if guard.below:
+            conditions.append(as_index(at) > -1)
+    sizes = [size(each) for each in copy.sizes]
+    if not copy.is_certain:
+        conditions += [each > 0 for each in sizes if not isinstance(each, int)]
+    if any(isinstance(each, int) and each <= 0 for each in sizes):
+        return
+
+    def body() -> None:
+        source, target = (_view(side, sizes, size, memory) for side in (copy.source, copy.target))
+        function(source, target)
+
+    if conditions:
+        loops.when(reduce(and_, conditions), body)
+    else:
+        body()
+
+
+def _view(
+    side: _Side, sizes: Sequence[Number | int], size: Sizes, memory: Mapping[Buffer, tuple[Value, BufferPlace]]
+) -> Value:
+    memref, place = memory[side.access.buffer]
+    at = [size(each) for each in place.inside(side.access.indices)]
+    dims = [next((dim for dim, by in enumerate(move) if by), -1) for move in side.moves]
+    is_part = all(sum(map(bool, move)) == 1 and max(move) > 0 for move in side.moves) and dims == sorted(set(dims))
+    if not is_part:
+        return _by_strides(memref, at, sizes, side.moves)
+    by = {dim: max(move) for dim, move in zip(dims, side.moves, strict=True)}
+    return _subview(memref, at, dict(zip(dims, sizes, strict=True)), by)
+
+
+def _subview(
+    memref: Value, at: Sequence[Number | int], sizes: Mapping[int, Number | int], by: Mapping[int, int]
+) -> Value:
+    """Part of a buffer in its own order of dimensions: from `at` on, every `by`-th."""
+    strides, first = memref.type.get_strides_and_offset()
+    unknown, rank = ir.ShapedType.get_dynamic_stride_or_offset(), memref.type.rank
+    offset = unknown
+    if all(isinstance(each, int) for each in at) and unknown not in (*strides, first):
+        offset = first + sum(each * stride for each, stride in zip(at, strides, strict=True))
+    kept = [unknown if strides[dim] == unknown else strides[dim] * by[dim] for dim in sizes]
+    offsets, extents = list(at), [sizes.get(dim, 1) for dim in range(rank)]
+    attributes = {
+        "static_offsets": _static(offsets),
+        "static_sizes": _static(extents),
+        "static_strides": ir.DenseI64ArrayAttr.get([by.get(dim, 1) for dim in range(rank)]),
+        **linalg.segments(1, len(_dynamic(offsets)), len(_dynamic(extents)), 0),
+    }
+    shape = [each if isinstance(each, int) else DYNAMIC for each in sizes.values()]
+    type_ = ir.MemRefType.get(shape, memref.type.element_type, layout=ir.StridedLayoutAttr.get(offset, kept))
+    return result_of("memref.subview", [memref, *_dynamic(offsets), *_dynamic(extents)], type_, **attributes)
+
+
+def _by_strides(
+    memref: Value, at: Sequence[Number | int], sizes: Sequence[Number | int], moves: Sequence[Sequence[int]]
+) -> Value:
+    """In another order of dimensions, or some of which move together."""
+    unknown = ir.ShapedType.get_dynamic_stride_or_offset()
+    known, _ = memref.type.get_strides_and_offset()
+    base, first, *rest = strided_metadata(memref).results
+    strides = [
+        as_index(value) if each == unknown else each
+        for value, each in zip(rest[memref.type.rank :], known, strict=True)
+    ]
+    offset: Number | int = as_index(first)
+    for index, stride in zip(at, strides, strict=True):
+        offset = offset + index * stride
+    steps: list[Number | int] = []
+    for move in moves:
+        step: Number | int = 0
+        for by, stride in zip(move, strides, strict=True):
+            step = step + by * stride if by else step
+        steps.append(step)
+    attributes = {
+        "static_offsets": ir.DenseI64ArrayAttr.get([DYNAMIC]),
+        "static_sizes": _static(sizes),
+        "static_strides": _static(steps),
+        **linalg.segments(1, 1, len(_dynamic(sizes)), len(_dynamic(steps))),
+    }
+    layout = ir.StridedLayoutAttr.get(unknown, [each if isinstance(each, int) else unknown for each in steps])
+    shape = [each if isinstance(each, int) else DYNAMIC for each in sizes]
+    type_ = ir.MemRefType.get(shape, memref.type.element_type, layout=layout)
+    operands = [base, as_index(offset), *_dynamic(sizes), *_dynamic(steps)]
+    return result_of("memref.reinterpret_cast", operands, type_, **attributes)
+
+
+def _static(values: Sequence[Number | int]) -> ir.Attribute:
+    return ir.DenseI64ArrayAttr.get([each if isinstance(each, int) else DYNAMIC for each in values])
+
+
+def _dynamic(values: Sequence[Number | int]) -> list[Value]:
+    return [as_index(each) for each in values if not isinstance(each, int)]

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Queues of devices: before which nodes of a tree code waits, so that no one uses what is still being written or read.
+
+What is asynchronous, a copy or an intrinsic, is started where it stands and done some time later: those of one queue
+one by one, in order. A wait has all but the last `pending` of a queue done. Here every place is walked with what may
+not be done there, and how many have been started behind it at least; loops until nothing is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ...dialects.core.symbols_expr import Size, SymExpr, substituted, terms_of, variables_of
+from ...support.errors import RelaxError
+from .buffer_allocation import BufferPlace
+from .device_copies import DeviceCopy
+from .intrins import INTRIN, TENSORIZED, find_intrin
+from .memories import EmitWait
+from .memory_arenas import Arena
+from .ranges import Range, guards, ranges_of
+from .tree import PARALLEL, Access, Block, Buffer, Loop, Node, Tree, blocks_in, loops_in, variable
+
+#: Parts of a buffer that one node may have used at the steps before, and are told apart.
+_MOST_PARTS = 8
+Places = Mapping[Buffer, tuple[str, BufferPlace]]
+#: For a node, the queues that are waited for before it, and how many may go on.
+Waits = dict[str, dict[EmitWait, int]]
+
+
+class _PartUse(NamedTuple):
+    """Of a part of a buffer, by the loops around."""
+
+    buffer: Buffer
+    is_written: bool
+    part: tuple[Range, ...]
+
+
+class _Started(NamedTuple):
+    """What may not be done yet."""
+
+    queue: EmitWait
+    node: str
+    use: _PartUse
+
+
+class _Leaf(NamedTuple):
+    """A node in which nothing is started, or that is started itself."""
+
+    name: str
+    uses: tuple[_PartUse, ...]
+    queue: EmitWait | None
+    is_certain: bool
+
+
+_Group = tuple[EmitWait, str, Buffer, bool]
+#: With how many have been started behind it at least, in its queue.
+_State = dict[_Started, int]
+
+
+class Queues:
+    """`before[node]` are the waits before a node, `behind[loop]` those at the end of its steps, of "" at the end."""
+
+    def __init__(self, tree: Tree, copies: Mapping[str, DeviceCopy], arenas: Mapping[str, Arena], places: Places):
+        self._tree, self._copies, self._places = tree, copies, places
+        self._extents = tree.extents()
+        self._parts = {part.buffer: (name, part) for name, arena in arenas.items() for part in arena.parts}
+        self._leaves: dict[str, _Leaf] = {}
+        self.before: Waits = {}
+        self.behind: Waits = {}
+        if not any(self._queue(node) for node in _nodes_in(tree.body)):
+            return
+        self._check()
+        state = self._nodes(tree.body, {})
+        for queue in {started.queue: None for started in state}:
+            _note(self.behind, "", queue, 0)
+
+    def _check(self) -> None:
+        for node in _nodes_in(self._tree.body):
+            if self._queue(node) is None:
+                continue
+            for loop in self._tree.around(node.name):
+                if loop.extent != 1 and (loop.kind == PARALLEL or "." in loop.kind):
+                    raise RelaxError(f"'{node.name}' is started and waited for, which threads of '{loop.name}' cannot "
+                                     "share")  # fmt: skip
+
+    def _queue(self, node: Node) -> EmitWait | None:
+        """That a node is started in."""
+        if node.name in self._copies:
+            return self._copies[node.name].memory.wait
+        return find_intrin(str(node.annotations[INTRIN])).engine.wait if _is_intrinsic(node) else None
+
+    # ---- walking ----
+
+    def _nodes(self, nodes: Sequence[Node], state: _State) -> _State:
+        for node in nodes:
+            starts = isinstance(node, Loop) and any(self._queue(each) for each in _nodes_in(node.body))
+            if starts and self._queue(node) is None:
+                assert isinstance(node, Loop)
+                state = self._loop(node, state)
+            else:
+                state = self._leaf(self._leaf_of(node), state)
+        return state
+
+    def _leaf(self, leaf: _Leaf, state: _State) -> _State:
+        state = self._awaited(self.before, leaf.name, leaf.uses, state, leaf.queue)
+        if leaf.queue is None:
+            return state
+        more = int(leaf.is_certain)
+        state = {each: count + more * (each.queue is leaf.queue) for each, count in state.items()}
+        state.update({_Started(leaf.queue, leaf.name, use): 0 for use in leaf.uses})
+        return state
+
+    def _awaited(
+        self, waits: Waits, name: str, uses: Iterable[_PartUse], state: _State, own: EmitWait | None = None
+    ) -> _State:
+        """Behind waits for all that these uses must not meet; what is in their own queue is done before anyway."""
+        for queue in {started.queue: None for started in state if started.queue is not own}:
+            met = [
+                count
+                for started, count in state.items()
+                if started.queue is queue and any(self._meets(started.use, use) for use in uses)
+            ]
+            if met:
+                pending = min(met)
+                _note(waits, name, queue, pending)
+                state = {each: count for each, count in state.items() if each.queue is not queue or count < pending}
+        return state
+
+    def _loop(self, loop: Loop, entry: _State) -> _State:
+        head = self._entered(loop, entry)
+        wide: set[_Group] = set()
+        while True:
+            end = self._ended(loop, self._nodes(loop.body, head))
+            joined = self._widened(_joined(head, _moved(end, {loop.name: variable(loop.name, loop.extent) - 1})), wide)
+            if joined == head:
+                break
+            head = joined
+        behind = _moved(end, {loop.name: loop.extent - 1})
+        inside = {each.name for each in _nodes_in(loop.body)}
+        for started in entry:
+            # What was there before it has all behind it that the steps have started.
+            if started in behind and started.node not in inside:
+                least = min(count for each, count in entry.items() if each.node == started.node)
+                behind[started] = max(behind[started], least + self._started_in(loop, started.queue))
+        certain = isinstance(loop.extent, int) and loop.extent > 0
+        return behind if certain else _joined(entry, behind)
+
+    def _started_in(self, node: Node, queue: EmitWait) -> int:
+        """How many are started at least."""
+        if self._queue(node) is not None:
+            return int(self._queue(node) is queue and self._leaf_of(node).is_certain)
+        if isinstance(node, Block) or not isinstance(node.extent, int):
+            return 0
+        return node.extent * sum(self._started_in(each, queue) for each in node.body)
+
+    def _ended(self, loop: Loop, state: _State) -> _State:
+        """Memory that lives for one step of a loop is given back then, or is another one's."""
+        uses = [
+            _PartUse(buffer, True, self._whole(buffer))
+            for buffer, (where, place) in self._places.items()
+            if where == loop.name and not place.on_stack and place.offset is None
+        ]
+        return self._awaited(self.behind, loop.name, uses, state)
+
+    def _entered(self, loop: Loop, state: _State) -> _State:
+        """Where the loop takes turns between parts, `(i + 1) % 2`, others are told by their distance: part 1 is
+        `(i + 1) % 2`, too, at the first step."""
+        turns: dict[tuple[Buffer, int], int] = {}
+        for block in blocks_in(loop.body):
+            for access in map(block.placed, block.accesses):
+                for dim, index in enumerate(self._inside(access)):
+                    turn = _turn_of(index)
+                    if turn is not None and loop.name in variables_of(turn[0]):
+                        turns[access.buffer, dim] = turn[1]
+        step = variable(loop.name, loop.extent)
+
+        def entered(use: _PartUse) -> _PartUse:
+            part = list(use.part)
+            for dim, (start, extent) in enumerate(part):
+                count = turns.get((use.buffer, dim))
+                turn = (start, count) if isinstance(start, int) else _turn_of(start)
+                if count is not None and extent == 1 and turn is not None and turn[1] == count:
+                    part[dim] = Range((turn[0] + step) % count, 1)
+            return use._replace(part=tuple(part))
+
+        return {started._replace(use=entered(started.use)): count for started, count in state.items()}
+
+    def _widened(self, state: _State, wide: set[_Group]) -> _State:
+        """Where steps have used too many parts, all of a dimension along which they differ; from then on always."""
+        groups: dict[_Group, list[_Started]] = {}
+        for started in state:
+            groups.setdefault((started.queue, started.node, started.use.buffer, started.use.is_written), []).append(
+                started
+            )
+        found: _State = {}
+        for key, group in groups.items():
+            if len(group) <= _MOST_PARTS and key not in wide:
+                found.update({each: state[each] for each in group})
+                continue
+            wide.add(key)
+            dims = zip(*(each.use.part for each in group), self._whole(group[0].use.buffer), strict=True)
+            part = tuple(first if all(each == first for each in others) else whole for first, *others, whole in dims)
+            started = group[0]._replace(use=group[0].use._replace(part=part))
+            found[started] = min(state[each] for each in group)
+        return found
+
+    # ---- what is used ----
+
+    def _leaf_of(self, node: Node) -> _Leaf:
+        if node.name not in self._leaves:
+            self._leaves[node.name] = self._made_leaf(node)
+        return self._leaves[node.name]
+
+    def _made_leaf(self, node: Node) -> _Leaf:
+        loops = () if isinstance(node, Block) else (node, *loops_in(node.body))
+        inner = {loop.name: loop.extent for loop in loops}
+        uses: dict[_PartUse, None] = {}
+        for block in blocks_in([node]):
+            for access in block.reads:
+                uses[_PartUse(access.buffer, False, self._part(block.placed(access), inner))] = None
+            for access in block.writes:
+                uses[_PartUse(access.buffer, True, self._part(block.placed(access), inner))] = None
+            for buffer in block.loaded():
+                uses[_PartUse(buffer, False, self._whole(buffer))] = None
+        is_certain = False
+        if node.name in self._copies:
+            is_certain = self._copies[node.name].is_certain
+        elif _is_intrinsic(node):
+            is_certain = not any(guards(block, self._extents) for block in blocks_in([node]))
+        return _Leaf(node.name, tuple(uses), self._queue(node), is_certain)
+
+    def _inside(self, access: Access) -> Sequence[Size]:
+        """Indices in what of a buffer there is: the same at each step where it lives for one."""
+        _, place = self._places.get(access.buffer, ("", BufferPlace((), access.buffer.shape)))
+        return place.inside(access.indices)
+
+    def _whole(self, buffer: Buffer) -> tuple[Range, ...]:
+        _, place = self._places.get(buffer, ("", BufferPlace((), buffer.shape)))
+        return tuple(Range(0, size) for size in place.sizes)
+
+    def _part(self, access: Access, inner: Mapping[str, Size]) -> tuple[Range, ...]:
+        at = Access(access.buffer, tuple(self._inside(access)))
+        return tuple(ranges_of([at], inner, [each.extent for each in self._whole(access.buffer)]))
+
+    def _meets(self, one: _PartUse, other: _PartUse) -> bool:
+        """Whether one of them writes what the other one uses."""
+        if not (one.is_written or other.is_written):
+            return False
+        if one.buffer is other.buffer:
+            return not any(map(_are_apart, one.part, other.part))
+        if one.buffer not in self._parts or other.buffer not in self._parts:
+            return False
+        (name, mine), (other_name, others) = self._parts[one.buffer], self._parts[other.buffer]
+        is_apart = mine.offset + mine.bytes <= others.offset or others.offset + others.bytes <= mine.offset
+        return name == other_name and not is_apart
+
+
+def _note(waits: Waits, name: str, queue: EmitWait, pending: int) -> None:
+    of_node = waits.setdefault(name, {})
+    of_node[queue] = min(pending, of_node.get(queue, pending))
+
+
+def _nodes_in(nodes: Sequence[Node]) -> list[Node]:
+    return [*loops_in(nodes), *blocks_in(nodes)]
+
+
+def _is_intrinsic(node: Node) -> bool:
+    return isinstance(node, Loop) and node.kind == TENSORIZED
+
+
+# ---- states ----
+
+
+def _joined(one: _State, other: _State) -> _State:
+    found = dict(one)
+    for started, count in other.items():
+        found[started] = min(count, found.get(started, count))
+    return found
+
+
+def _moved(state: _State, values: Mapping[str, Size]) -> _State:
+    """With other values of loops' variables; what becomes the same is one."""
+    found: _State = {}
+    for started, count in state.items():
+        part = tuple(Range(substituted(start, values), extent) for start, extent in started.use.part)
+        moved = started._replace(use=started.use._replace(part=part))
+        found[moved] = min(count, found.get(moved, count))
+    return found
+
+
+# ---- parts ----
+
+
+def _turn_of(index: Size) -> tuple[Size, int] | None:
+    """x and the number of x % number; None for what is something else."""
+    if not isinstance(index, SymExpr):
+        return None
+    terms = terms_of(index)
+    if len(terms) != 1:
+        return None
+    ((monomial, factor),) = terms.items()
+    if factor != 1 or len(monomial) != 1 or monomial[0].kind != "%" or not isinstance(monomial[0].args[1], int):
+        return None
+    return monomial[0].args[0], monomial[0].args[1]
+
+
+def _are_apart(one: Range, other: Range) -> bool:
+    """Whether no index is in both, at the same step of all loops."""
+    distance = one.start - other.start
+    if isinstance(distance, int):
+        after = isinstance(other.extent, int) and distance >= other.extent
+        return after or (isinstance(one.extent, int) and -distance >= one.extent)
+    turns = _turn_of(one.start), _turn_of(other.start)
+    if turns[0] is None or turns[1] is None or turns[0][1] != turns[1][1] or (one.extent, other.extent) != (1, 1):
+        return False
+    distance = turns[0][0] - turns[1][0]
+    return isinstance(distance, int) and distance % turns[0][1] != 0
