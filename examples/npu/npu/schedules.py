@@ -9,7 +9,18 @@ from typing import Any
 import relax_mlir as rx
 from relax_mlir import tir
 
-_SRAM = "npu.sram"
+from .isa import SCRATCHPAD
+from .translate import STAGING
+
+SRAM = "npu.sram"
+
+
+def copy(source: Any, target: Any) -> None:
+    """DMA, of parts of buffers with any strides."""
+    tir.call_extern("npu_copy", [source, target], ())
+
+
+rx.schedules.register_memory(SRAM, bytes=SCRATCHPAD - STAGING, alignment=64, copy=copy)
 #: Elements of a tile that the vector unit works on.
 _TILE = 4096
 #: Of a product: rows and columns of a tile of results, and how much of the sum at a time.
@@ -66,8 +77,8 @@ def _begin(function: Any, context: Any) -> tuple[Any, Any, list[str], list[str],
     place = blocks.index(sums)
     before, behind = ([block.name for block in each] for each in (blocks[:place], blocks[place + 1 :]))
     for name in (*before, sums.name, *behind)[: -1 if behind else place]:
-        sch.set_scope(name, 0, _SRAM)
-    return sch, sums, before, behind, sch.cache_write(blocks[-1].name, 0, _SRAM)
+        sch.set_scope(name, 0, SRAM)
+    return sch, sums, before, behind, sch.cache_write(blocks[-1].name, 0, SRAM)
 
 
 def _multiply(sch: Any, sums: Any, rows: list[Any], column: Any, depths: list[Any], *, transposed: bool = False) -> None:
@@ -101,7 +112,7 @@ def rows_of_a_product(function: Any, context: Any) -> Any:
     sch.reorder(k, *row, column, inner_k)
     sch.decompose_reduction(sums.name, k)
     for number in (0, 1):
-        sch.compute_at(sch.cache_read(sums.name, number, _SRAM), k)
+        sch.compute_at(sch.cache_read(sums.name, number, SRAM), k)
     _multiply(sch, sums, row, column, [inner_k], transposed=_is_transposed(sums))
     if pair is not j:  # both have memory of their own: one is loaded while the other is computed
         sch.unroll(pair)
@@ -118,7 +129,7 @@ def _stage(sch: Any, blocks: list[str], loop: Any) -> None:
         (tree,) = sch.trees()
         for number, access in enumerate(tree.block(name).reads):
             if access.buffer.is_given:
-                staged = sch.cache_read(name, number, _SRAM)
+                staged = sch.cache_read(name, number, SRAM)
                 if loop is not None:
                     sch.compute_at(staged, loop)
 
@@ -138,8 +149,8 @@ def pixels_of_a_convolution(function: Any, context: Any) -> Any:
         sch.compute_at(block, pair)
     _stage(sch, behind, pair)
     if not before:
-        sch.cache_read(sums.name, 0, _SRAM)
-    sch.compute_at(sch.cache_read(sums.name, 1, _SRAM), pair)
+        sch.cache_read(sums.name, 0, SRAM)
+    sch.compute_at(sch.cache_read(sums.name, 1, SRAM), pair)
     # There is no loop for what has one step.
     loops = iter(sch.get_loops(sums.name)[len(sch.get_loops(copy)) - 3 :])
     extents = (rows_at_once, width, 16, *(each.extent for each in sums.iters[4:]))
@@ -173,9 +184,9 @@ def rows_of_the_vector_unit(function: Any, context: Any) -> Any:
 def _tile(sch: Any, blocks: list[Any]) -> None:
     *before, last = blocks
     for block in before:
-        sch.set_scope(block.name, 0, _SRAM)
+        sch.set_scope(block.name, 0, SRAM)
     try:
-        copy = sch.cache_write(last.name, 0, _SRAM).name
+        copy = sch.cache_write(last.name, 0, SRAM).name
     except rx.RelaxError:  # others write parts of it, too: what copies what is staged does so at once
         copy = last.name
     loop = _loop_of_tiles(sch, copy, _TILE // 4 if any(block.is_reduction for block in blocks) else _TILE)

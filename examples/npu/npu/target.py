@@ -11,10 +11,7 @@ import relax_mlir as rx
 from relax_mlir import relax
 
 from . import pad  # noqa: F401  # a pass that the stages name
-from .isa import SCRATCHPAD
-from .translate import STAGING, Translator
-
-rx.schedules.register_memory("npu.sram", bytes=SCRATCHPAD - STAGING, alignment=64)
+from .translate import Translator
 
 _LAYOUTS = "relax-convert-layout{desired=relax.nn.conv2d:NHWC:HWIO}"
 _STAGES = (

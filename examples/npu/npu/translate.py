@@ -194,10 +194,12 @@ class Translator:
             offsets, dynamic = list(op.attributes["static_offsets"]), iter(given[1:])
             known = [next(dynamic) if each < -(2**62) else each for each in offsets]
             env[node.results[0]] = self._ref(op.results[0].type, given[0].memory, given[0].at(known))
+        elif node.name == "memref.extract_strided_metadata":
+            env |= dict.fromkeys(node.results, 0) | {node.results[0]: given[0]}
         elif node.name in ("memref.collapse_shape", "memref.expand_shape", "memref.reinterpret_cast", "memref.cast"):
             env[node.results[0]] = self._ref(op.results[0].type, given[0].memory, given[0].address)
-        elif node.name in _ARRAY:
-            _ARRAY[node.name](self, op, *given)
+        elif node.name in _CALLED:
+            _CALLED[node.name](self, op, *given)
         elif node.name != "memref.dealloc":
             raise self._refused(f"{node.name} becomes no instruction")
         return None
@@ -219,7 +221,40 @@ class Translator:
             fields[f"{name}_outer"], fields[f"{name}_inner"] = (0, 0, *ref.strides)[-3:-1]
         self.stream.add("MATMUL", type=TYPES.index(source.element), accumulate=1, **fields)
 
-    # ---- innermost nests: DMA and the vector unit ----
+    # ---- DMA ----
+
+    def _copy(self, op: Any, source: Ref, target: Ref) -> None:
+        shape = op.operands[0].type.shape
+        moves = zip(shape, source.strides, target.strides, strict=True)
+        dims = _merged([Dim(steps, (down, across)) for steps, down, across in moves])
+        if source.memory == target.memory == "sram":
+            return self._move(source, target, dims)
+        return self.copy(source, target, dims)
+
+    def _move(self, source: Ref, target: Ref, dims: Sequence[Dim]) -> None:
+        """In the scratchpad, through a register."""
+        size, fields = BYTES[source.element], {"type": TYPES.index(source.element), "register": 0}
+        for rows, columns, at in _pieces(dims or [Dim(1, (size, size))], (source.address, target.address)):
+            for number, name in enumerate(("VLOAD", "VSTORE")):
+                strides = {"row_stride": rows.moves[number], "column_stride": columns.moves[number]}
+                self.stream.add(name, **fields, address=at[number], rows=rows.steps, columns=columns.steps, **strides)
+
+    def copy(self, source: Ref, target: Ref, dims: Sequence[Dim]) -> None:
+        size = BYTES[source.element]
+        *outer, last = dims or [Dim(1, (size, size))]
+        if last.moves != (size, size):
+            outer, last = [*outer, last], Dim(1, (size, size))
+        *outer, row = outer or [Dim(1, (0, 0))]
+        is_load = source.memory == "dram"
+        if {source.memory, target.memory} != {"dram", "sram"}:
+            raise self._refused(f"DMA copies between memories, not from {source.memory} to {target.memory}")
+        names = ("dram", "sram") if is_load else ("sram", "dram")
+        for places in _starts(outer, (source.address, target.address)):
+            fields = {"rows": row.steps, "bytes": last.steps * size, **dict(zip(names, places, strict=True))}
+            strides = {f"{name}_stride": move for name, move in zip(names, row.moves, strict=True)}
+            self.stream.add("DMA_LOAD" if is_load else "DMA_STORE", **fields, **strides)
+
+    # ---- innermost nests: the vector unit ----
 
     def _leaf(self, nodes: Sequence[Node], loops: Sequence[Node], env: dict[int, Any]) -> None:
         arguments = [loop.argument for loop in loops]
@@ -253,10 +288,11 @@ class Translator:
         return found
 
 
-_ARRAY: dict[str, Callable[..., None]] = {
+_CALLED: dict[str, Callable[..., None]] = {
     "npu_weights": lambda to, op, ref: to._weights(op, ref, 0),
     "npu_weights_transposed": lambda to, op, ref: to._weights(op, ref, 1),
     "npu_matmul": Translator._matmul,
+    "npu_copy": Translator._copy,
 }
 
 
@@ -273,8 +309,6 @@ class _Nest:
 
     def emit(self, dims: Sequence[Dim], places: Sequence[int]) -> None:
         memories = {ref.memory for ref in self._refs}
-        if len(self._nodes) == 2 and memories == {"sram", "dram"}:
-            return self._copy(dims, places)
         if memories == {"dram"} and len(self._accesses) == 1:
             return self._fill(dims, places[0])
         if memories != {"sram"}:
@@ -290,20 +324,6 @@ class _Nest:
             return None
         return self._reduce(spatial, reduced, places)
 
-    def _copy(self, dims: Sequence[Dim], places: Sequence[int]) -> None:
-        size = BYTES[self._refs[0].element]
-        *outer, last = dims or [Dim(1, (size, size))]
-        if last.moves != (size, size):
-            outer, last = [*outer, last], Dim(1, (size, size))
-        *outer, row = outer or [Dim(1, (0, 0))]
-        is_load = self._refs[0].memory == "dram"
-        for load, store in _starts(outer, places):
-            dram, sram = (0, 1) if is_load else (1, 0)
-            at = (load, store)
-            fields = {"dram": at[dram], "sram": at[sram], "rows": row.steps, "bytes": last.steps * size}
-            strides = {"dram_stride": row.moves[dram], "sram_stride": row.moves[sram]}
-            self._stream.add("DMA_LOAD" if is_load else "DMA_STORE", **fields, **strides)
-
     def _fill(self, dims: Sequence[Dim], address: int) -> None:
         """One number, in memory outside: a row of it is copied as often as it takes."""
         (store,), (ref,) = self._accesses, self._refs
@@ -311,10 +331,10 @@ class _Nest:
         contiguous = dims and dims[-1].moves == (size,) and dims[-1].steps * size <= STAGING
         *outer, last = dims if contiguous else [*dims, Dim(1, (size,))]
         self._registers, row, column = {}, Dim(1, (0,)), Dim(last.steps, (size,))
+        staged = ("sram", SCRATCHPAD - STAGING), ("dram", address)
         self._store(row, column, [SCRATCHPAD - STAGING])
-        self._refs = [Ref("sram", 0, (), ref.element), ref]
-        moves = [Dim(dim.steps, (0, *dim.moves)) for dim in outer]
-        self._copy([*moves, Dim(last.steps, (size, size))], [SCRATCHPAD - STAGING, address])
+        source, target = (Ref(memory, at, (), ref.element) for memory, at in staged)
+        self._to.copy(source, target, [*(Dim(dim.steps, (0, *dim.moves)) for dim in outer), Dim(last.steps, (size, size))])
 
     # ---- registers ----
 
@@ -420,7 +440,7 @@ def _nest(loop: Node) -> tuple[list[Node], list[Node] | None]:
         loops = [node for node in body if node.name == "scf.for"]
         if not loops:
             is_leaf = any(node.name == "memref.store" for node in body)
-            return found, body if is_leaf and not any(node.name in _ARRAY or node.body for node in body) else None
+            return found, body if is_leaf and not any(node.name in _CALLED or node.body for node in body) else None
         others = [node for node in body if node is not loops[0]]
         if not all(node.name == "arith.constant" or node.element == "index" for node in others):
             return found, None
