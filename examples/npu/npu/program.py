@@ -25,56 +25,47 @@ _PARTS = {
 }
 
 
-class Access(NamedTuple):
-    order: int
-    low: int
-    high: int
-    is_written: bool
-
-
 class Stream:
     """Instructions in their order; each waits for those of other engines that come to the same memory before it."""
 
     def __init__(self) -> None:
         self.code: list[Instruction] = []
-        self._count = dict.fromkeys(ENGINES, 0)
-        #: (engine, memory) -> what its instructions have come to; and which of them another engine has waited for.
-        self._accesses: dict[tuple[str, str], list[Access]] = {}
+        #: (engine, memory) -> the parts that it has come to, from where to where, written or read: by which instruction.
+        self._parts: dict[tuple[str, str], dict[tuple[int, int, bool], int]] = {}
+        #: How many instructions of each other engine an engine knows to have ended; the same when each one began.
         self._known = {engine: dict.fromkeys(ENGINES, 0) for engine in ENGINES}
+        self._history: dict[str, list[dict[str, int]]] = {engine: [] for engine in ENGINES}
 
     def add(self, name: str, **fields: int) -> None:
         engine = INSTRUCTIONS[name][0]
         if engine is not None:
-            self._wait(engine, name, fields)
-            self._count[engine] += 1
+            for other, count in self._needed(engine, name, fields).items():
+                if count > self._known[engine][other]:
+                    self._wait(engine, other, count)
+            self._history[engine].append(dict(self._known[engine]))
         self.code.append(Instruction(name, fields))
 
-    def _wait(self, engine: str, name: str, fields: dict[str, int]) -> None:
-        order, waits = self._count[engine], dict.fromkeys(ENGINES, 0)
+    def _needed(self, engine: str, name: str, fields: dict[str, int]) -> dict[str, int]:
+        """Of which other engines how many instructions must have ended before this one begins."""
+        needed: dict[str, int] = {}
         for memory, address, sizes, is_written in _PARTS.get(name, ()):
             low, high = _bounds(fields, address, sizes)
             for other in ENGINES:
-                if other == engine:
-                    continue
-                for access in self._accesses.get((other, memory), ()):
-                    overlaps = access.low < high and low < access.high
-                    if overlaps and (is_written or access.is_written):
-                        waits[other] = max(waits[other], access.order + 1)
-            self._accesses.setdefault((engine, memory), []).append(Access(order, low, high, is_written))
-        for other, count in waits.items():
-            if count > self._known[engine][other]:
-                self._known[engine][other] = count
-                self.code.append(
-                    Instruction("WAIT", {"engine": ENGINES.index(engine), "other": ENGINES.index(other), "count": count})
-                )
-                self._forget(other)
+                for (begin, end, written), order in self._parts.get((other, memory), {}).items():
+                    if other != engine and begin < high and low < end and (is_written or written):
+                        needed[other] = max(needed.get(other, 0), order + 1)
+            self._parts.setdefault((engine, memory), {})[low, high, is_written] = len(self._history[engine])
+        return needed
 
-    def _forget(self, engine: str) -> None:
-        """What all others have waited for."""
-        done = min(self._known[other][engine] for other in ENGINES if other != engine)
-        for (owner, memory), accesses in self._accesses.items():
-            if owner == engine and accesses and accesses[0].order < done:
-                self._accesses[owner, memory] = [access for access in accesses if access.order >= done]
+    def _wait(self, engine: str, other: str, count: int) -> None:
+        numbers = {"engine": ENGINES.index(engine), "other": ENGINES.index(other), "count": count}
+        self.code.append(Instruction("WAIT", numbers))
+        learned = {**self._history[other][count - 1], other: count}
+        self._known[engine] = {each: max(known, learned[each]) for each, known in self._known[engine].items()}
+        done = min(self._known[each][other] for each in ENGINES if each != other)
+        for memory in ("sram", "dram"):  # what all have waited for is asked no more
+            parts = self._parts.get((other, memory), {})
+            self._parts[other, memory] = {part: order for part, order in parts.items() if order >= done}
 
 
 def _bounds(fields: dict[str, int], address: str, sizes: str) -> tuple[int, int]:

@@ -50,23 +50,34 @@ class Cycles(NamedTuple):
 
 
 class _Memory:
-    """Bytes, with what is known of each: whether it was written, and which instruction of each engine came to it last."""
+    """Bytes, with what is known of each: whether it was written, and each engine's last instruction that came to it."""
 
-    def __init__(self, name: str, data: numpy.ndarray, written: bool):
+    def __init__(self, name: str, data: numpy.ndarray, initialised: int):
         self.name, self.data = name, data
-        self.written = numpy.full(len(data), written)
-        self.writer = numpy.full(len(data), -1, numpy.int8)
-        self.write = numpy.zeros(len(data), _INT)
-        self.reads = {engine: numpy.full(len(data), -1, _INT) for engine in ENGINES}
+        self.written = numpy.arange(len(data)) < initialised
+        self.writes, self.reads = ({engine: numpy.full(len(data), -1, _INT) for engine in ENGINES} for _ in range(2))
+
+
+class _Part(NamedTuple):
+    """Rows of rows of contiguous bytes."""
+
+    memory: _Memory
+    start: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def of(self, array: numpy.ndarray) -> numpy.ndarray:
+        """Of something that the memory has for each byte."""
+        strides = tuple(stride * array.itemsize for stride in (*self.strides, 1))
+        return numpy.lib.stride_tricks.as_strided(array[self.start :], self.sizes, strides)
 
 
 class Simulator:
     """`dram` is the memory of the host's side, which programs read and write."""
 
     def __init__(self, dram: numpy.ndarray, initialised: int | None = None):
-        self.dram = _Memory("DRAM", dram, initialised is None)
-        self.dram.written[:initialised] = True
-        self.scratchpad = _Memory("the scratchpad", numpy.zeros(SCRATCHPAD, numpy.uint8), False)
+        self.dram = _Memory("DRAM", dram, len(dram) if initialised is None else initialised)
+        self.scratchpad = _Memory("the scratchpad", numpy.zeros(SCRATCHPAD, numpy.uint8), 0)
         self.registers = numpy.zeros((REGISTERS, REGISTER), _INT)
         self.held = [0] * REGISTERS
         self.weights: numpy.ndarray | None = None
@@ -104,6 +115,8 @@ class Simulator:
             if order >= QUEUE:  # the queue is full until an instruction before has ended
                 now = max(now, ends[name][order - QUEUE + 1])
             self._engine, self._order, self._known = name, order, known[name]
+            # Of those that have instructions which may still go on.
+            self._others = [each for each in ENGINES if each != name and known[name][each] < len(history[each])]
             cycles = getattr(self, instruction.name.lower())(**instruction.fields)
             free[name] = max(now, free[name]) + cycles
             ends[name].append(free[name])
@@ -119,59 +132,50 @@ class Simulator:
     def _fault(self, problem: str) -> MachineError:
         return MachineError(f"instruction {self._number}, {self._instruction}: {problem}")
 
-    def _places(
-        self, memory: _Memory, start: int, sizes: tuple[int, ...], strides: tuple[int, ...], align: int
-    ) -> numpy.ndarray:
-        """The addresses of bytes; the last size is of contiguous ones."""
-        if min(sizes) < 1:
-            raise self._fault(f"sizes {sizes} are at least 1")
+    def _part(
+        self, memory: _Memory, start: int, sizes: tuple[int, ...], strides: tuple[int, ...], align: int = 1
+    ) -> _Part:
+        """The last size is of contiguous bytes."""
+        if min(sizes) < 1 or min(strides) < 0:
+            raise self._fault(f"sizes {sizes} are at least 1, strides {strides} at least 0")
         if start % align or any(stride % align for stride, size in zip(strides, sizes, strict=False) if size > 1):
             raise self._fault(f"{memory.name} is used at {start} with the strides {strides}, not multiples of {align}")
-        places = numpy.arange(sizes[-1]) + start
-        for size, stride in zip(reversed(sizes[:-1]), reversed(strides), strict=True):
-            places = places + (numpy.arange(size) * stride).reshape(-1, *[1] * places.ndim)
-        low, high = int(places.min()), int(places.max())
-        if low < 0 or high >= len(memory.data):
-            raise self._fault(f"out of bounds: {memory.name} has {len(memory.data)} bytes, {low} to {high} are used")
-        return places
+        end = start + sizes[-1] + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=False))
+        if start < 0 or end > len(memory.data):
+            raise self._fault(f"out of bounds: {memory.name} has {len(memory.data)} bytes, {start} to {end} are used")
+        return _Part(memory, start, sizes, strides)
 
-    def _read(self, memory: _Memory, places: numpy.ndarray) -> numpy.ndarray:
-        if not memory.written[places].all():
-            first = int(places[~memory.written[places]].min())
-            raise self._fault(f"reads {memory.name} at {first}, where nothing was written")
-        self._ordered(memory, places, "reads what {} writes")
-        memory.reads[self._engine][places] = self._order
-        return memory.data[places]
+    def _read(self, part: _Part) -> numpy.ndarray:
+        memory = part.memory
+        if not part.of(memory.written).all():
+            raise self._fault(f"reads {memory.name} from {part.start} on, where nothing was written")
+        self._check(part, memory.writes, "reads what the {} engine writes")
+        part.of(memory.reads[self._engine])[...] = self._order
+        return numpy.ascontiguousarray(part.of(memory.data))
 
-    def _write(self, memory: _Memory, places: numpy.ndarray, data: numpy.ndarray) -> None:
-        self._ordered(memory, places, "writes what {} writes, too")
-        for engine in ENGINES:
-            if engine != self._engine and (memory.reads[engine][places] >= self._known[engine]).any():
-                raise self._race(memory, "writes what {} reads", engine)
-        memory.data[places] = data
-        memory.written[places] = True
-        memory.writer[places], memory.write[places] = ENGINES.index(self._engine), self._order
+    def _write(self, part: _Part, data: numpy.ndarray) -> None:
+        memory = part.memory
+        self._check(part, memory.writes, "writes what the {} engine writes, too,")
+        self._check(part, memory.reads, "writes what the {} engine reads")
+        part.of(memory.data)[...] = data
+        part.of(memory.written)[...] = True
+        part.of(memory.writes[self._engine])[...] = self._order
 
-    def _ordered(self, memory: _Memory, places: numpy.ndarray, what: str) -> None:
-        writers, writes = memory.writer[places], memory.write[places]
-        for number, engine in enumerate(ENGINES):
-            if engine != self._engine and ((writers == number) & (writes >= self._known[engine])).any():
-                raise self._race(memory, what, engine)
-
-    def _race(self, memory: _Memory, what: str, engine: str) -> MachineError:
-        described = what.format(f"the {engine} engine")
-        return self._fault(f"race in {memory.name}: {described} without a WAIT between them")
+    def _check(self, part: _Part, last: dict[str, numpy.ndarray], what: str) -> None:
+        for engine in self._others:
+            if part.of(last[engine]).max() >= self._known[engine]:
+                raise self._fault(f"race in {part.memory.name}: {what.format(engine)} without a WAIT between them")
 
     # ---- DMA ----
 
     def dma_load(self, dram: int, sram: int, rows: int, bytes: int, dram_stride: int, sram_stride: int) -> int:
-        data = self._read(self.dram, self._places(self.dram, dram, (rows, bytes), (dram_stride,), 1))
-        self._write(self.scratchpad, self._places(self.scratchpad, sram, (rows, bytes), (sram_stride,), 1), data)
+        data = self._read(self._part(self.dram, dram, (rows, bytes), (dram_stride,)))
+        self._write(self._part(self.scratchpad, sram, (rows, bytes), (sram_stride,)), data)
         return 40 + rows * -(-bytes // 32)
 
     def dma_store(self, dram: int, sram: int, rows: int, bytes: int, dram_stride: int, sram_stride: int) -> int:
-        data = self._read(self.scratchpad, self._places(self.scratchpad, sram, (rows, bytes), (sram_stride,), 1))
-        self._write(self.dram, self._places(self.dram, dram, (rows, bytes), (dram_stride,), 1), data)
+        data = self._read(self._part(self.scratchpad, sram, (rows, bytes), (sram_stride,)))
+        self._write(self._part(self.dram, dram, (rows, bytes), (dram_stride,)), data)
         return 40 + rows * -(-bytes // 32)
 
     # ---- array ----
@@ -183,7 +187,7 @@ class Simulator:
         if kind not in ("i8", "bf16") or rows > ARRAY or columns > ARRAY:
             raise self._fault(f"the array takes at most {ARRAY} x {ARRAY} of i8 or bf16")
         sizes, strides = (rows, columns, BYTES[kind]), (row_stride, column_stride)
-        loaded = self._read(self.scratchpad, self._places(self.scratchpad, source, sizes, strides, BYTES[kind]))
+        loaded = self._read(self._part(self.scratchpad, source, sizes, strides, BYTES[kind]))
         self.weights = numpy.zeros((ARRAY, ARRAY), NUMPY[kind])
         self.weights[:rows, :columns] = loaded.view(NUMPY[kind])[:, :, 0]
         return ARRAY
@@ -205,17 +209,21 @@ class Simulator:
         if self.weights is None or self.weights.dtype != NUMPY[kind]:
             raise self._fault("no weights of this type are loaded")
         read = (outer, inner, ARRAY * BYTES[kind])
-        places = self._places(self.scratchpad, source, read, (source_outer, source_inner), ARRAY)
-        factors = self._read(self.scratchpad, places).view(NUMPY[kind]).reshape(-1, ARRAY).astype(total)
+        part = self._part(self.scratchpad, source, read, (source_outer, source_inner), ARRAY)
+        factors = self._read(part).view(NUMPY[kind]).reshape(-1, ARRAY).astype(total)
         written = (outer, inner, ARRAY * 4)
-        places = self._places(self.scratchpad, target, written, (target_outer, target_inner), ARRAY)
+        part = self._part(self.scratchpad, target, written, (target_outer, target_inner), ARRAY)
         sums = numpy.zeros((len(factors), ARRAY), total)
         if accumulate:
-            sums[...] = self._read(self.scratchpad, places).view(total).reshape(-1, ARRAY)
+            sums[...] = self._read(part).view(total).reshape(-1, ARRAY)
         weights = self.weights.astype(total)
-        for k in range(ARRAY):  # down the columns: one product after the other
-            sums = sums + factors[:, k : k + 1] * weights[k]
-        self._write(self.scratchpad, places, sums.view(numpy.uint8).reshape(places.shape))
+        if kind == "i8":  # exact in f32, whatever the order, below 2 ** 24
+            products = factors.astype(_FLOAT) @ weights.astype(_FLOAT)
+            sums += products.astype(_INT)
+        else:
+            for k in range(ARRAY):  # down the columns: one product after the other
+                sums = sums + factors[:, k : k + 1] * weights[k]
+        self._write(part, sums.view(numpy.uint8).reshape(written))
         return outer * inner + 4
 
     # ---- vector ----
@@ -226,8 +234,8 @@ class Simulator:
         kind = TYPES[type]
         size = BYTES[kind]
         self._hold(register, rows * columns)
-        places = self._places(self.scratchpad, address, (rows, columns, size), (row_stride, column_stride), size)
-        loaded = self._read(self.scratchpad, places).view(NUMPY[kind]).reshape(-1)
+        part = self._part(self.scratchpad, address, (rows, columns, size), (row_stride, column_stride), size)
+        loaded = self._read(part).view(NUMPY[kind]).reshape(-1)
         wide = loaded.astype(_FLOAT if kind in ("bf16", "f32") else _INT)
         self.registers[register, : rows * columns] = wide.view(_INT)
         return self._passes(rows, columns, column_stride, size)
@@ -241,8 +249,8 @@ class Simulator:
         if kind == "i8":
             held = held.clip(-128, 127)
         data = held.astype(NUMPY[kind]).reshape(rows, columns, 1)
-        places = self._places(self.scratchpad, address, (rows, columns, size), (row_stride, column_stride), size)
-        self._write(self.scratchpad, places, data.view(numpy.uint8))
+        part = self._part(self.scratchpad, address, (rows, columns, size), (row_stride, column_stride), size)
+        self._write(part, data.view(numpy.uint8))
         return self._passes(rows, columns, column_stride, size)
 
     def vop(self, function: int, target: int, operands: int, count: int, immediate: int) -> int:
