@@ -7,9 +7,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...dialects.core.symbols_expr import Size
-from .ranges import ranges_of
-from .tree import THREAD_AXES, UNROLLED, VECTORIZED, Access, Buffer, Loop, Tree, loops_of
+from ...dialects.core.symbols_expr import Size, variables_of
+from .ranges import ranges_of, turn_of
+from .tree import PIPELINED, THREAD_AXES, UNROLLED, VECTORIZED, Access, Block, Buffer, Loop, Tree, loops_of
 
 _THREADS = THREAD_AXES[3:]
 #: Elements that memory on the stack holds at most.
@@ -44,6 +44,8 @@ def _place_of(tree: Tree, buffer: Buffer) -> tuple[str, BufferPlace]:
     # What an unrolled or a vectorized loop makes at each step is allocated outside of it, kept apart by its indices.
     while shared and shared[-1].kind in (VECTORIZED, UNROLLED):
         shared = shared[:-1]
+    while shared and _takes_turns(shared[-1], buffer, users):
+        shared = shared[:-1]
     if any(buffer in block.loaded() for block in users):
         return _owner(shared), BufferPlace((), buffer.shape, _is_small(buffer.shape))
     inner = {loop.name: loop.extent for path in paths for loop in path[len(shared) :]}
@@ -58,6 +60,16 @@ def _place_of(tree: Tree, buffer: Buffer) -> tuple[str, BufferPlace]:
     reached = ranges_of(accesses, inner, buffer.shape)
     sizes = tuple(each.extent for each in reached)
     return _owner(shared), BufferPlace(tuple(each.start for each in reached), sizes, _is_small(sizes))
+
+
+def _takes_turns(loop: Loop, buffer: Buffer, users: Sequence[Block]) -> bool:
+    """Whether steps of a pipelined loop have versions of a buffer, which live for several of them."""
+    if loop.kind != PIPELINED:
+        return False
+    indices = [index for block in users for access in block.accesses if access.buffer is buffer
+               for index in block.placed(access).indices]  # fmt: skip
+    turns = [turn for index in indices if (turn := turn_of(index)) is not None]
+    return any(loop.name in variables_of(step) for step, _ in turns)
 
 
 def _owner(loops: Sequence[Loop]) -> str:

@@ -309,4 +309,4 @@ def _stride(move: Size, step: Size, inner: Mapping[str, Size]) -> int | None:
 
 def _inside(at: Size, inner: Mapping[str, Size]) -> Size:
     """How a binding moves inside of the loop."""
-    return substituted(at, dict.fromkeys(variables_of(at) - set(inner), 0))
+    return at - substituted(at, dict.fromkeys(inner, 0))

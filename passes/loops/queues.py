@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...dialects.core.symbols_expr import Size, SymExpr, substituted, terms_of, variables_of
+from ...dialects.core.symbols_expr import Size, substituted, terms_of, variables_of
 from ...support.errors import RelaxError
 from .buffer_allocation import BufferPlace
 from .device_copies import DeviceCopy
 from .intrins import INTRIN, TENSORIZED, find_intrin
 from .memories import EmitWait
 from .memory_arenas import Arena
-from .ranges import Range, guards, ranges_of
+from .ranges import Range, guards, ranges_of, turn_of
 from .tree import PARALLEL, Access, Block, Buffer, Loop, Node, Tree, blocks_in, loops_in, variable
 
 #: Parts of a buffer that one node may have used at the steps before, and are told apart.
@@ -28,12 +28,22 @@ Places = Mapping[Buffer, tuple[str, BufferPlace]]
 Waits = dict[str, dict[EmitWait, int]]
 
 
+class _Turn(NamedTuple):
+    """The index step % count."""
+
+    step: Size
+    count: int
+
+
+_Part = tuple[Range | _Turn, ...]
+
+
 class _PartUse(NamedTuple):
     """Of a part of a buffer, by the loops around."""
 
     buffer: Buffer
     is_written: bool
-    part: tuple[Range, ...]
+    part: _Part
 
 
 class _Started(NamedTuple):
@@ -66,6 +76,7 @@ class Queues:
         self._extents = tree.extents()
         self._parts = {part.buffer: (name, part) for name, arena in arenas.items() for part in arena.parts}
         self._leaves: dict[str, _Leaf] = {}
+        self._turns = self._turns_of(tree)
         self.before: Waits = {}
         self.behind: Waits = {}
         if not any(self._queue(node) for node in _nodes_in(tree.body)):
@@ -130,8 +141,12 @@ class Queues:
     def _loop(self, loop: Loop, entry: _State) -> _State:
         head = self._entered(loop, entry)
         wide: set[_Group] = set()
+        left = loop.extent if isinstance(loop.extent, int) else None
         while True:
             end = self._ended(loop, self._nodes(loop.body, head))
+            left = None if left is None else left - 1
+            if left is not None and left <= 0:
+                break
             joined = self._widened(_joined(head, _moved(end, {loop.name: variable(loop.name, loop.extent) - 1})), wide)
             if joined == head:
                 break
@@ -164,24 +179,21 @@ class Queues:
         return self._awaited(self.behind, loop.name, uses, state)
 
     def _entered(self, loop: Loop, state: _State) -> _State:
-        """Where the loop takes turns between parts, `(i + 1) % 2`, others are told by their distance: part 1 is
-        `(i + 1) % 2`, too, at the first step."""
-        turns: dict[tuple[Buffer, int], int] = {}
+        """Where the loop takes turns between parts, others are told by their distance: at its first step, part 1 is
+        that of the step behind."""
+        turning: set[tuple[Buffer, int]] = set()
         for block in blocks_in(loop.body):
             for access in map(block.placed, block.accesses):
-                for dim, index in enumerate(self._inside(access)):
-                    turn = _turn_of(index)
-                    if turn is not None and loop.name in variables_of(turn[0]):
-                        turns[access.buffer, dim] = turn[1]
+                for dim, reached in enumerate(self._part(access, {})):
+                    if isinstance(reached, _Turn) and loop.name in variables_of(reached.step):
+                        turning.add((access.buffer, dim))
         step = variable(loop.name, loop.extent)
 
         def entered(use: _PartUse) -> _PartUse:
             part = list(use.part)
-            for dim, (start, extent) in enumerate(part):
-                count = turns.get((use.buffer, dim))
-                turn = (start, count) if isinstance(start, int) else _turn_of(start)
-                if count is not None and extent == 1 and turn is not None and turn[1] == count:
-                    part[dim] = Range((turn[0] + step) % count, 1)
+            for dim, reached in enumerate(part):
+                if isinstance(reached, _Turn) and (use.buffer, dim) in turning:
+                    part[dim] = _turn(reached.step + step, reached.count)
             return use._replace(part=tuple(part))
 
         return {started._replace(use=entered(started.use)): count for started, count in state.items()}
@@ -239,9 +251,27 @@ class Queues:
         _, place = self._places.get(buffer, ("", BufferPlace((), buffer.shape)))
         return tuple(Range(0, size) for size in place.sizes)
 
-    def _part(self, access: Access, inner: Mapping[str, Size]) -> tuple[Range, ...]:
-        at = Access(access.buffer, tuple(self._inside(access)))
-        return tuple(ranges_of([at], inner, [each.extent for each in self._whole(access.buffer)]))
+    def _part(self, access: Access, inner: Mapping[str, Size]) -> _Part:
+        at = self._inside(access)
+        whole = [each.extent for each in self._whole(access.buffer)]
+        found: list[Range | _Turn] = list(ranges_of([Access(access.buffer, tuple(at))], inner, whole))
+        for dim, index in enumerate(at):
+            count = self._turns.get((access.buffer, dim))
+            if count is not None and variables_of(index).isdisjoint(inner):
+                turn = turn_of(index)
+                found[dim] = _turn(index if turn is None else turn[0], count)
+        return tuple(found)
+
+    def _turns_of(self, tree: Tree) -> dict[tuple[Buffer, int], int]:
+        """Along which dimensions steps of loops take turns, between how many."""
+        found = {}
+        for block in tree.blocks():
+            for access in map(block.placed, block.accesses):
+                for dim, index in enumerate(self._inside(access)):
+                    turn, size = turn_of(index), self._whole(access.buffer)[dim].extent
+                    if turn is not None and turn[1] == size:
+                        found[access.buffer, dim] = turn[1]
+        return found
 
     def _meets(self, one: _PartUse, other: _PartUse) -> bool:
         """Whether one of them writes what the other one uses."""
@@ -283,7 +313,7 @@ def _moved(state: _State, values: Mapping[str, Size]) -> _State:
     """With other values of loops' variables; what becomes the same is one."""
     found: _State = {}
     for started, count in state.items():
-        part = tuple(Range(substituted(start, values), extent) for start, extent in started.use.part)
+        part = tuple(_at(each, values) for each in started.use.part)
         moved = started._replace(use=started.use._replace(part=part))
         found[moved] = min(count, found.get(moved, count))
     return found
@@ -292,27 +322,23 @@ def _moved(state: _State, values: Mapping[str, Size]) -> _State:
 # ---- parts ----
 
 
-def _turn_of(index: Size) -> tuple[Size, int] | None:
-    """x and the number of x % number; None for what is something else."""
-    if not isinstance(index, SymExpr):
-        return None
-    terms = terms_of(index)
-    if len(terms) != 1:
-        return None
-    ((monomial, factor),) = terms.items()
-    if factor != 1 or len(monomial) != 1 or monomial[0].kind != "%" or not isinstance(monomial[0].args[1], int):
-        return None
-    return monomial[0].args[0], monomial[0].args[1]
+def _turn(step: Size, count: int) -> _Turn:
+    known = terms_of(step).get((), 0)
+    return _Turn(step - known + known % count, count)
 
 
-def _are_apart(one: Range, other: Range) -> bool:
+def _at(part: Range | _Turn, values: Mapping[str, Size]) -> Range | _Turn:
+    if isinstance(part, _Turn):
+        return _turn(substituted(part.step, values), part.count)
+    return Range(substituted(part.start, values), part.extent)
+
+
+def _are_apart(one: Range | _Turn, other: Range | _Turn) -> bool:
     """Whether no index is in both, at the same step of all loops."""
-    distance = one.start - other.start
-    if isinstance(distance, int):
-        after = isinstance(other.extent, int) and distance >= other.extent
-        return after or (isinstance(one.extent, int) and -distance >= one.extent)
-    turns = _turn_of(one.start), _turn_of(other.start)
-    if turns[0] is None or turns[1] is None or turns[0][1] != turns[1][1] or (one.extent, other.extent) != (1, 1):
+    distance = one[0] - other[0]
+    if not isinstance(distance, int):
         return False
-    distance = turns[0][0] - turns[1][0]
-    return isinstance(distance, int) and distance % turns[0][1] != 0
+    if isinstance(one, _Turn) or isinstance(other, _Turn):
+        return isinstance(one, _Turn) and isinstance(other, _Turn) and distance % one.count != 0
+    after = isinstance(other.extent, int) and distance >= other.extent
+    return after or (isinstance(one.extent, int) and -distance >= one.extent)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...dialects.core.indices import is_below, is_never_negative
-from ...dialects.core.symbols_expr import Size, make, substituted, terms_of
+from ...dialects.core.symbols_expr import Size, SymExpr, make, substituted, terms_of
 from ...dialects.core.symbols_terms import Atom
 from .tree import Access, Block
 
@@ -43,6 +43,19 @@ def is_multiple(index: Size, number: int) -> bool:
         if coefficient % number and not rest:
             return False
     return True
+
+
+def turn_of(index: Size) -> tuple[Size, int] | None:
+    """x and the number of x % number; None for what is something else."""
+    if not isinstance(index, SymExpr):
+        return None
+    terms = terms_of(index)
+    if len(terms) != 1:
+        return None
+    ((monomial, factor),) = terms.items()
+    if factor != 1 or len(monomial) != 1 or monomial[0].kind != "%" or not isinstance(monomial[0].args[1], int):
+        return None
+    return monomial[0].args[0], monomial[0].args[1]
 
 
 def range_of(index: Size, inner: Mapping[str, Size]) -> Range | None:

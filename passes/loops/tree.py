@@ -19,8 +19,12 @@ from ...targets.core.backend import Machine
 from .body_scalars import Expr
 
 SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "unrolled"
+#: In order, where a step begins with what later ones need.
+PIPELINED = "pipelined"
 #: An annotation of a parallel loop: how many of its steps a thread takes at a time.
 GRAIN = "grain"
+#: An annotation of a pipelined loop: how many of its steps are under way.
+STAGES = "num_stages"
 #: A GPU's threads, by their names in TVM.
 THREAD_AXES = tuple(f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx") for axis in "xyz")
 #: Threads of a block of them, at most.

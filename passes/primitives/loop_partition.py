@@ -36,14 +36,14 @@ def loop_partition(
         name = edit.new_name(f"{found.name}_{number}", taken)
         taken.add(name)
         index: Size = first if count == 1 and not preserve_unit_iters else first + variable(name, count)
-        nodes = _renamed(rebound(found.body, {found.name: index}), names)
+        nodes = renamed(rebound(found.body, {found.name: index}), names)
         part = Loop(name, count, nodes, annotations=found.annotations)
-        made.append(replace(part, body=mapped(nodes, partial(_starting, edit, part))))
+        made.append(replace(part, body=mapped(nodes, partial(starting, edit, part))))
     edit.replace(found.name, made)
     return [edit.handle(each) for each in made]
 
 
-def _starting(edit: Edit, part: Loop, block: Block) -> Block:
+def starting(edit: Edit, part: Loop, block: Block) -> Block:
     """Without an init where no step of the part is the first one of a reduction."""
     if block.inits is None:
         return block
@@ -75,7 +75,7 @@ def _new_names(edit: Edit, loop: Loop, taken: set[str]) -> dict[str, str]:
     return names
 
 
-def _renamed(nodes: tuple[Node, ...], names: Mapping[str, str]) -> tuple[Node, ...]:
+def renamed(nodes: tuple[Node, ...], names: Mapping[str, str]) -> tuple[Node, ...]:
     if not names:
         return nodes
     inner = loops_in(nodes)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from relax_mlir.passes.loops.handles import BlockRV, LoopRV
 
@@ -123,6 +123,18 @@ def _reindex_cache(name: str) -> Step:
     )
 
 
+def copied_ahead(rng: random.Random, sch: rx.Schedule, scopes: Sequence[str] = ("global", "local")) -> object:
+    """A copy of what a step of a loop uses, some steps ahead; if that is refused, as far as it goes."""
+    block = a_block(rng, sch)
+    loop = rng.choice(sch.get_loops(block))
+    try:
+        for buffer in rng.sample((0, 1), rng.randint(1, 2)):
+            sch.compute_at(sch.cache_read(block, buffer, rng.choice(scopes)), loop)
+        return sch.pipeline(loop, rng.choice((2, 2, 3, 4)))
+    except rx.RelaxError:
+        return None
+
+
 def _stage_at(name: str) -> Step:
     def step(rng: random.Random, sch: rx.Schedule) -> object:
         block = a_block(rng, sch)
@@ -166,6 +178,8 @@ STEPS: dict[str, Step] = {
     "cache_read": _cache("cache_read"),
     "cache_write": _cache("cache_write"),
     "compute_at": _at("compute_at"),
+    "pipeline": lambda rng, sch: sch.pipeline(a_loop(rng, sch), rng.randint(2, 4)),
+    "copies ahead": copied_ahead,
     "compute_inline": _of_block("compute_inline"),
     "decompose_reduction": lambda rng, sch: sch.decompose_reduction(a_block(rng, sch), a_loop(rng, sch)),
     "reverse_compute_at": _at("reverse_compute_at"),

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Primitive pipeline: software pipelining of a loop that copies what its steps use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from ...dialects.core.indices import is_never_negative
+from ...dialects.core.symbols_expr import Size, extremum, substituted
+from ..loops.buffer_allocation import BufferPlace, places_of
+from ..loops.device_copies import is_copy
+from ..loops.handles import LoopRV
+from ..loops.intrins import INTRIN, TENSORIZED, find_intrin
+from ..loops.memories import find_memory
+from ..loops.primitives import Edit, register_primitive
+from ..loops.tree import (
+    PIPELINED,
+    REDUCE,
+    SERIAL,
+    SPATIAL,
+    STAGES,
+    UNROLLED,
+    VECTORIZED,
+    Access,
+    Block,
+    Buffer,
+    Iter,
+    Loop,
+    Node,
+    Tree,
+    blocks_in,
+    loops_of,
+    mapped,
+    names_in,
+    rebound,
+    unique,
+    variable,
+)
+from .code_motion import written_by
+from .loop_partition import renamed, starting
+
+_MOST_STAGES = 16
+
+
+@register_primitive
+def pipeline(edit: Edit, loop: LoopRV, stages: int = 2) -> None:
+    """Has each step of a loop copy what a later one uses, `stages` - 1 steps ahead, into buffers of which there are
+    that many: before the loop the first steps copy, behind it the last ones use what is there. What a step makes in
+    memory whose copies are asynchronous has as many versions, too."""
+    found = edit.loop(loop)
+    _check(edit, found, stages)
+    if isinstance(found.extent, int):
+        stages = min(stages, found.extent)
+    places = places_of(edit.tree)
+    own = [buffer for buffer, (where, _) in places.items() if where == found.name]
+    fetching = [node for node in found.body if _fetches(edit.tree, found, node, own)]
+    stored = [buffer for buffer in own if _is_stored(edit.tree, buffer)]
+    if not fetching and not stored:
+        problem = f"no step of '{found.name}' copies what only this step uses, from what the loop does not write"
+        edit.refuse(f"{problem}: cache_read and compute_at bring such copies there")
+    if stages < 2:
+        return
+    fetched = written_by(blocks_in(fetching))
+    ahead = stages - 1 if fetching else 0
+    steady: Size = found.extent - ahead if isinstance(found.extent, int) else _most(found.extent - ahead, 0)
+    nodes = found.body
+    for buffer in dict.fromkeys([*fetched, *stored]):
+        nodes = _with_versions(edit, found, nodes, buffer, places[buffer][1], stages, steady + ahead)
+    names = {node.name for node in fetching}
+    first = [node for node in nodes if node.name in names]
+    rest = [node for node in nodes if node.name not in names]
+    step = variable(found.name, steady)
+    fetch_next, now = rebound(first, {found.name: step + ahead}), rebound(rest, {found.name: step})
+    # Where steps are only started, those that are under way need not be waited for before the next ones are queued.
+    body = (*now, *fetch_next) if all(map(_is_started, rest)) else (*fetch_next, *now)
+    made: Loop = replace(
+        found, extent=steady, body=body, kind=PIPELINED, annotations={**found.annotations, STAGES: stages}
+    )
+    taken = set(names_in([found]))
+    short = ahead if isinstance(found.extent, int) else extremum("min", [found.extent, ahead])
+    before = _once_more(edit, found, "prologue", first, short, 0, taken) if ahead else []
+    behind = _once_more(edit, found, "epilogue", rest, short, steady, taken) if ahead else []
+    edit.replace(found.name, [*before, made, *behind])
+
+
+def _check(edit: Edit, loop: Loop, stages: int) -> None:
+    if type(stages) is not int or not 2 <= stages <= _MOST_STAGES:
+        edit.refuse(f"stages are a number from 2 to {_MOST_STAGES}, got {stages!r}")
+    if loop.kind != SERIAL:
+        edit.refuse(f"'{loop.name}' is {loop.kind}: steps of a serial loop can be pipelined")
+    around = next((each for each in edit.tree.around(loop.name) if each.kind in (VECTORIZED, UNROLLED)), None)
+    if around is not None:
+        edit.refuse(f"'{around.name}' around '{loop.name}' is {around.kind}: pipeline a loop that runs in serial ones")
+
+
+def _fetches(tree: Tree, loop: Loop, node: Node, own: Sequence[Buffer]) -> bool:
+    """Whether a node copies what no step writes to what lives for one step."""
+    inside, written = blocks_in([node]), written_by(blocks_in(loop.body))
+    if not all(is_copy(block) and not block.loaded() for block in inside):
+        return False
+    for block in inside:
+        (target,) = block.writes
+        writers = tree.writers(target.buffer)
+        if target.buffer not in own or any(writer not in inside for writer in writers):
+            return False
+        if any(target.buffer in other.loaded() for other in tree.blocks()):
+            return False
+        if any(access.buffer in written for access in block.reads):
+            return False
+    return True
+
+
+def _is_stored(tree: Tree, buffer: Buffer) -> bool:
+    """Whether what steps compute there is only copied out, while the next step goes on."""
+    memory = find_memory(buffer.scope)
+    readers, writers = tree.readers(buffer), tree.writers(buffer)
+    is_asynchronous = memory is not None and memory.wait is not None
+    return is_asynchronous and bool(readers) and all(map(is_copy, readers)) and not any(map(is_copy, writers))
+
+
+def _is_started(node: Node) -> bool:
+    """Whether a node is done by something else, while the code behind it runs."""
+    if isinstance(node, Block):
+        return False
+    if node.kind == TENSORIZED:
+        return find_intrin(str(node.annotations[INTRIN])).engine.wait is not None
+    return all(map(_is_started, node.body))
+
+
+def _most(one: Size, other: Size) -> Size:
+    return extremum("max", [one, other])
+
+
+# ---- versions ----
+
+
+def _with_versions(
+    edit: Edit, loop: Loop, nodes: Sequence[Node], buffer: Buffer, place: BufferPlace, stages: int, steps: Size
+) -> tuple[Node, ...]:
+    """With a buffer for each of the steps that are under way: what one step uses of it, `step % stages`."""
+    if not place.starts:
+        edit.refuse(f"'{buffer.name}' is read at places that are computed: all of it lives")
+    firsts = [substituted(start, {loop.name: 0}) for start in place.starts]
+    shape: list[Size] = []
+    for first, size, whole in zip(firsts, place.sizes, buffer.shape, strict=True):
+        if not isinstance(first, int) and not is_never_negative(first):
+            edit.refuse(f"where '{buffer.name}' begins in a step, {first}, is not known to be in it")
+        shape.append(size if isinstance(first, int) else whole)
+    moves = [start - first for start, first in zip(place.starts, firsts, strict=True)]
+    offsets = [move + (first if isinstance(first, int) else 0) for move, first in zip(moves, firsts, strict=True)]
+    versions = replace(buffer, shape=(stages, *shape))
+    edit.tree = replace(edit.tree, buffers=tuple(versions if each is buffer else each for each in edit.tree.buffers))
+
+    def change(block: Block) -> Block:
+        if buffer not in block.buffers:
+            return block
+        return _stepping(edit, loop, block, buffer, versions, offsets, steps)
+
+    return mapped(nodes, change)
+
+
+def _stepping(
+    edit: Edit, loop: Loop, block: Block, old: Buffer, new: Buffer, offsets: Sequence[Size], steps: Size
+) -> Block:
+    """A block that uses its step's version, by an iter that is the step."""
+    at = variable(loop.name, loop.extent)
+    own = next((each for each, binding in zip(block.iters, block.bindings, strict=True)
+                if binding == at and each.name.startswith("vstep")), None)  # fmt: skip
+    if own is None:
+        own = Iter(unique("vstep", [each.name for each in block.iters]), _kind(edit, loop, block), steps)
+        block = replace(block, iters=(*block.iters, own), bindings=(*block.bindings, at))
+    step = variable(own.name, own.extent)
+
+    def other(access: Access) -> Access:
+        if access.buffer is not old:
+            return access
+        moved = (substituted(offset, {loop.name: step}) for offset in offsets)
+        indices = (index - move for index, move in zip(access.indices, moved, strict=True))
+        return Access(new, (step % new.shape[0], *indices))
+
+    return replace(block, reads=tuple(map(other, block.reads)), writes=tuple(map(other, block.writes)))
+
+
+def _kind(edit: Edit, loop: Loop, block: Block) -> str:
+    kinds = [kind for kind in (SPATIAL, REDUCE) if loop.name in loops_of(block, kind)]
+    if len(kinds) == 2:
+        edit.refuse(f"'{loop.name}' goes along the reduction of '{block.name}' and along an iter that is none")
+    if not kinds and not is_copy(block):
+        edit.refuse(f"'{block.name}' does the same at each step of '{loop.name}'")
+    return kinds[0] if kinds else SPATIAL
+
+
+# ---- before and behind ----
+
+
+def _once_more(
+    edit: Edit, loop: Loop, word: str, nodes: Sequence[Node], extent: Size, first: Size, taken: set[str]
+) -> list[Node]:
+    """Nodes for some more steps, with names of their own."""
+    name = edit.new_name(f"{loop.name}_{word}", taken)
+    taken.add(name)
+    names: dict[str, str] = {}
+    for each in sorted(names_in(nodes)):
+        names[each] = edit.new_name(f"{each}_{word}", {*taken, *names.values()})
+    taken |= set(names.values())
+    values: Mapping[str, Size] = {loop.name: first if extent == 1 else first + variable(name, extent)}
+    part = Loop(name, extent, renamed(rebound(nodes, values), names))
+    part = replace(part, body=mapped(part.body, partial(starting, edit, part)))
+    return list(part.body) if extent == 1 else [part]
