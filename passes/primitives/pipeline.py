@@ -66,8 +66,11 @@ def pipeline(edit: Edit, loop: LoopRV, stages: int = 2) -> None:
     ahead = stages - 1 if fetching else 0
     steady: Size = found.extent - ahead if isinstance(found.extent, int) else _most(found.extent - ahead, 0)
     nodes = found.body
-    for buffer in dict.fromkeys([*fetched, *stored]):
-        nodes = _with_versions(edit, found, nodes, buffer, places[buffer][1], stages, steady + ahead)
+    several = {*fetched, *stored}
+    # The last steps stand behind the loop: one step's part is all that there is of the others, too.
+    for buffer in dict.fromkeys([*fetched, *own]):
+        count = stages if buffer in several else 1
+        nodes = _with_versions(edit, found, nodes, buffer, places[buffer][1], count, steady + ahead)
     names = {node.name for node in fetching}
     first = [node for node in nodes if node.name in names]
     rest = [node for node in nodes if node.name not in names]

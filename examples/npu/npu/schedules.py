@@ -103,19 +103,19 @@ def rows_of_a_product(function: Any, context: Any) -> Any:
     i, inner_i = sch.split(i, [None, _divisor(rows, _ROWS)])
     j, inner_j = sch.split(j, [None, _divisor(columns, _COLUMNS)])
     sch.reorder(i, j, inner_i, inner_j)
-    j, pair = sch.split(j, [None, 2]) if columns // _divisor(columns, _COLUMNS) % 2 == 0 else (j, j)
     for block in (*behind, sums.name):
-        sch.compute_at(block, pair)
-    _stage(sch, behind, pair)
+        sch.compute_at(block, j)
+    _stage(sch, behind, j)
     *row, column, k = sch.get_loops(sums.name)[len(sch.get_loops(copy)) - 2 :]
-    k, inner_k = sch.split(k, [None, _divisor(depth, _DEPTH)])
-    sch.reorder(k, *row, column, inner_k)
-    sch.decompose_reduction(sums.name, k)
+    steps = j
+    if depth > _DEPTH:
+        steps, k = sch.split(k, [None, _divisor(depth, _DEPTH)])
+        sch.reorder(steps, *row, column, k)
+    sch.decompose_reduction(sums.name, [steps, *row, column, k][steps is j])
     for number in (0, 1):
-        sch.compute_at(sch.cache_read(sums.name, number, SRAM), k)
-    _multiply(sch, sums, row, column, [inner_k], transposed=_is_transposed(sums))
-    if pair is not j:  # both have memory of their own: one is loaded while the other is computed
-        sch.unroll(pair)
+        sch.compute_at(sch.cache_read(sums.name, number, SRAM), steps)
+    _multiply(sch, sums, row, column, [k], transposed=_is_transposed(sums))
+    sch.pipeline(steps)
     return sch
 
 
@@ -143,14 +143,14 @@ def pixels_of_a_convolution(function: Any, context: Any) -> Any:
     _, h, w, o = sch.get_loops(copy)
     rows_at_once = _divisor(height, _PIXELS // width)
     h, inner_h = sch.split(h, [None, rows_at_once])
-    o, pair, inner_o = sch.split(o, [None, 2 if channels % 32 == 0 else 1, 16])
-    sch.reorder(o, h, pair, inner_h, w, inner_o)
+    o, inner_o = sch.split(o, [None, 16])
+    sch.reorder(h, o, inner_h, w, inner_o)
     for block in (*behind, sums.name):
-        sch.compute_at(block, pair)
-    _stage(sch, behind, pair)
+        sch.compute_at(block, o)
+    _stage(sch, behind, o)
     if not before:
         sch.cache_read(sums.name, 0, SRAM)
-    sch.compute_at(sch.cache_read(sums.name, 1, SRAM), pair)
+    sch.compute_at(sch.cache_read(sums.name, 1, SRAM), o)
     # There is no loop for what has one step.
     loops = iter(sch.get_loops(sums.name)[len(sch.get_loops(copy)) - 3 :])
     extents = (rows_at_once, width, 16, *(each.extent for each in sums.iters[4:]))
@@ -158,7 +158,7 @@ def pixels_of_a_convolution(function: Any, context: Any) -> Any:
     sch.reorder(*r, *s, *c, *y, *x, *across)
     sch.decompose_reduction(sums.name, [*r, *s, *c][0])
     _multiply(sch, sums, [*y, *x], *across, [*r, *s, *c])
-    sch.unroll(pair)
+    sch.pipeline(o)
     return sch
 
 

@@ -21,6 +21,8 @@ _INDEX: dict[str, Callable[[int, int], int]] = {
     "arith.addi": lambda a, b: a + b,
     "arith.subi": lambda a, b: a - b,
     "arith.muli": lambda a, b: a * b,
+    "arith.divui": lambda a, b: a // b,
+    "arith.remui": lambda a, b: a % b,
 }
 #: What the vector unit does for an operation, as registers hold wide numbers: nothing for a conversion to them.
 _FUNCTIONS = {
