@@ -48,21 +48,21 @@ class SymbolError(ValueError):
 class SymExpr:
     """An immutable, canonical, never constant expression; made by sym(), parse() and operators."""
 
-    __slots__ = ("_terms", "_text")
+    __slots__ = ("_hash", "_terms", "_text", "_variables")
     _terms: Terms
-    _text: str
+    #: Made when they are asked for, as most expressions are steps on the way to another one.
+    _text: str | None
+    _hash: int | None
+    _variables: frozenset[str] | None
 
     def __init__(self, terms: Terms) -> None:
         """Takes terms as make() leaves them: no zero coefficients, in canonical order, not a constant."""
-        if len(terms) > MAX_TERMS:
-            raise SymbolError(f"expression has {len(terms)} terms, at most {MAX_TERMS} are allowed")
-        for coefficient in terms.values():
-            check_number(coefficient)
-        text = render(terms)
-        if len(text) > MAX_TEXT:
-            raise SymbolError(f"expression is {len(text)} characters long, at most {MAX_TEXT} are allowed")
-        object.__setattr__(self, "_terms", terms)
-        object.__setattr__(self, "_text", text)
+        _check_count(terms)
+        _check_size(terms)
+        _set(self, "_terms", terms)
+        _set(self, "_text", None)
+        _set(self, "_hash", None)
+        _set(self, "_variables", None)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"cannot set '{name}': symbolic expressions are immutable")
@@ -71,16 +71,20 @@ class SymExpr:
         raise AttributeError(f"cannot delete '{name}': symbolic expressions are immutable")
 
     def __str__(self) -> str:
-        return self._text
+        if self._text is None:
+            _set(self, "_text", render(self._terms))
+        return self._text  # type: ignore[return-value]  # it is set
 
     def __repr__(self) -> str:
-        return f"SymExpr({self._text!r})"
+        return f"SymExpr({str(self)!r})"
 
     def __hash__(self) -> int:
-        return hash(self._text)
+        if self._hash is None:
+            _set(self, "_hash", hash(tuple(self._terms.items())))
+        return self._hash  # type: ignore[return-value]  # it is set
 
     def __eq__(self, other: object) -> bool:
-        return self._text == other._text if isinstance(other, SymExpr) else NotImplemented
+        return self._terms == other._terms if isinstance(other, SymExpr) else NotImplemented
 
     def __neg__(self) -> Size:
         return _sum(0, self, -1)
@@ -118,7 +122,11 @@ class SymExpr:
     @property
     def variables(self) -> frozenset[str]:
         """The names that the expression depends on."""
-        return frozenset(name for monomial in self._terms for atom in monomial for name in atom.variables)
+        if self._variables is None:
+            atoms = [atom for monomial in self._terms for atom in monomial]
+            found = atoms[0].variables if len(atoms) == 1 else frozenset().union(*(atom.variables for atom in atoms))
+            _set(self, "_variables", found)
+        return self._variables  # type: ignore[return-value]  # it is set
 
     def evaluate(self, values: Mapping[str, int]) -> int:
         """The value for the given sizes; every variable needs one, and it must be >= 0."""
@@ -150,6 +158,8 @@ class SymExpr:
         return _substitute(self, known) if known else self
 
 
+_set = object.__setattr__
+
 Size = int | SymExpr
 Dim = int | SymExpr | None
 
@@ -158,6 +168,21 @@ def shorten(text: object) -> str:
     """Text cut to fit in an error message."""
     whole = str(text)
     return whole if len(whole) <= 60 else whole[:57] + "..."
+
+
+def _check_count(terms: Terms) -> None:
+    if len(terms) > MAX_TERMS:
+        raise SymbolError(f"expression has {len(terms)} terms, at most {MAX_TERMS} are allowed")
+
+
+def _check_size(terms: Terms) -> None:
+    letters = 0
+    for monomial, coefficient in terms.items():
+        check_number(coefficient)
+        # What is between factors and around each of them, and the digits, of which a bit is less than one.
+        letters += sum(len(atom) + 3 for atom in monomial) + coefficient.bit_length() + 4
+    if letters > MAX_TEXT and len(text := render(terms)) > MAX_TEXT:
+        raise SymbolError(f"expression is {len(text)} characters long, at most {MAX_TEXT} are allowed")
 
 
 def check_number(value: int) -> None:
@@ -431,7 +456,14 @@ def variables_of(size: Size) -> frozenset[str]:
 
 
 def _substitute(size: Size, values: Mapping[str, Size]) -> Size:
-    return value_of(size, lambda atom: _substitute_atom(atom, values))
+    total: Terms = {}
+    for monomial, coefficient in terms_of(size).items():
+        term: Terms = {(): coefficient}
+        for atom in monomial:
+            term = multiply_terms(term, terms_of(_substitute_atom(atom, values)))
+            _check_count(term)
+        total = add_terms(total, term)
+    return make(total)
 
 
 def _substitute_atom(atom: Atom, values: Mapping[str, Size]) -> Size:

@@ -69,7 +69,8 @@ def with_offsets(places: Places, arenas: Mapping[str, Arena]) -> Places:
 def _planned(
     tree: Tree, memory: DeviceMemory, buffers: Sequence[Buffer], places: Mapping[Buffer, tuple[str, BufferPlace]]
 ) -> list[ArenaPart]:
-    """Largest first, each at the first offset where nothing that lives at the same time is."""
+    """Largest first, each at the first offset where nothing that lives at the same time is, in the bank that has least
+    of these."""
     wanted = [
         (buffer, _bytes(buffer, places[buffer][1]), *_interval(tree, buffer, places[buffer][0])) for buffer in buffers
     ]
@@ -78,14 +79,29 @@ def _planned(
         others = sorted(
             (each for each in parts if each.first <= last and first <= each.last), key=lambda each: each.offset
         )
-        offset = 0
-        for other in others:
-            if offset + size <= other.offset:
-                break
-            end = other.offset + other.bytes
-            offset = max(offset, -(-end // memory.alignment) * memory.alignment)
-        parts.append(ArenaPart(buffer, offset, size, first, last))
+        parts.append(ArenaPart(buffer, _offset_of(memory, size, others), size, first, last))
     return parts
+
+
+def _offset_of(memory: DeviceMemory, size: int, others: Sequence[ArenaPart]) -> int:
+    """Where `others`, by their offsets, are not."""
+    length = memory.bytes // memory.banks
+    taken = [sum(each.offset // length == bank for each in others) for bank in range(memory.banks)]
+    for bank in sorted(range(memory.banks), key=taken.__getitem__) if memory.banks > 1 else ():
+        offset = _first_free(memory, bank * length, size, others)
+        if offset + size <= (bank + 1) * length:
+            return offset
+    return _first_free(memory, 0, size, others)
+
+
+def _first_free(memory: DeviceMemory, start: int, size: int, others: Sequence[ArenaPart]) -> int:
+    offset = start
+    for other in others:
+        if offset + size <= other.offset:
+            break
+        end = other.offset + other.bytes
+        offset = max(offset, -(-end // memory.alignment) * memory.alignment)
+    return offset
 
 
 def _bytes(buffer: Buffer, place: BufferPlace) -> int:

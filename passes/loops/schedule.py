@@ -33,7 +33,7 @@ from .handles import BlockRV, IndexMap, LoopRV, Sampled
 from .intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
 from .primitives import Edit, Primitive, Refused, find_primitive, primitive_names
 from .show import show_tree
-from .size import MOST_OPERATIONS, code_size
+from .size import MOST_OPERATIONS, Sizes, code_size
 from .trace import (
     Name,
     Request,
@@ -86,7 +86,7 @@ class Schedule(Steps):
         self._gone: dict[str, dict[str, str]] = {}
         #: How many steps make the loops of a PrimFunc's text: they alone are no schedule.
         self._of_text: dict[str, int] = {}
-        self._most_operations = MOST_OPERATIONS
+        self._most_operations, self._sizes = MOST_OPERATIONS, Sizes()
         self._random = Random(seed)
         self._drawn = 0
         #: The PrimFunc that steps without handles are about, where there are several.
@@ -170,7 +170,7 @@ class Schedule(Steps):
                 raise
             raise located_error(error.message, self._functions[function].location, error.notes) from None
         finally:
-            self._most_operations = MOST_OPERATIONS
+            self._most_operations, self._sizes = MOST_OPERATIONS, Sizes()
         of_text = schedule_lines(self._functions[function], LOOPS)
         if of_text is not None and [step.primitive for step in self._steps[before:]][: len(of_text) - 1] == [
             each.primitive for each in read_requests(of_text)
@@ -253,7 +253,7 @@ class Schedule(Steps):
         edit = Edit(tree, self._gone.setdefault(function, {}), self._random)
         try:
             made = self._changed(primitive, edit, bound, shown)
-            _check_size(edit, tree, self._most_operations)
+            self._check_size(edit, tree)
         except Refused as refusal:
             edit.tree = tree
             at = edit.shown(refusal.name).split("\n")
@@ -290,6 +290,13 @@ class Schedule(Steps):
             given = [_plain_numbers(each) for each in bound.args]
             named = {name: _plain_numbers(each) for name, each in bound.kwargs.items()}
             return types_checked(primitive.function)(edit, *given, **named)
+
+    def _check_size(self, edit: Edit, before: Tree) -> None:
+        if edit.tree is before:
+            return
+        size, most = code_size(edit.tree, self._sizes), self._most_operations
+        if size > most and size > code_size(before, self._sizes):
+            edit.refuse(f"it comes to {size} operations of code, {most} at most: choose shorter loops, or fewer")
 
     def _check_tensorized(self, function: str, edit: Edit, shown: str) -> None:
         """What an intrinsic computes stays what it was."""
@@ -452,12 +459,6 @@ class Schedule(Steps):
             self._reads[function] = scratch
             self._trees[function] = scratch.read.tree
         return self._trees[function]
-
-
-def _check_size(edit: Edit, before: Tree, most: int) -> None:
-    size = code_size(edit.tree)
-    if size > most and size > code_size(before):
-        edit.refuse(f"it comes to {size} operations of code, {most} at most: choose shorter loops, or fewer")
 
 
 def _called(schedule: Schedule, primitive: Primitive, *arguments: object, **options: object) -> Any:

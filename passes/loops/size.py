@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from weakref import WeakKeyDictionary
 
 from ...dialects.core.symbols_expr import Size
 from .body_scalars import Compute, Expr
@@ -16,21 +17,31 @@ MOST_OPERATIONS = 1 << 14
 _OF_FUNCTION, _OF_LOOP = 128, 16
 
 
-def code_size(tree: Tree) -> int:
-    return _of_nodes(tree.body, None, tree.extents())
+#: Of nodes, which never change.
+Sizes = WeakKeyDictionary[Node, int]
 
 
-def _of_nodes(nodes: Sequence[Node], lanes: LaneLoop | None, extents: Mapping[str, Size]) -> int:
-    total = 0
-    for node in nodes:
-        if isinstance(node, Block):
-            total += _of_block(node, lanes, extents)
-        elif node.kind == VECTORIZED and isinstance(node.extent, int):
-            total += _of_nodes(node.body, LaneLoop(node.name, node.extent), extents)
-        else:
-            inner = _of_nodes(node.body, lanes, extents)
-            is_unrolled = node.kind == UNROLLED and isinstance(node.extent, int)
-            total += inner * int(node.extent) if is_unrolled else inner + _OF_LOOP  # type: ignore[arg-type]
+def code_size(tree: Tree, known: Sizes | None = None) -> int:
+    """`known` keeps what nodes come to, for trees that have most of their nodes in common."""
+    extents, sizes = tree.extents(), Sizes() if known is None else known
+    return sum(_of_node(node, None, extents, sizes) for node in tree.body)
+
+
+def _of_node(node: Node, lanes: LaneLoop | None, extents: Mapping[str, Size], known: Sizes) -> int:
+    if lanes is None and node in known:
+        return known[node]
+    if isinstance(node, Block):
+        total = _of_block(node, lanes, extents)
+    else:
+        is_vector = node.kind == VECTORIZED and isinstance(node.extent, int)
+        inner_lanes = LaneLoop(node.name, int(node.extent)) if is_vector else lanes  # type: ignore[arg-type]
+        total = sum(_of_node(each, inner_lanes, extents, known) for each in node.body)
+        if node.kind == UNROLLED and isinstance(node.extent, int):
+            total *= node.extent
+        elif not is_vector:
+            total += _OF_LOOP
+    if lanes is None:
+        known[node] = total
     return total
 
 

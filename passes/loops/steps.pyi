@@ -86,7 +86,7 @@ class Steps:
         """Has threads share the steps of a loop."""
 
     def pipeline(self, loop: LoopRV, stages: int = ...) -> None:
-        """Has each step of a loop copy what a later one uses, `stages` - 1 steps ahead, into buffers of which there are that many: before the loop the first steps copy, behind it the last ones use what is there."""
+        """Has each step of a loop copy what a later one uses, `stages` - 1 steps ahead, into buffers of which there are that many: before the loop the first steps copy, behind it the last ones use what is there. What a step makes in memory whose copies are asynchronous has as many versions, too."""
 
     def read_at(self, loop: LoopRV, block: BlockRV | str, read_buffer_index: int | str, storage_scope: str) -> BlockRV:
         """Copies to memory of a scope, at each step of a loop, what that step's blocks read of a buffer: the block that copies."""

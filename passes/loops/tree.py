@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Union
 
 from ...bindings.ir import Type
@@ -65,7 +66,7 @@ class Access:
         return Access(self.buffer, tuple(substituted(index, values) for index in self.indices))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Block:
     """`results[n]` goes to `writes[n]`. Scalars' elements are those of reads, then those of writes as they were."""
 
@@ -98,9 +99,18 @@ class Block:
     def is_reduction(self) -> bool:
         return any(each.kind == REDUCE for each in self.iters)
 
-    def point(self) -> dict[str, Size]:
-        """Its iters by the loops around."""
+    @cached_property
+    def _point(self) -> dict[str, Size]:
         return dict(zip((each.name for each in self.iters), self.bindings, strict=True))
+
+    def point(self) -> Mapping[str, Size]:
+        """Its iters by the loops around."""
+        return self._point
+
+    @cached_property
+    def placed_accesses(self) -> tuple[Access, ...]:
+        """Its accesses by the loops around."""
+        return tuple(map(self.placed, self.accesses))
 
     def placed(self, access: Access) -> Access:
         """An access by the loops around."""
@@ -126,7 +136,7 @@ class Block:
         return [access for access in self.writes if access.buffer is buffer]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Loop:
     """`for name in range(extent)`. Extents do not depend on other loops."""
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import and_
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from ...bindings.ir import Block as IrBlock
 from ...bindings.ir import Operation, Type, Value
@@ -49,6 +49,8 @@ from .tree import (
     loops_of,
 )
 from .tree_reader import Measured, Read
+
+T = TypeVar("T")
 
 
 def write_tree(function: Operation, read: Read, tree: Tree, writer: type[Writer]) -> None:
@@ -110,6 +112,20 @@ class Writer:
         self._copies = copies_of(tree)
         self._queues = Queues(tree, self._copies, self._arenas, self._places)
         self._bytes: dict[str, Value] = {}
+        self._facts: dict[object, Any] = {}
+
+    def _fact(self, of: Callable[..., T], *about: Any) -> T:
+        """What a function says of a block or an access; unrolled loops emit these many times."""
+        key = (of, about)
+        if key not in self._facts:
+            self._facts[key] = of(*about)
+        return cast("T", self._facts[key])
+
+    def _guards(self, block: Block) -> list[Guard]:
+        return guards(block, self._extents)
+
+    def _fits(self, block: Block, lanes: LaneLoop) -> bool:
+        return fits_lanes(block, lanes, self._extents)
 
     def write(self, stack: IrBlock | None = None) -> None:
         """Here; memory on the stack is taken here, too, or at the begin of another block."""
@@ -246,13 +262,13 @@ class Writer:
     # ---- blocks ----
 
     def _block(self, block: Block, state: WriterState) -> None:
-        if state.lanes is not None and not fits_lanes(block, state.lanes, self._extents):
+        if state.lanes is not None and not self._fact(self._fits, block, state.lanes):
             for lane in range(state.lanes.count):
                 self._block(block, replace(state.with_known(state.lanes.name, lane), lanes=None))
             return
-        if state.lanes is not None and not goes_along(block, state.lanes):
+        if state.lanes is not None and not self._fact(goes_along, block, state.lanes):
             state = replace(state.with_known(state.lanes.name, 0), lanes=None)
-        asked = guards(block, self._extents)
+        asked = self._fact(self._guards, block)
         if state.only_starts:
             asked = [each for each in asked if loops_of(block, REDUCE).isdisjoint(variables_of(each.at))]
         points = [each for each in asked if not each.of_steps]
@@ -292,7 +308,7 @@ class Writer:
     def _store(self, block: Block, results: Sequence[Expr], state: WriterState, mask: Value | None) -> None:
         used = set().union(*(expr.elements() for expr in results))
         point = block.point()
-        accesses = [block.placed(access) for access in block.accesses]
+        accesses = block.placed_accesses
         elements = [self._load(access, state, mask) if place in used else None for place, access in enumerate(accesses)]
 
         def index(expr: IterIndex) -> Value:
@@ -342,7 +358,7 @@ class Writer:
         if state.lanes is None:
             memory, at = self._at(access, state)
             return loops.load(memory, *at)
-        moves = moves_of(access, state.lanes)
+        moves = self._fact(moves_of, access, state.lanes)
         first = state.with_known(state.lanes.name, 0)
         if not any(moves):
             memory, at = self._at(access, first)
@@ -378,7 +394,7 @@ class Writer:
             loops.store(value, memory, *at)
             return
         value = spread(value, state.lanes.count)
-        if is_row_of(moves_of(access, state.lanes)):
+        if is_row_of(self._fact(moves_of, access, state.lanes)):
             memory, at = self._at(access, state.with_known(state.lanes.name, 0))
             vectors.store(value, memory, *at, mask=mask, alignment=self._alignment(access, state))
             return

@@ -25,7 +25,7 @@ import relax_mlir as rx
 from relax_mlir import te
 from relax_mlir.script import tir as T
 
-SRAM, SMALL, COPIES = "test.sram", "test.small", "test.copies"
+SRAM, SMALL, COPIES, BANKS = "test.sram", "test.small", "test.copies", "test.banks"
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +34,7 @@ def memories() -> Iterator[None]:
         rx.schedules.register_memory(SRAM, bytes=1 << 20)
         rx.schedules.register_memory(SMALL, bytes=64, alignment=32)
         rx.schedules.register_memory(COPIES, bytes=1 << 16, copies_only=True)
+        rx.schedules.register_memory(BANKS, bytes=4096, banks=4)
         yield
 
 
@@ -71,6 +72,20 @@ def test_buffers_that_live_one_after_the_other_share() -> None:
     found = parts(sch, SRAM)
     assert len(found) == 2 and {offset for offset, _ in found.values()} == {0}
     check(kernel("chain"), sch)
+
+
+def test_buffers_that_live_together_are_in_other_banks() -> None:
+    sch = staged(BANKS)
+    found = parts(sch, BANKS)
+    assert {offset // 1024 for offset, _ in found.values()} == {0, 1, 2}
+    assert all(offset % 1024 + size <= 1024 for offset, size in found.values())
+    check(kernel("matmul"), sch)
+
+
+def test_what_fits_in_no_bank_is_in_several() -> None:
+    sch = rx.Schedule(kernel("chain").module())
+    sch.cache_read("D", "A", BANKS)
+    assert parts(sch, BANKS) == {"A_test_banks": (0, 1440)}
 
 
 def test_what_does_not_fit_is_refused_with_its_plan() -> None:
