@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy
+
 import relax_mlir as rx
 from relax_mlir import relax
 
@@ -28,7 +29,9 @@ def weights(sizes: Sizes, seed: int = 0) -> dict[str, numpy.ndarray]:
     width, keys, hidden = sizes.width, sizes.shared * sizes.head, sizes.hidden
     shapes = {"q": (width, width), "k": (width, keys), "v": (width, keys), "o": (width, width)}
     shapes |= {"gate": (width, hidden), "up": (width, hidden), "down": (hidden, width)}
-    made = {name: random.normal(0, shape[0] ** -0.5, shape).astype(ml_dtypes.bfloat16) for name, shape in shapes.items()}
+    made = {
+        name: random.normal(0, shape[0] ** -0.5, shape).astype(ml_dtypes.bfloat16) for name, shape in shapes.items()
+    }
     norms = {name: random.uniform(0.5, 1.5, width).astype("float32") for name in ("norm", "norm2")}
     return made | norms
 

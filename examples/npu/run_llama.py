@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A block of Llama whole on the simulated accelerator, compared to the bit; a table of cycles.
 
-    python examples/npu/run_llama.py [--small]
+python examples/npu/run_llama.py [--small]
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import sys
 
 import npu
 import numpy
-import relax_mlir as rx
-from npu import reference
 from llama import Sizes, block, tokens, weights
+from npu import reference
+
+import relax_mlir as rx
 
 
 def main(*, small: bool) -> None:

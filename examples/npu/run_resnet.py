@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A quantized ResNet-18 whole on the simulated accelerator, compared to the bit; a table of cycles.
 
-    python examples/npu/run_resnet.py [--small]
+python examples/npu/run_resnet.py [--small]
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import sys
 
 import npu
 import numpy
-import relax_mlir as rx
 from npu import reference
 from resnet import picture, resnet18
+
+import relax_mlir as rx
 
 
 def main(*, small: bool) -> None:

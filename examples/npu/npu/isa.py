@@ -42,10 +42,13 @@ FLAGS = {
 }
 TYPES = ("i8", "bf16", "i32", "f32")
 BYTES = {"i8": 1, "bf16": 2, "i32": 4, "f32": 4}
-#: Functions of VOP: of floats, of integers, and between them. Those of VREDUCE are the first of each kind.
-FUNCTIONS = (
-    "addf maxf subf mulf divf minf negf exp rsqrt recip addi maxi subi muli mini itof ftoi ftob round narrow copy".split()
-)  # fmt: skip
+#: Functions of VOP: of floats, of integers, and between them. VREDUCE has the first two of each.
+FUNCTIONS = tuple(
+    "addf maxf subf mulf divf minf negf exp rsqrt recip "
+    "addi maxi subi muli mini itof ftoi ftob round narrow copy".split()
+)
+#: Those of one operand.
+UNARY = frozenset("negf exp rsqrt recip itof ftoi ftob round narrow copy".split())
 #: In place of an operand's register: the immediate.
 IMMEDIATE = 15
 _OPCODES = tuple(INSTRUCTIONS)

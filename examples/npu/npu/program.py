@@ -30,7 +30,7 @@ class Stream:
 
     def __init__(self) -> None:
         self.code: list[Instruction] = []
-        #: (engine, memory) -> the parts that it has come to, from where to where, written or read: by which instruction.
+        #: (engine, memory) -> the parts that it has come to, from, to, whether written: by which instruction.
         self._parts: dict[tuple[str, str], dict[tuple[int, int, bool], int]] = {}
         #: How many instructions of each other engine an engine knows to have ended; the same when each one began.
         self._known = {engine: dict.fromkeys(ENGINES, 0) for engine in ENGINES}

@@ -6,11 +6,12 @@ It shares no code with the simulator. `evaluate(module, *inputs)` takes a graph 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
 import numpy
+
 import relax_mlir as rx
 
 F32, I32 = numpy.float32, numpy.int32

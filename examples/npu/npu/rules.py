@@ -8,9 +8,7 @@ from typing import Any
 import relax_mlir as rx
 from relax_mlir import te, tir
 
-
-
-npu = rx.Dialect("npu", doc="Functions of the vector unit.")
+npu = rx.Dialect("npu_unit", doc="Functions of the vector unit.")
 tir.declare_intrinsic("round", "x", dialect=npu, short=True, doc="To a whole number, halves to even.")
 tir.declare_intrinsic("ftob", "x", dialect=npu, short=True, result="i8", doc="As a byte; -128 or 127 beyond.")
 tir.declare_intrinsic("narrow", "x", dialect=npu, short=True, result="bf16", doc="As bf16, rounded to even.")
@@ -22,13 +20,13 @@ def _unit_computes(intrinsic: str, result: str = "f32") -> None:
 
     @rx.rules.register_lower_intrinsic(intrinsic, target="npu")
     def lower(op: Any) -> Any:
-        return tir.call_pure_extern(intrinsic.replace(".", "_").replace("tir", "npu"), [op.x], result)
+        return tir.call_pure_extern(f"npu_{intrinsic.partition('.')[2]}", [op.x], result)
 
 
-_unit_computes("npu.round")
-_unit_computes("npu.ftob", "i8")
-_unit_computes("npu.narrow", "bf16")
-_unit_computes("npu.recip")
+_unit_computes("npu_unit.round")
+_unit_computes("npu_unit.ftob", "i8")
+_unit_computes("npu_unit.narrow", "bf16")
+_unit_computes("npu_unit.recip")
 _unit_computes("tir.exp")
 _unit_computes("tir.rsqrt")
 

@@ -14,7 +14,6 @@ from .isa import BYTES
 from .simulator import Cycles, Simulator
 
 
-
 class Layer(NamedTuple):
     """A kernel of the model: cycles until it and all before it had ended, and what of them the array multiplied."""
 
@@ -65,7 +64,9 @@ def run(program: Any, *tensors: Any) -> None:
     known = max([len(constants), *(address + _size(*rest) for address, *rest in inputs)])
     cycles = Simulator(dram, known).run(code)
     ends = [first for _, _, first in header["layers"][1:]] + [len(cycles.at)]
-    layers = [Layer(*names, *cycles.between(first, end)) for (*names, first), end in zip(header["layers"], ends, strict=True)]
+    layers = [
+        Layer(*names, *cycles.between(first, end)) for (*names, first), end in zip(header["layers"], ends, strict=True)
+    ]
     last[:] = [Run(layers, cycles)]
     for (address, *_), tensor in zip(outputs, tensors[len(inputs) :], strict=True):
         result = _bytes(tensor)

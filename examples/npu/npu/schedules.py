@@ -10,7 +10,7 @@ import relax_mlir as rx
 from relax_mlir import tir
 
 from .isa import SCRATCHPAD
-from .translate import STAGING
+from .vector_unit import STAGING
 
 SRAM = "npu.sram"
 
@@ -27,12 +27,14 @@ _TILE = 4096
 _ROWS, _COLUMNS, _DEPTH = 128, 64, 128
 #: Of a convolution.
 _PIXELS = 512
+#: What the array multiplies, as scripts call it.
+_NARROW = {"i8": "int8", "bf16": "bfloat16"}
 
 # ---- the array, as tensor intrinsics: rows, or rows of rows, by 16 x 16 ----
 
 _PRODUCT = """
 @T.prim_func
-def product(A: T.Buffer(({sizes}16,), "{narrow}"), B: T.Buffer((16, 16), "{narrow}"), C: T.Buffer(({sizes}16,), "{wide}")):
+def f(A: T.Buffer(({sizes}16,), "{narrow}"), B: T.Buffer((16, 16), "{narrow}"), C: T.Buffer(({sizes}16,), "{wide}")):
     for {rows}j, k in T.grid({sizes}16, 16):
         with T.block("C"):
             {places}vj, vk = T.axis.remap("{kinds}SR", [{rows}j, k])
@@ -68,20 +70,32 @@ def _divisor(number: int, limit: int) -> int:
     return max(each for each in range(1, max(limit, 1) + 1) if number % each == 0)
 
 
-def _begin(function: Any, context: Any) -> tuple[Any, Any, list[str], list[str], Any]:
+def _blocks(sch: Any) -> list[Any]:
+    """Of loops whose sizes are known, as the machine's programs are for."""
+    blocks = [block for tree in sch.trees() for block in tree.blocks()]
+    for each in (each for block in blocks for each in block.iters):
+        if not isinstance(each.extent, int):
+            raise rx.RelaxError(f"target 'npu': programs have known sizes, and {each.extent} is none")
+    return blocks
+
+
+def _begin(function: Any, context: Any, iters: tuple[int, ...]) -> tuple[Any, Any, list[str], list[str], Any]:
     """The sums and what is before and behind, which stay in the scratchpad, and the copy of the results out of it."""
     sch = context.schedule(function)
-    (tree,) = sch.trees()
-    blocks = tree.blocks()
-    (sums,) = [block for block in blocks if block.is_reduction]
-    place = blocks.index(sums)
-    before, behind = ([block.name for block in each] for each in (blocks[:place], blocks[place + 1 :]))
-    for name in (*before, sums.name, *behind)[: -1 if behind else place]:
-        sch.set_scope(name, 0, SRAM)
-    return sch, sums, before, behind, sch.cache_write(blocks[-1].name, 0, SRAM)
+    blocks = _blocks(sch)
+    place = next((place for place, block in enumerate(blocks) if block.is_reduction), -1)
+    sums, before, behind = blocks[place], blocks[:place], blocks[place + 1 :]
+    if len(sums.iters) not in iters or str(sums.reads[0].buffer.element) not in _NARROW or len(behind) > 1:
+        raise rx.Decline("the array multiplies i8 and bf16, and one thing is done with its sums")
+    for block in (*before, sums, *behind)[: -1 if behind else place]:
+        sch.set_scope(block.name, 0, SRAM)
+    names = ([block.name for block in each] for each in (before, behind))
+    return sch, sums, *names, sch.cache_write(blocks[-1].name, 0, SRAM)
 
 
-def _multiply(sch: Any, sums: Any, rows: list[Any], column: Any, depths: list[Any], *, transposed: bool = False) -> None:
+def _multiply(
+    sch: Any, sums: Any, rows: list[Any], column: Any, depths: list[Any], *, transposed: bool = False
+) -> None:
     """Rows by 16 x 16, for all blocks of columns and of the sum's length, which is its last loop."""
     *outer, depth = depths
     column, across = sch.split(column, [None, 16])
@@ -89,19 +103,19 @@ def _multiply(sch: Any, sums: Any, rows: list[Any], column: Any, depths: list[An
     sch.reorder(column, *outer, depth, *rows, across, down)
     (tree,) = sch.trees()
     sizes = tuple(tree.loop(loop.name).extent for loop in rows)
-    name = product(sizes, {"i8": "int8"}.get(str(sums.reads[0].buffer.element), "bfloat16"), transposed=transposed)
+    name = product(sizes, _NARROW[str(sums.reads[0].buffer.element)], transposed=transposed)
     sch.tensorize([*rows, across][0], name)
 
 
 @rx.schedules.register_schedule(operator="relax.matmul", target="npu")
 def rows_of_a_product(function: Any, context: Any) -> Any:
-    sch, sums, before, behind, copy = _begin(function, context)
+    sch, sums, before, behind, copy = _begin(function, context, (3, 4, 5))
     if before:
-        return context.decline("what is before a product")
+        return context.decline("nothing is done before products")
     *_, rows, columns, depth = (each.extent for each in sums.iters)
     *_, i, j = sch.get_loops(copy)
     i, inner_i = sch.split(i, [None, _divisor(rows, _ROWS)])
-    j, inner_j = sch.split(j, [None, _divisor(columns, _COLUMNS)])
+    j, inner_j = sch.split(j, [None, 16 * _divisor(columns // 16, _COLUMNS // 16)])
     sch.reorder(i, j, inner_i, inner_j)
     for block in (*behind, sums.name):
         sch.compute_at(block, j)
@@ -109,7 +123,7 @@ def rows_of_a_product(function: Any, context: Any) -> Any:
     *row, column, k = sch.get_loops(sums.name)[len(sch.get_loops(copy)) - 2 :]
     steps = j
     if depth > _DEPTH:
-        steps, k = sch.split(k, [None, _divisor(depth, _DEPTH)])
+        steps, k = sch.split(k, [None, 16 * _divisor(depth // 16, _DEPTH // 16)])
         sch.reorder(steps, *row, column, k)
     sch.decompose_reduction(sums.name, [steps, *row, column, k][steps is j])
     for number in (0, 1):
@@ -137,8 +151,8 @@ def _stage(sch: Any, blocks: list[str], loop: Any) -> None:
 @rx.schedules.register_schedule(operator="relax.nn.conv2d", target="npu")
 def pixels_of_a_convolution(function: Any, context: Any) -> Any:
     """All pixels for 16 channels at a time; the picture stays where it fits, its rows come as they are needed else."""
-    sch, sums, before, behind, copy = _begin(function, context)
-    _, channels, height, width, *_ = (each.extent for each in sums.iters)
+    sch, sums, before, behind, copy = _begin(function, context, (7,))
+    _, _, height, width, *_ = (each.extent for each in sums.iters)
     sch.reorder_block_iter_var(sums.name, [0, 2, 3, 1, 4, 5, 6])  # as the intrinsic has them
     _, h, w, o = sch.get_loops(copy)
     rows_at_once = _divisor(height, _PIXELS // width)
@@ -171,7 +185,9 @@ _PATTERNS = "elemwise broadcast injective comm_reduce out_ewise_fusable opaque".
 def rows_of_the_vector_unit(function: Any, context: Any) -> Any:
     """All blocks at each step of one loop where that is possible; else one after the other, through memory."""
     sch = context.schedule(function)
-    blocks = [block for tree in sch.trees() for block in tree.blocks()]
+    blocks = _blocks(sch)
+    if not blocks:
+        return context.decline("it has no blocks")
     try:
         _tile(sch, blocks)
     except rx.RelaxError:
@@ -196,7 +212,7 @@ def _tile(sch: Any, blocks: list[Any]) -> None:
     _stage(sch, [block.name for block in blocks], loop)
     outer = sch.get_loops(copy).index(loop) + 1 if loop is not None else 0
     for block in blocks:
-        if block.is_reduction:
+        if block.is_reduction and block.inits is not None:
             sch.decompose_reduction(block.name, sch.get_loops(block.name)[outer])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The machine of data_sheet.md: runs a program, counts cycles, and stops where hardware would give something by chance."""
+"""The machine of data_sheet.md: runs a program, counts cycles, stops where hardware would give what chance gives."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from .isa import (
     REGISTERS,
     SCRATCHPAD,
     TYPES,
+    UNARY,
     decode,
 )
 
@@ -180,9 +181,7 @@ class Simulator:
 
     # ---- array ----
 
-    def load_weights(
-        self, type: int, source: int, rows: int, columns: int, row_stride: int, column_stride: int
-    ) -> int:
+    def load_weights(self, type: int, source: int, rows: int, columns: int, row_stride: int, column_stride: int) -> int:
         kind = TYPES[type]
         if kind not in ("i8", "bf16") or rows > ARRAY or columns > ARRAY:
             raise self._fault(f"the array takes at most {ARRAY} x {ARRAY} of i8 or bf16")
@@ -259,7 +258,7 @@ class Simulator:
             raise self._fault(f"a register holds 1 to {REGISTER} numbers")
         type_ = _INT if name in _OF_INTEGERS else _FLOAT
         constant = numpy.full(count, immediate, _INT).view(type_)
-        numbers = operands & 15, operands >> 4
+        numbers = operands & 15, operands & 15 if name in UNARY else operands >> 4
         a, b = (constant if each == IMMEDIATE else self._held(each, count, type_) for each in numbers)
         with numpy.errstate(all="ignore"):
             result = evaluate(name, a, b)

@@ -7,19 +7,24 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy
+
 import relax_mlir as rx
 from relax_mlir import relax
 
 from . import pad  # noqa: F401  # a pass that the stages name
 from .translate import Translator
 
-_LAYOUTS = "relax-convert-layout{desired=relax.nn.conv2d:NHWC:HWIO}"
+_LAYOUTS = (
+    "relax-convert-layout{desired=relax.nn.conv2d:NHWC:HWIO},relax-canonicalize,relax-fuse-transpose-matmul,npu-pad,"
+    "relax-fold-constant"
+)
+_FUSE = "trivial-dce,relax-annotate-op-pattern,relax-fuse-ops{epilogues=true},tir-fuse,tir-inline-constants,symbol-dce"
 _STAGES = (
     ("integers", "relax-propagate-quantization", "products of quantized numbers are of bytes"),
     ("simplify", "relax-canonicalize,cse,relax-dead-code-elimination,relax-fold-batch-norm", "nothing twice"),
-    ("layouts", f"{_LAYOUTS},relax-canonicalize,relax-fuse-transpose-matmul,npu-pad,relax-fold-constant", "blocks of 16"),
+    ("layouts", _LAYOUTS, "products have whole blocks of the array"),
     ("legalize", "relax-legalize-ops{target=@target}", "operators become loops"),
-    ("fuse", "trivial-dce,relax-annotate-op-pattern,relax-fuse-ops{epilogues=true},tir-fuse,tir-inline-constants,symbol-dce", "fewer of them"),
+    ("fuse", _FUSE, "fewer of them"),
     ("intrinsics", "tir-lower-intrinsics{target=@target}", "exp and the like become the vector unit's"),
     ("plan", "tir-plan{target=@target}", "schedules.py says how loops run"),
     ("apply", "tir-apply-schedule", "tiles in the scratchpad, the array's instructions"),

@@ -7,15 +7,14 @@ Loops run here, while compiling; innermost nests of loads, arithmetic and stores
 from __future__ import annotations
 
 import math
-import struct
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import relax_mlir as rx
 
-from .isa import BYTES, FUNCTIONS, IMMEDIATE, REGISTER, REGISTERS, SCRATCHPAD, TYPES
+from .isa import BYTES, TYPES
 from .program import Program, Stream, Tensor
+from .vector_unit import VECTOR_FUNCTIONS, Dim, Nest, Node, Ref, merged, pieces, starts
 
 _INDEX: dict[str, Callable[[int, int], int]] = {
     "arith.addi": lambda a, b: a + b,
@@ -24,56 +23,18 @@ _INDEX: dict[str, Callable[[int, int], int]] = {
     "arith.divui": lambda a, b: a // b,
     "arith.remui": lambda a, b: a % b,
 }
-#: What the vector unit does for an operation, as registers hold wide numbers: nothing for a conversion to them.
-_FUNCTIONS = {
-    **{f"arith.{name}": name for name in FUNCTIONS},
-    **{"arith.maximumf": "maxf", "arith.minimumf": "minf", "arith.maxsi": "maxi", "arith.minsi": "mini"},
-    **{"arith.sitofp": "itof", "arith.extsi": "", "arith.extf": ""},
-    **{f"npu_{name}": name for name in ("exp", "rsqrt", "recip", "ftob", "round", "narrow")},
-}
-#: Of the scratchpad, what is not for schedules: what memory outside is filled with.
-STAGING = 4096
-_REDUCING = ("addf", "maxf", "addi", "maxi")
-
-
-class Ref(NamedTuple):
-    """A buffer, or a part of one: the memory, the address in bytes, strides in bytes."""
-
-    memory: str
-    address: int
-    strides: tuple[int, ...]
-    element: str
-
-    def at(self, indices: Sequence[int]) -> int:
-        return self.address + sum(index * stride for index, stride in zip(indices, self.strides, strict=True))
-
-
-@dataclass(eq=False)
-class Node:
-    """An operation, read once: values are numbers."""
-
-    name: str
-    operands: list[int]
-    results: list[int]
-    op: Any
-    element: str = ""
-    body: list[Node] = field(default_factory=list)
-    argument: int = -1
-
-
-class Dim(NamedTuple):
-    """A loop of a nest: steps, and how far each access moves in one, in bytes."""
-
-    steps: int
-    moves: tuple[int, ...]
 
 
 class Translator:
     def __init__(self, module: Any):
         self.stream, self.layers = Stream(), []
         self.constants, self.top = bytearray(), 0
-        self._functions = {op.attributes["sym_name"].value: op for op in module.body if op.operation.name == "func.func"}
-        self._globals = {op.attributes["sym_name"].value: op for op in module.body if op.operation.name == "memref.global"}
+        self._functions = {
+            op.attributes["sym_name"].value: op for op in module.body if op.operation.name == "func.func"
+        }
+        self._globals = {
+            op.attributes["sym_name"].value: op for op in module.body if op.operation.name == "memref.global"
+        }
         self._addresses: dict[str, int] = {}
         self._read: dict[str, tuple[list[int], list[Node]]] = {}
         self._values: list[Any] = []
@@ -108,7 +69,7 @@ class Translator:
     def _refused(self, why: str) -> rx.RelaxError:
         """Which operator of the model it is, and where."""
         if self._site is None:
-            return rx.RelaxError(f"target 'npu': {why}")
+            return rx.RelaxError(f"target 'npu' cannot be given @main's arguments: {why}")
         site = self._site.attributes["relax.site"]
         operators, nodes = (", ".join(each.value for each in site[name]) for name in ("operators", "nodes"))
         return rx.RelaxError(f"target 'npu' cannot do {operators} ({nodes}): {why}")
@@ -151,7 +112,7 @@ class Translator:
         for node in nodes:
             if self._scalar(node, env):
                 continue
-            if node.name in _FUNCTIONS or node.name in ("memref.load", "memref.store"):
+            if node.name in VECTOR_FUNCTIONS or node.name in ("memref.load", "memref.store"):
                 point.append(node)
                 if node.name == "memref.store":
                     self._leaf(point, [], env)
@@ -228,7 +189,7 @@ class Translator:
     def _copy(self, op: Any, source: Ref, target: Ref) -> None:
         shape = op.operands[0].type.shape
         moves = zip(shape, source.strides, target.strides, strict=True)
-        dims = _merged([Dim(steps, (down, across)) for steps, down, across in moves])
+        dims = merged([Dim(steps, (down, across)) for steps, down, across in moves])
         if source.memory == target.memory == "sram":
             return self._move(source, target, dims)
         return self.copy(source, target, dims)
@@ -236,7 +197,7 @@ class Translator:
     def _move(self, source: Ref, target: Ref, dims: Sequence[Dim]) -> None:
         """In the scratchpad, through a register."""
         size, fields = BYTES[source.element], {"type": TYPES.index(source.element), "register": 0}
-        for rows, columns, at in _pieces(dims or [Dim(1, (size, size))], (source.address, target.address)):
+        for rows, columns, at in pieces(dims or [Dim(1, (size, size))], (source.address, target.address)):
             for number, name in enumerate(("VLOAD", "VSTORE")):
                 strides = {"row_stride": rows.moves[number], "column_stride": columns.moves[number]}
                 self.stream.add(name, **fields, address=at[number], rows=rows.steps, columns=columns.steps, **strides)
@@ -251,7 +212,7 @@ class Translator:
         if {source.memory, target.memory} != {"dram", "sram"}:
             raise self._refused(f"DMA copies between memories, not from {source.memory} to {target.memory}")
         names = ("dram", "sram") if is_load else ("sram", "dram")
-        for places in _starts(outer, (source.address, target.address)):
+        for places in starts(outer, (source.address, target.address)):
             fields = {"rows": row.steps, "bytes": last.steps * size, **dict(zip(names, places, strict=True))}
             strides = {f"{name}_stride": move for name, move in zip(names, row.moves, strict=True)}
             self.stream.add("DMA_LOAD" if is_load else "DMA_STORE", **fields, **strides)
@@ -270,7 +231,9 @@ class Translator:
         for place, (begin, end) in enumerate(zip(first, last, strict=True)):
             if begin + sum((dim.steps - 1) * dim.moves[place] for dim in dims) != end:
                 raise self._refused("it comes to places that are no arithmetic sequence")
-        _Nest(self, nodes, {**env, **dict.fromkeys(arguments, 0)}).emit(_merged(dims), first)
+        known = {**env, **dict.fromkeys(arguments, 0)}
+        computed = [node for node in nodes if not self._scalar(node, known)]
+        Nest(self.stream, computed, known, self._refused, self.copy).emit(merged(dims), first)
 
     def _known(self, value: int, env: dict[int, Any]) -> int:
         if value not in env:
@@ -298,144 +261,8 @@ _CALLED: dict[str, Callable[..., None]] = {
 }
 
 
-class _Nest:
-    """Loads, arithmetic, and a store, at all steps of a nest."""
-
-    def __init__(self, to: Translator, nodes: Sequence[Node], env: dict[int, Any]):
-        self._to, self._env, self._stream = to, env, to.stream
-        self._accesses = [node for node in nodes if node.name in ("memref.load", "memref.store")]
-        self._nodes = [node for node in nodes if not to._scalar(node, env)]
-        self._refs = [env[node.operands[node.name == "memref.store"]] for node in self._accesses]
-        if [node.name for node in self._accesses].count("memref.store") != 1 or nodes[-1].name != "memref.store":
-            raise to._refused("a nest of loops stores more than one thing")
-
-    def emit(self, dims: Sequence[Dim], places: Sequence[int]) -> None:
-        memories = {ref.memory for ref in self._refs}
-        if memories == {"dram"} and len(self._accesses) == 1:
-            return self._fill(dims, places[0])
-        if memories != {"sram"}:
-            raise self._to._refused("the vector unit computes in the scratchpad alone; cache_read what it uses")
-        self._steps = self._nodes[:-1]
-        # The element that is stored stands still along what is reduced, and is read before.
-        spatial = [dim for dim in dims if dim.moves[-1]]
-        reduced = [dim for dim in dims if not dim.moves[-1]]
-        if not reduced:
-            for rows, columns, at in _pieces(dims, places):
-                self._compute(self._steps, self._accesses, rows, columns, at)
-                self._store(rows, columns, at)
-            return None
-        return self._reduce(spatial, reduced, places)
-
-    def _fill(self, dims: Sequence[Dim], address: int) -> None:
-        """One number, in memory outside: a row of it is copied as often as it takes."""
-        (store,), (ref,) = self._accesses, self._refs
-        size = BYTES[ref.element]
-        contiguous = dims and dims[-1].moves == (size,) and dims[-1].steps * size <= STAGING
-        *outer, last = dims if contiguous else [*dims, Dim(1, (size,))]
-        self._registers, row, column = {}, Dim(1, (0,)), Dim(last.steps, (size,))
-        staged = ("sram", SCRATCHPAD - STAGING), ("dram", address)
-        self._store(row, column, [SCRATCHPAD - STAGING])
-        source, target = (Ref(memory, at, (), ref.element) for memory, at in staged)
-        self._to.copy(source, target, [*(Dim(dim.steps, (0, *dim.moves)) for dim in outer), Dim(last.steps, (size, size))])
-
-    # ---- registers ----
-
-    def _compute(self, steps: Sequence[Node], accesses: Sequence[Node], rows: Dim, columns: Dim, at: Sequence[int]) -> None:
-        """Each operation on all elements, in registers; one is free where its value is used no more."""
-        self._registers: dict[int, int] = {}
-        wanted = [self._accesses[-1].operands[0]]
-        last_use = {value: place for place, node in enumerate(steps) for value in node.operands}
-        last_use.update(dict.fromkeys(wanted, len(steps)))
-        for place, node in enumerate(steps):
-            if node.name == "memref.load":
-                register = self._free()
-                number = self._accesses.index(node)
-                self._vector_memory("VLOAD", self._refs[number].element, register, rows, columns, at[number], number)
-            else:
-                register = self._operation(node, rows, columns)
-            self._registers[node.results[0]] = register
-            for value in [each for each in self._registers if last_use.get(each, -1) <= place]:
-                del self._registers[value]
-
-    def _free(self) -> int:
-        taken = set(self._registers.values())
-        free = next((each for each in range(REGISTERS) if each not in taken), None)
-        if free is None:
-            raise self._to._refused(f"it needs more than {REGISTERS} registers of the vector unit")
-        return free
-
-    def _operation(self, node: Node, rows: Dim, columns: Dim) -> int:
-        function = _FUNCTIONS.get(node.name)
-        if function is None or node.element not in BYTES:
-            raise self._to._refused(f"the vector unit has no function for {node.name} of {node.element}")
-        operands = [self._operand(value) for value in node.operands]
-        if not function:
-            return operands[0][0]
-        register = self._free()
-        self._vop(function, register, operands, rows.steps * columns.steps)
-        return register
-
-    def _operand(self, value: int) -> tuple[int, int]:
-        """A register, or the bits of an immediate."""
-        if value in self._registers:
-            return self._registers[value], 0
-        return IMMEDIATE, _bits(self._env[value])
-
-    def _vop(self, function: str, target: int, operands: Sequence[tuple[int, int]], count: int) -> None:
-        registers, bits = zip(*operands, strict=True)
-        fields = {"function": FUNCTIONS.index(function), "target": target, "operands": registers[0] | registers[-1] << 4}
-        self._stream.add("VOP", **fields, count=count, immediate=max(bits, key=bool))
-
-    def _vector_memory(
-        self, name: str, element: str, register: int, rows: Dim, columns: Dim, address: int, number: int
-    ) -> None:
-        fields = {"type": TYPES.index(element), "register": register, "address": address}
-        sizes = {"rows": rows.steps, "columns": columns.steps}
-        strides = {"row_stride": rows.moves[number], "column_stride": columns.moves[number]}
-        self._stream.add(name, **fields, **sizes, **strides)
-
-    def _store(self, rows: Dim, columns: Dim, at: Sequence[int]) -> None:
-        (value, *_), number = self._accesses[-1].operands, len(self._accesses) - 1
-        register, bits = self._operand(value)
-        if register == IMMEDIATE:
-            register = self._free()
-            self._vop("copy", register, [(IMMEDIATE, bits)], rows.steps * columns.steps)
-        self._vector_memory("VSTORE", self._refs[-1].element, register, rows, columns, at[-1], number)
-
-    # ---- reductions ----
-
-    def _reduce(self, spatial: Sequence[Dim], reduced: Sequence[Dim], places: Sequence[int]) -> None:
-        """Rows in registers, then the accumulator with what they give."""
-        combine = self._steps[-1]
-        function = _FUNCTIONS.get(combine.name)
-        before = [
-            place
-            for place, (node, ref) in enumerate(zip(self._accesses, self._refs, strict=True))
-            if node.name == "memref.load" and ref == self._refs[-1] and places[place] == places[-1]
-        ]
-        if function not in _REDUCING or not before or combine.results[0] != self._accesses[-1].operands[0]:
-            raise self._to._refused(f"the vector unit reduces by {', '.join(_REDUCING)} alone, not by {combine.name}")
-        accumulator = self._accesses[before[0]]
-        (value,) = [each for each in combine.operands if each != accumulator.results[0]]
-        steps = [node for node in self._steps[:-1] if node is not accumulator]
-        *outer, columns = reduced
-        for start in _starts(outer, places):
-            for rows, row, at in _pieces([*spatial, columns], start, rows_only=True):
-                stored, self._accesses[-1].operands[0] = self._accesses[-1].operands[0], value
-                self._compute(steps, self._accesses, rows, row, at)
-                self._accesses[-1].operands[0] = stored
-                register, one = self._registers[value], Dim(1, (0,) * len(at))
-                fields = {"function": FUNCTIONS.index(function), "target": register, "operands": register}
-                self._stream.add("VREDUCE", **fields, rows=rows.steps, columns=row.steps)
-                other = self._free()
-                element = self._refs[-1].element
-                self._vector_memory("VLOAD", element, other, rows, one, at[-1], len(at) - 1)
-                self._vop(function, other, [(other, 0), (register, 0)], rows.steps)
-                self._vector_memory("VSTORE", element, other, rows, one, at[-1], len(at) - 1)
-
-
 def _nest(loop: Node) -> tuple[list[Node], list[Node] | None]:
-    """A loop and those in it, and what the innermost does; None where that is more than loads, arithmetic and stores."""
+    """A loop and those in it, and what the innermost does; None where that is more than the vector unit takes."""
     found = [loop]
     while True:
         body = found[-1].body
@@ -447,50 +274,6 @@ def _nest(loop: Node) -> tuple[list[Node], list[Node] | None]:
         if not all(node.name == "arith.constant" or node.element == "index" for node in others):
             return found, None
         found.append(loops[0])
-
-
-def _merged(dims: Sequence[Dim]) -> list[Dim]:
-    """Without loops of one step; two as one where everything goes on from one to the other."""
-    found: list[Dim] = []
-    for dim in dims:
-        if dim.steps == 1:
-            continue
-        if found and all(a == b * dim.steps for a, b in zip(found[-1].moves, dim.moves, strict=True)):
-            found[-1] = Dim(found[-1].steps * dim.steps, dim.moves)
-        else:
-            found.append(dim)
-    return found
-
-
-def _starts(dims: Sequence[Dim], places: Sequence[int]) -> Iterator[list[int]]:
-    if not dims:
-        yield list(places)
-        return
-    for step in range(dims[0].steps):
-        moved = [place + step * move for place, move in zip(places, dims[0].moves, strict=True)]
-        yield from _starts(dims[1:], moved)
-
-
-def _pieces(dims: Sequence[Dim], places: Sequence[int], *, rows_only: bool = False) -> Iterator[tuple[Dim, Dim, list[int]]]:
-    """Rows, columns and where they begin, of as much as a register holds."""
-    one = Dim(1, (0,) * len(places))
-    *outer, rows, columns = [one, one, *dims]
-    width = min(columns.steps, REGISTER)
-    height = max(REGISTER // width, 1)
-    for start in _starts(outer, places):
-        for row in range(0, rows.steps, height):
-            for column in range(0, columns.steps, width):
-                moves = zip(start, rows.moves, columns.moves, strict=True)
-                at = [place + row * down + column * across for place, down, across in moves]
-                yield (
-                    Dim(min(height, rows.steps - row), rows.moves),
-                    Dim(min(width, columns.steps - column), columns.moves),
-                    at,
-                )
-
-
-def _bits(value: float) -> int:
-    return int(value) if isinstance(value, int) else struct.unpack("<i", struct.pack("<f", value))[0]
 
 
 def _size(type_: Any) -> int:
