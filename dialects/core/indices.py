@@ -49,7 +49,14 @@ def _regrouped_atom(atom: Atom) -> Size:
 
 def _is_at_least(size: Size, least: int) -> bool:
     low, _ = bounds(terms_of(size))
-    return low is not None and low >= least
+    if low is not None and low >= least:
+        return True
+    for monomial, factor in terms_of(size).items():
+        # The least of some is no more than each of them, the largest no less.
+        if len(monomial) == 1 and (monomial[0].kind, factor > 0) in (("min", False), ("max", True)):
+            rest = size - make({monomial: factor})
+            return any(_is_at_least(rest + factor * each, least) for each in monomial[0].args)
+    return False
 
 
 def _grows_with(index: Size, name: str) -> bool:

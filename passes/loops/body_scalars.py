@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Union
 
 from ...bindings.ir import Attribute, Operation, Type, Value
-from ...dialects.core.symbols_expr import Size, variables_of
+from ...dialects.core.symbols_expr import Size, substituted, variables_of
 
 if TYPE_CHECKING:
     from .tree import Buffer
@@ -39,11 +39,6 @@ class _Walkable:
         """Names in indices that it is made of: iters, and sizes."""
         return {name for each in self.walk() if isinstance(each, IterIndex) for name in variables_of(each.value)}
 
-    def buffers(self) -> Iterator[Buffer]:
-        for each in self.walk():
-            if isinstance(each, Load):
-                yield each.buffer
-
     def rewritten(self, change: Callable[[Expr], Expr | None]) -> Expr:
         """With `change(part)` in place of parts for which that is not None."""
         made: dict[int, Expr] = {}
@@ -65,6 +60,12 @@ class _Walkable:
             return None
 
         return self.rewritten(change)
+
+    def at(self, values: Mapping[str, Size]) -> Expr:
+        """With other values in place of iters."""
+        return self.rewritten(
+            lambda each: IterIndex(substituted(each.value, values)) if isinstance(each, IterIndex) else None
+        )
 
     def renumbered(self, numbers: Mapping[int, int]) -> Expr:
         """With other numbers of elements."""

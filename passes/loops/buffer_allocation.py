@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...dialects.core.symbols_expr import Size, variables_of
+from ...support.errors import RelaxError
 from .ranges import ranges_of, turn_of
-from .tree import PIPELINED, THREAD_AXES, UNROLLED, VECTORIZED, Access, Block, Buffer, Loop, Tree, loops_of
+from .tree import PIPELINED, THREAD_AXES, UNROLLED, VECTORIZED, Block, Buffer, Loop, Tree, loops_of
 
 _THREADS = THREAD_AXES[3:]
 #: Elements that memory on the stack holds at most.
@@ -41,25 +42,37 @@ def _place_of(tree: Tree, buffer: Buffer) -> tuple[str, BufferPlace]:
     users = [block for block in tree.blocks() if buffer in block.buffers]
     paths = [tree.around(block.name) for block in users]
     shared = _shared(paths)
+    if buffer.rolling:
+        shared = shared[: len(buffer.rolling) - 1]
     # What an unrolled or a vectorized loop makes at each step is allocated outside of it, kept apart by its indices.
     while shared and shared[-1].kind in (VECTORIZED, UNROLLED):
         shared = shared[:-1]
     while shared and _takes_turns(shared[-1], buffer, users):
         shared = shared[:-1]
-    if any(buffer in block.loaded() for block in users):
-        return _owner(shared), BufferPlace((), buffer.shape, _is_small(buffer.shape))
     inner = {loop.name: loop.extent for path in paths for loop in path[len(shared) :]}
     # Lanes run together, each with an element of its own; threads do where all of them make what each one needs.
     used = {name for block in users if block.writes_of(buffer) for name in loops_of(block)}
     together = [loop for loop in shared if loop.kind == VECTORIZED or (loop.kind in _THREADS and loop.name not in used)]
     inner.update({loop.name: loop.extent for loop in together})
-    accesses: list[Access] = []
-    for block in users:
-        point = block.point()
-        accesses += [access.at(point) for access in block.accesses if access.buffer is buffer]
-    reached = ranges_of(accesses, inner, buffer.shape)
-    sizes = tuple(each.extent for each in reached)
+    reached = ranges_of([place for block in users for place in block.places(buffer)], inner, buffer.shape)
+    sizes = _padded(buffer, [each.extent for each in reached])
     return _owner(shared), BufferPlace(tuple(each.start for each in reached), sizes, _is_small(sizes))
+
+
+def _padded(buffer: Buffer, sizes: Sequence[Size]) -> tuple[Size, ...]:
+    """Sizes with which strides are as they were asked for: lines are longer than what is in them."""
+    padded = list(sizes)
+    for axis, factor, offset in sorted(buffer.alignments, reverse=True):
+        stride, size = math.prod(padded[axis + 2 :]), padded[axis + 1]
+        found: Size | None = size + (offset - size) % factor if stride == 1 else None
+        if isinstance(stride, int) and isinstance(size, int):
+            longer = range(size, size + factor)
+            found = next((each for each in longer if (each * stride - offset) % factor == 0), None)
+        if found is None:
+            problem = f"the stride of its axis {axis} cannot be a multiple of {factor} and {offset} more"
+            raise RelaxError(f"'{buffer.name}': {problem}, as that of axis {axis + 1} is {stride}")
+        padded[axis + 1] = found
+    return tuple(padded)
 
 
 def _takes_turns(loop: Loop, buffer: Buffer, users: Sequence[Block]) -> bool:

@@ -6,12 +6,14 @@ from __future__ import annotations
 import ast
 import inspect
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any
 
 from ...dialects.core.indices import evaluated
 from ...dialects.core.symbols_expr import Size, SymbolError, SymExpr, extremum, make_variable, substituted, terms_of
+from ...dialects.core.symbols_terms import Atom
 from ...dialects.script.syntax import APPLIED, dotted, operation_of
 from ...support.blaming import blaming
 from ...support.errors import RelaxError
@@ -58,7 +60,7 @@ class IndexMap:
         with blaming("the index map", function):
             names = list(inspect.signature(function).parameters)
             made = function(*map(make_variable, names))
-        results = tuple(made) if isinstance(made, (tuple, list)) else (made,)
+        results = _flat(made if isinstance(made, (tuple, list)) else (made,))
         wrong = next((each for each in results if not isinstance(each, (int, SymExpr)) or isinstance(each, bool)), None)
         if wrong is not None:
             raise RelaxError(f"an index map gives indices made of its own with + - * // %, not {wrong!r}")
@@ -78,6 +80,35 @@ class IndexMap:
             sizes = [min(size, enough) for size in sizes]
         return all(map(self._is_injective, _boxes(sizes)))
 
+    def inverse(self, names: Sequence[str], shape: Sequence[Size]) -> IndexMap | None:
+        """From results, by these names, to parameters; None where a result is no sum of digits of these, or where not
+        each place of the results is that of one element of a shape."""
+        extents = dict(zip(self.parameters, shape, strict=True))
+        digits: dict[str, list[tuple[int, Size, Size]]] = {name: [] for name in self.parameters}
+        for name, result in zip(names, self.results, strict=True):
+            unit: Size = 1
+            terms = sorted(terms_of(result).items(), key=lambda term: term[1])
+            for number, (monomial, factor) in enumerate(terms):
+                digit = _digit_of(monomial, extents)
+                if digit is None or factor != unit:
+                    return None
+                parameter, step, extent = digit
+                place = make_variable(name) // factor
+                digits[parameter].append((step, extent, place if number == len(terms) - 1 else place % extent))
+                unit = factor * extent
+        found = []
+        for name, extent in extents.items():
+            whole: Size = 0
+            reached: Size = 1
+            for step, count, place in sorted(digits[name], key=lambda digit: digit[0]):
+                if step != reached:
+                    return None
+                whole, reached = whole + step * place, step * count
+            if reached != extent:
+                return None
+            found.append(whole)
+        return IndexMap(tuple(names), tuple(found))
+
     def _is_injective(self, sizes: Sequence[int]) -> bool:
         import numpy
 
@@ -92,6 +123,33 @@ class IndexMap:
     def __str__(self) -> str:
         results = ", ".join(map(str, self.results)) + ("," if len(self.results) == 1 else "")
         return f"lambda {', '.join(self.parameters)}: ({results})"
+
+
+def _digit_of(monomial: Sequence[Atom], extents: Mapping[str, Size]) -> tuple[str, int, Size] | None:
+    """Of x // step % extent which x that is, its step and its extent."""
+    atom = monomial[0] if len(monomial) == 1 else None
+    count: Size | None = None
+    step: Size = 1
+    if atom is not None and atom.kind == "%":
+        count, atom = atom.args[1], _only_atom(atom.args[0])
+    if atom is not None and atom.kind == "//":
+        step, atom = atom.args[1], _only_atom(atom.args[0])
+    if atom is None or str(atom) not in extents or not isinstance(step, int) or not isinstance(count, (int, NoneType)):
+        return None
+    return str(atom), step, -(-extents[str(atom)] // step) if count is None else count
+
+
+def _only_atom(size: Size) -> Atom | None:
+    terms = list(terms_of(size).items())
+    return terms[0][0][0] if len(terms) == 1 and len(terms[0][0]) == 1 and terms[0][1] == 1 else None
+
+
+def _flat(results: Sequence[Any]) -> tuple[Any, ...]:
+    """Results of a map; of one that gives ranges, pairs of begins and ends, these one after the other."""
+    if not any(isinstance(each, (tuple, list)) for each in results):
+        return tuple(results)
+    pairs = (each if isinstance(each, (tuple, list)) else (each, each + 1) for each in results)
+    return tuple(end for pair in pairs for end in pair)
 
 
 #: The most points that are tried at once.
@@ -127,11 +185,17 @@ def _numbers_in(sizes: Iterable[Size]) -> tuple[list[int], list[int]]:
 def index_map_of(node: ast.Lambda) -> IndexMap:
     """An index map that stands in a text. Raises RelaxError."""
     names = [argument.arg for argument in node.args.args]
-    body = node.body.elts if isinstance(node.body, ast.Tuple) else [node.body]
+    body = node.body.elts if isinstance(node.body, (ast.Tuple, ast.List)) else [node.body]
     try:
-        return IndexMap(tuple(names), tuple(_index(each, names) for each in body))
+        return IndexMap(tuple(names), _flat([_result(each, names) for each in body]))
     except SymbolError as error:
         raise RelaxError(f"an index map: {error}") from None
+
+
+def _result(node: ast.expr, names: Sequence[str]) -> Size | tuple[Size, ...]:
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return tuple(_index(each, names) for each in node.elts)
+    return _index(node, names)
 
 
 def _index(node: ast.expr, names: Sequence[str]) -> Size:

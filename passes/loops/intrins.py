@@ -15,7 +15,7 @@ def tile(a, b, c):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import permutations
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -236,13 +236,8 @@ def _same_reads(block: Block, target: Block, pairs: Mapping[str, str], inner: Ma
                        f"intrinsic's {count} and {len(target.writes)}")  # fmt: skip
     if count > _MOST_READS:
         raise Mismatch(f"{count} inputs are too many to compare, {_MOST_READS} at most")
-    reason = ""
-    for order in permutations(range(count)):
-        numbers = {own: place for place, own in enumerate(order)}
-        numbers.update({count + number: count + number for number in range(len(block.writes))})
-        if not all(_same(mine, other, numbers) for mine, other in zip(block.results, target.results, strict=True)):
-            reason = reason or f"'{block.name}' computes {_computed(block)}, the intrinsic {_computed(target)}"
-            continue
+    reason = f"'{block.name}' computes {computed_by(block)}, the intrinsic {computed_by(target)}"
+    for order in orders_of(block, target):
         try:
             for access, other in zip([*(block.reads[n] for n in order), *block.writes], target.accesses, strict=True):
                 _operand(block, access, other, pairs, inner)
@@ -253,7 +248,17 @@ def _same_reads(block: Block, target: Block, pairs: Mapping[str, str], inner: Ma
     raise Mismatch(reason)
 
 
-def _computed(block: Block) -> str:
+def orders_of(block: Block, target: Block) -> Iterator[tuple[int, ...]]:
+    """A block's reads in all orders in which it computes what another block of as many does."""
+    count = len(target.reads)
+    for order in permutations(range(count)) if count <= _MOST_READS else ():
+        numbers = {own: place for place, own in enumerate(order)}
+        numbers.update({count + number: count + number for number in range(len(block.writes))})
+        if all(_same(mine, other, numbers) for mine, other in zip(block.results, target.results, strict=True)):
+            yield order
+
+
+def computed_by(block: Block) -> str:
     shown = Shown(block, block.results)
     texts = [shown.text(expr) for expr in block.results]
     return "; ".join([*shown.lines, ", ".join(texts)])

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from random import Random
 from types import SimpleNamespace
@@ -114,6 +115,11 @@ class Edit:
 
     def replace(self, name: str, nodes: Sequence[Node]) -> None:
         self.tree = self.tree.replaced(name, lambda _: nodes)
+
+    def insert(self, place: int, node: Node) -> None:
+        """A nest of its own, as the n-th that the function has."""
+        body = self.tree.body
+        self.tree = replace(self.tree, body=(*body[:place], node, *body[place:]))
 
     def new_name(self, wanted: str, taken: Iterable[str] = ()) -> str:
         """A name that nothing has, nor had."""

@@ -29,10 +29,10 @@ Waits = dict[str, dict[EmitWait, int]]
 
 
 class _Turn(NamedTuple):
-    """The index step % count."""
+    """The index step % turns."""
 
     step: Size
-    count: int
+    turns: int
 
 
 _Part = tuple[Range | _Turn, ...]
@@ -193,7 +193,7 @@ class Queues:
             part = list(use.part)
             for dim, reached in enumerate(part):
                 if isinstance(reached, _Turn) and (use.buffer, dim) in turning:
-                    part[dim] = _turn(reached.step + step, reached.count)
+                    part[dim] = _turn(reached.step + step, reached.turns)
             return use._replace(part=tuple(part))
 
         return {started._replace(use=entered(started.use)): count for started, count in state.items()}
@@ -254,7 +254,7 @@ class Queues:
     def _part(self, access: Access, inner: Mapping[str, Size]) -> _Part:
         at = self._inside(access)
         whole = [each.extent for each in self._whole(access.buffer)]
-        found: list[Range | _Turn] = list(ranges_of([Access(access.buffer, tuple(at))], inner, whole))
+        found: list[Range | _Turn] = list(ranges_of([tuple(at)], inner, whole))
         for dim, index in enumerate(at):
             count = self._turns.get((access.buffer, dim))
             if count is not None and variables_of(index).isdisjoint(inner):
@@ -322,14 +322,14 @@ def _moved(state: _State, values: Mapping[str, Size]) -> _State:
 # ---- parts ----
 
 
-def _turn(step: Size, count: int) -> _Turn:
+def _turn(step: Size, turns: int) -> _Turn:
     known = terms_of(step).get((), 0)
-    return _Turn(step - known + known % count, count)
+    return _Turn(step - known + known % turns, turns)
 
 
 def _at(part: Range | _Turn, values: Mapping[str, Size]) -> Range | _Turn:
     if isinstance(part, _Turn):
-        return _turn(substituted(part.step, values), part.count)
+        return _turn(substituted(part.step, values), part.turns)
     return Range(substituted(part.start, values), part.extent)
 
 
@@ -339,6 +339,6 @@ def _are_apart(one: Range | _Turn, other: Range | _Turn) -> bool:
     if not isinstance(distance, int):
         return False
     if isinstance(one, _Turn) or isinstance(other, _Turn):
-        return isinstance(one, _Turn) and isinstance(other, _Turn) and distance % one.count != 0
+        return isinstance(one, _Turn) and isinstance(other, _Turn) and distance % one.turns != 0
     after = isinstance(other.extent, int) and distance >= other.extent
     return after or (isinstance(one.extent, int) and -distance >= one.extent)

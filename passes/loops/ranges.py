@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...dialects.core.indices import is_below, is_never_negative
 from ...dialects.core.symbols_expr import Size, SymExpr, make, substituted, terms_of
 from ...dialects.core.symbols_terms import Atom
-from .tree import Access, Block
+from .tree import Block, Place
 
 
 class Range(NamedTuple):
@@ -100,11 +100,12 @@ def _has(monomial: Sequence[Atom], names: Mapping[str, object] | set[str]) -> bo
     return any(not atom.variables.isdisjoint(names) for atom in monomial)
 
 
-def ranges_of(accesses: Sequence[Access], inner: Mapping[str, Size], shape: Sequence[Size]) -> list[Range]:
-    """The region of a buffer of that shape that accesses reach together; a whole dimension where that is unknown."""
+def ranges_of(places: Sequence[Place], inner: Mapping[str, Size], shape: Sequence[Size]) -> list[Range]:
+    """The region of a buffer of that shape that is reached; a whole dimension where that is unknown."""
     found = []
     for dim, size in enumerate(shape):
-        each = [range_of(access.indices[dim], inner) for access in accesses]
+        indices = [place[dim] for place in places]
+        each = [None if index is None else range_of(index, inner) for index in indices]
         found.append(_joined([one for one in each if one is not None] if None not in each else [], size))
     return found
 

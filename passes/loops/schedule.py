@@ -14,11 +14,12 @@ The steps stay with the PrimFunc, as text in its attribute `tir.schedule`; the p
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from random import Random
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
+from typing import Any, Union, get_args, get_origin
 
 from ...bindings.ir import Operation
 from ...bindings.navigation import functions_at, symbol_name
@@ -28,15 +29,18 @@ from ...dialects.tir.prim_func import prim_funcs_in, schedule_lines, set_schedul
 from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
+from .auto_tensorize import AutoTensorize
 from .bufferized import Scratch
 from .handles import BlockRV, IndexMap, LoopRV, Sampled
 from .intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
 from .primitives import Edit, Primitive, Refused, find_primitive, primitive_names
+from .rolling import check_rolling
 from .show import show_tree
-from .size import MOST_OPERATIONS, Sizes, code_size
+from .size import MOST_OPERATIONS, Sizes, check_size
 from .trace import (
     Name,
     Request,
+    Trace,
     TraceStep,
     alive_steps,
     function_of,
@@ -44,31 +48,15 @@ from .trace import (
     is_plain,
     lines_of,
     read_requests,
-    with_decisions,
 )
 from .tree import Tree
 from .tree_reader import Read, may_have_block
-
-if TYPE_CHECKING:
-    from .steps import Steps
-else:
-    Steps = object
 
 #: What TVM calls a primitive since blocks are s-blocks.
 ALSO = {"get_sblock": "get_block"}
 
 
-class Trace(str):
-    """Steps as a Python program over `sch`."""
-
-    @types_checked
-    def with_decisions(self, decisions: Mapping[str, object] | None = None) -> Trace:
-        """With other decisions for what was drawn, by the name that the line gives first: `{"v0": [4, 8]}`. None: a
-        schedule that replays it draws all of them anew."""
-        return Trace(with_decisions(self, decisions))
-
-
-class Schedule(Steps):
+class Schedule(AutoTensorize):
     """Of a module's PrimFuncs, or of one of them. Each primitive is a method: `help(sch.split)`, `dir(sch)`."""
 
     @types_checked
@@ -187,11 +175,16 @@ class Schedule(Steps):
         self._of_text[function] = len(self._steps) - before
 
     def _replay(self, lines: Sequence[str], function: str | None) -> None:
-        kept = dict(self._trees), list(self._steps), {name: dict(gone) for name, gone in self._gone.items()}
-        try:
+        with self._undone_if_refused():
             known: dict[str, Any] = {}
             for request in read_requests(lines):
                 self._repeat(request, known, function)
+
+    @contextmanager
+    def _undone_if_refused(self) -> Iterator[None]:
+        kept = dict(self._trees), list(self._steps), {name: dict(gone) for name, gone in self._gone.items()}
+        try:
+            yield
         except BaseException:
             self._trees, self._steps, self._gone = kept
             raise
@@ -253,7 +246,8 @@ class Schedule(Steps):
         edit = Edit(tree, self._gone.setdefault(function, {}), self._random)
         try:
             made = self._changed(primitive, edit, bound, shown)
-            self._check_size(edit, tree)
+            check_size(edit, tree, self._most_operations, self._sizes)
+            check_rolling(edit)
         except Refused as refusal:
             edit.tree = tree
             at = edit.shown(refusal.name).split("\n")
@@ -290,13 +284,6 @@ class Schedule(Steps):
             given = [_plain_numbers(each) for each in bound.args]
             named = {name: _plain_numbers(each) for name, each in bound.kwargs.items()}
             return types_checked(primitive.function)(edit, *given, **named)
-
-    def _check_size(self, edit: Edit, before: Tree) -> None:
-        if edit.tree is before:
-            return
-        size, most = code_size(edit.tree, self._sizes), self._most_operations
-        if size > most and size > code_size(before, self._sizes):
-            edit.refuse(f"it comes to {size} operations of code, {most} at most: choose shorter loops, or fewer")
 
     def _check_tensorized(self, function: str, edit: Edit, shown: str) -> None:
         """What an intrinsic computes stays what it was."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ...dialects.script.expr import Expr as Text
 from ...dialects.script.expr import Level, as_tuple, infix
@@ -27,7 +28,8 @@ def show_tree(tree: Tree) -> str:
     for each in tree.buffers:
         if not each.is_given:
             scope = "" if each.scope == "global" else f', scope="{each.scope}"'
-            lines.append(f"{_INDENT}{each.name} = T.alloc_buffer({_buffer(each)}{scope})")
+            separators = f", axis_separators={list(each.axis_separators)}" if each.axis_separators else ""
+            lines.append(f"{_INDENT}{each.name} = T.alloc_buffer({_buffer(each)}{scope}{separators})")
     return "\n".join([*lines, *(_INDENT + line for line in show_nodes(tree, tree.body))]) + "\n"
 
 
@@ -86,8 +88,9 @@ def _block(tree: Tree, block: Block) -> Iterator[str]:
     points = _conditions([each for each in asked if not each.of_steps])
     if points:
         yield f"{_INDENT}T.where({points})"
-    if block.annotations:
-        yield f"{_INDENT}T.block_attr({dict(block.annotations)!r})"
+    yield from (f"{_INDENT}{line}" for line in _regions(block))
+    if annotations := _annotations(block):
+        yield f"{_INDENT}T.block_attr({annotations!r})"
     if block.inits is not None:
         yield f"{_INDENT}with T.init():"
         yield from _assignments(block, block.inits, _INDENT * 2)
@@ -95,6 +98,20 @@ def _block(tree: Tree, block: Block) -> Iterator[str]:
     if steps:
         yield f"{_INDENT}if {steps}:"
     yield from _assignments(block, block.results, _INDENT * (2 if steps else 1))
+
+
+def _annotations(block: Block) -> dict[str, Any]:
+    """Its own, and how the memory that it writes is laid out."""
+    written = list(dict.fromkeys(access.buffer for access in block.writes))
+    aligned = [[number, *each] for number, buffer in enumerate(written) for each in buffer.alignments]
+    return {**block.annotations, **({"buffer_dim_align": aligned} if aligned else {})}
+
+
+def _regions(block: Block) -> Iterator[str]:
+    """What it is said to read and write."""
+    for each in block.regions:
+        ends = ", ".join(f"{start}:{stop}" for start, stop in zip(each.starts, each.stops, strict=True))
+        yield f"T.{'writes' if each.is_written else 'reads'}({each.buffer.name}[{ends}])"
 
 
 def _conditions(asked: Sequence[Guard]) -> str:

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 from ...dialects.core.symbols_expr import Size
 from .body_scalars import Compute, Expr
 from .lanes import LaneLoop, fits_lanes, goes_along, is_row_of, moves_of
+from .primitives import Edit
 from .tree import UNROLLED, VECTORIZED, Block, Node, Tree
 
 #: Operations that a function may come to; more take LLVM minutes.
@@ -19,6 +20,13 @@ _OF_FUNCTION, _OF_LOOP = 128, 16
 
 #: Of nodes, which never change.
 Sizes = WeakKeyDictionary[Node, int]
+
+
+def check_size(edit: Edit, before: Tree, most: int, known: Sizes) -> None:
+    """Refuses a step that makes the code longer than that."""
+    size = code_size(edit.tree, known)
+    if size > most and size > code_size(before, known):
+        edit.refuse(f"it comes to {size} operations of code, {most} at most: choose shorter loops, or fewer")
 
 
 def code_size(tree: Tree, known: Sizes | None = None) -> int:

@@ -11,8 +11,20 @@ class Steps:
     def annotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: object) -> None:
         """Puts a note on a loop or block. "grain" on a parallel loop: how many of its steps a thread takes at a time."""
 
+    def annotate_buffer_access(
+        self,
+        block: BlockRV | str,
+        buffer_index: int | str,
+        buf_type: str,
+        gen_new_ranges: IndexMap | Callable[..., object],
+    ) -> None:
+        """Says which part of a buffer a block reads or writes, "read" or "write": by its iters, from where on and up to before where along each dimension. compute_at believes it where places are computed, and makes no more there."""
+
     def bind(self, loop: LoopRV, thread_axis: str) -> None:
         """Has blocks of a GPU's threads, or the threads of a block, take a loop's steps; elsewhere they run in order."""
+
+    def cache_index(self, block: BlockRV | str, storage_scope: str, cse_thresh: int = ...) -> list[BlockRV]:
+        """Computes indices at which a block reads, and that are more than one of its iters, before it, into buffers of integers; only those that are there more than `cse_thresh` times. The blocks that compute, none where none is there."""
 
     def cache_inplace(self, block: BlockRV | str, read_buffer_index: int | str, storage_scope: str) -> list[BlockRV]:
         """Has a block that goes on with what a buffer holds do so in memory of a scope: the block that copies it there, and the one that copies it back."""
@@ -40,6 +52,9 @@ class Steps:
 
     def compute_inline(self, block: BlockRV | str) -> None:
         """Computes what a block makes anew wherever it is read; its buffer is gone."""
+
+    def decompose_padding(self, block: BlockRV | str, loop: LoopRV) -> BlockRV:
+        """Has a block that chooses between an element inside and a value outside copy the inside alone; another one, which is returned, fills all with the value before a loop."""
 
     def decompose_reduction(self, block: BlockRV | str, loop: LoopRV) -> BlockRV:
         """Gives a reduction's init loops of its own before a loop: the block that fills. What is left goes on with it."""
@@ -77,7 +92,7 @@ class Steps:
         """Makes several loops of one, each of which does that many of its steps; one factor may be None: the rest."""
 
     def merge(self, *loops: LoopRV) -> LoopRV:
-        """Makes one loop of loops that stand one behind the other and go as far: each step does what a step of each did."""
+        """Makes one loop of loops that stand one behind the other and go as far, and of those around them that they do not share: each step does what a step of each did."""
 
     def pad_einsum(self, block: BlockRV | str, padding: Sequence[int]) -> None:
         """Makes the extents of a block's iters multiples of these numbers: it works on copies with zeros behind their end, and another block copies what there is of its result."""
@@ -133,6 +148,9 @@ class Steps:
     def rfactor(self, loop: LoopRV, factor_axis: int, merge_loops: bool = ...) -> BlockRV:
         """Keeps what each step of a reduction's loop adds up apart, in a buffer with one dimension more, at `factor_axis`; the block does that from now on, which is returned, and one of its old name adds up those."""
 
+    def rolling_buffer(self, block: BlockRV | str, write_buffer_index: int | str) -> None:
+        """Has a block that is computed at a loop whose steps overlap compute only what no step before has made; the buffer keeps that, circular along the outermost loop that slides over it."""
+
     def sample_categorical(self, candidates: Sequence[int], probs: Sequence[float], decision: int | None = ...) -> int:
         """Draws one of some numbers, each with its probability; the decision is which of them."""
 
@@ -158,17 +176,31 @@ class Steps:
     ) -> list[int]:
         """Draws `n` numbers whose product is a loop's number of steps, for `split`; the last is not above a limit."""
 
+    def set_axis_separator(
+        self,
+        block: BlockRV | str,
+        buffer: tuple[str, int] | int | str,
+        axis_separators: Sequence[int],
+    ) -> None:
+        """Notes before which of a buffer's dimensions those of a physical memory begin. Memory has one dimension here, so nothing else comes of it: what reads the schedule's text may ask for it."""
+
     def set_scope(self, block: BlockRV | str, buffer_index: int | str, storage_scope: str) -> None:
         """Puts a buffer that a block writes in memory of a scope: "global", "local", or "shared" on a GPU."""
 
     def split(self, loop: LoopRV, factors: Sequence[int | None], preserve_unit_iters: bool = ...) -> list[LoopRV]:
         """Makes several loops of one, outermost first, with these extents; one factor may be None: as many as it takes."""
 
+    def storage_align(self, block: BlockRV | str, buffer_index: int | str, axis: int, factor: int, offset: int) -> None:
+        """Allocates a buffer that a block writes with a stride of an axis that is a multiple of `factor`, and `offset` more: a GPU's threads that read a column of "shared" memory, for instance, then meet in no bank."""
+
     def tensorize(self, block_or_loop: LoopRV, tensor_intrin: str, preserve_unit_iters: bool = ...) -> None:
         """Has an intrinsic (register_tensor_intrin) compute a loop and all in it, which must be what it says it does."""
 
     def tile(self, x_parent: LoopRV, y_parent: LoopRV, x_factor: int, y_factor: int) -> list[LoopRV]:
         """Splits two loops by a tile's sizes, and puts the loops over tiles outside: (xo, yo, xi, yi)."""
+
+    def transform_block_layout(self, block: BlockRV | str, index_map: IndexMap | Callable[..., object]) -> None:
+        """Has a block run in loops over what a map makes of its iters, which are its iters from now on; it computes what it did."""
 
     def transform_layout(
         self,
@@ -186,6 +218,9 @@ class Steps:
 
     def unroll(self, loop: LoopRV) -> None:
         """Emits what is in a loop once for each of its steps."""
+
+    def unsafe_set_dtype(self, block: BlockRV | str, buffer_index: int | str, dtype: str) -> None:
+        """Stores a buffer that a block writes as elements of another type: what is written is converted to it, what is read back. Unsafe, because results change: they are rounded, or do not fit."""
 
     def vectorize(self, loop: LoopRV) -> None:
         """Runs all steps of a loop at once, on vectors."""

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from ...dialects.script.syntax import parsed
 from ...dialects.script.words import quoted
+from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
 from .handles import BlockRV, IndexMap, LoopRV, Sampled, index_map_of
 from .tree import Tree
@@ -127,8 +128,7 @@ def alive_steps(steps: Sequence[TraceStep], tree: Tree) -> list[TraceStep]:
     read: set[str] = set()
     for block in reversed(tree.blocks()):
         if any(access.buffer.is_given or access.buffer.name in read for access in block.writes):
-            read.update(access.buffer.name for access in block.reads)
-            read.update(access.buffer.name for access in block.writes)
+            read.update(buffer.name for buffer in block.buffers)
     dead: set[Handle] = {
         BlockRV(tree.name, block.name)
         for block in tree.blocks()
@@ -172,6 +172,16 @@ def with_decisions(text: str, decisions: Mapping[str, Any] | None) -> str:
     if left:
         raise RelaxError(f"no line of the schedule draws {', '.join(map(repr, left))}")
     return "\n".join(lines) + "\n"
+
+
+class Trace(str):
+    """Steps as a Python program over `sch`."""
+
+    @types_checked
+    def with_decisions(self, decisions: Mapping[str, object] | None = None) -> Trace:
+        """With other decisions for what was drawn, by the name that the line gives first: `{"v0": [4, 8]}`. None: a
+        schedule that replays it draws all of them anew."""
+        return Trace(with_decisions(self, decisions))
 
 
 # ---- from text ----

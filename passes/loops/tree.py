@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 from ...bindings.ir import Type
 from ...dialects.core.indices import regrouped
 from ...dialects.core.symbols_expr import Size, bounded_variable, substituted, variables_of
 from ...targets.core.backend import Machine
-from .body_scalars import Expr
+from .body_scalars import Expr, Load
+from .index_exprs import places_of_load
 
 SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "unrolled"
 #: In order, where a step begins with what later ones need.
@@ -33,6 +34,14 @@ MOST_THREADS = Machine.block_threads
 SPATIAL, REDUCE = "S", "R"
 
 
+class StrideAlignment(NamedTuple):
+    """The stride of an axis is a multiple of a factor, and an offset more."""
+
+    axis: int
+    factor: int
+    offset: int
+
+
 @dataclass(frozen=True, eq=False)
 class Buffer:
     """Memory of a PrimFunc: a parameter, or allocated for it. The blocks say where it is written."""
@@ -44,6 +53,15 @@ class Buffer:
     scope: str = "global"
     #: Whether it is a parameter.
     is_given: bool = False
+    alignments: tuple[StrideAlignment, ...] = ()
+    #: Of memory that has several dimensions itself: before which of the buffer's dimensions each other one begins.
+    axis_separators: tuple[int, ...] = ()
+    #: Loops, outermost first, whose last one's steps go on with what those before have left in it.
+    rolling: tuple[str, ...] = ()
+
+    def laid_out(self, shape: tuple[Size, ...]) -> Buffer:
+        """With other dimensions; what is known of those that it had is gone."""
+        return replace(self, shape=shape, alignments=(), axis_separators=())
 
 
 @dataclass(frozen=True)
@@ -55,6 +73,10 @@ class Iter:
     extent: Size
 
 
+#: Indices; None for those that are computed of more than loops and iters.
+Place = Sequence[Union[Size, None]]  # noqa: UP007  # made while this is imported
+
+
 @dataclass(frozen=True)
 class Access:
     """An element of a buffer, by the block's iters."""
@@ -64,6 +86,20 @@ class Access:
 
     def at(self, values: Mapping[str, Size]) -> Access:
         return Access(self.buffer, tuple(substituted(index, values) for index in self.indices))
+
+
+@dataclass(frozen=True)
+class Region:
+    """What a block is said to read or write of a buffer: by its iters, from where on and up to where."""
+
+    buffer: Buffer
+    starts: tuple[Size, ...]
+    stops: tuple[Size, ...]
+    is_written: bool
+
+    def at(self, values: Mapping[str, Size]) -> Region:
+        starts, stops = (tuple(substituted(each, values) for each in ends) for ends in (self.starts, self.stops))
+        return replace(self, starts=starts, stops=stops)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +121,10 @@ class Block:
     #: The same of steps of the reductions alone, by the iters: the init is there without them.
     within: tuple[tuple[Size, Size], ...] = ()
     annotations: Mapping[str, Any] = field(default_factory=dict)
+    #: Whether it runs for some of its iters' points only: others that were the same block do for the rest.
+    is_part: bool = False
+    #: Said by annotate_buffer_access.
+    regions: tuple[Region, ...] = ()
 
     @property
     def accesses(self) -> tuple[Access, ...]:
@@ -112,14 +152,49 @@ class Block:
         """Its accesses by the loops around."""
         return tuple(map(self.placed, self.accesses))
 
+    def at(self, values: Mapping[str, Size]) -> Block:
+        """What it computes with other values in place of its iters."""
+        return replace(
+            self,
+            reads=tuple(access.at(values) for access in self.reads),
+            writes=tuple(access.at(values) for access in self.writes),
+            results=tuple(expr.at(values) for expr in self.results),
+            inits=None if self.inits is None else tuple(expr.at(values) for expr in self.inits),
+            regions=tuple(region.at(values) for region in self.regions),
+        )
+
     def placed(self, access: Access) -> Access:
         """An access by the loops around."""
         return access.at(self.point())
 
+    def loads(self) -> list[Load]:
+        """What it reads at places that are computed, or only where a condition holds."""
+        parts = (part for expr in (*self.results, *(self.inits or ())) for part in expr.walk())
+        return list({id(part): part for part in parts if isinstance(part, Load)}.values())
+
     def loaded(self) -> list[Buffer]:
-        """What it reads at places that are computed."""
-        exprs = (*self.results, *(self.inits or ()))
-        return list(dict.fromkeys(buffer for expr in exprs for buffer in expr.buffers()))
+        return list(dict.fromkeys(load.buffer for load in self.loads()))
+
+    def read_places(self, buffer: Buffer) -> list[Place]:
+        """Where it reads a buffer, by the loops around."""
+        point = self.point()
+        found: list[Place] = [access.at(point).indices for access in self.reads_of(buffer)]
+        for load in self.loads():
+            if load.buffer is buffer:
+                places = places_of_load(load)
+                found.append(tuple(None if index is None else substituted(index, point) for index in places))
+        return found
+
+    def needed_places(self, buffer: Buffer) -> list[Place]:
+        """Between which it reads a buffer, as it is said to, or where."""
+        said = [each.at(self.point()) for each in self.regions if each.buffer is buffer and not each.is_written]
+        if not said:
+            return self.read_places(buffer)
+        return [place for each in said for place in (each.starts, tuple(stop - 1 for stop in each.stops))]
+
+    def places(self, buffer: Buffer) -> list[Place]:
+        """Where it reads or writes a buffer."""
+        return [*self.read_places(buffer), *(self.placed(access).indices for access in self.writes_of(buffer))]
 
     def reads_of(self, buffer: Buffer) -> list[Access]:
         """What it reads of a buffer; what it adds to as well."""
@@ -293,7 +368,8 @@ def exchanged(block: Block, old: Buffer, new: Buffer) -> Block:
     block = replace(block, reads=tuple(map(other, block.reads)), writes=tuple(map(other, block.writes)))
     results = tuple(expr.with_buffers({old: new}) for expr in block.results)
     inits = None if block.inits is None else tuple(expr.with_buffers({old: new}) for expr in block.inits)
-    return replace(block, results=results, inits=inits)
+    regions = tuple(replace(each, buffer=new) if each.buffer is old else each for each in block.regions)
+    return replace(block, results=results, inits=inits, regions=regions)
 
 
 def loops_of(block: Block, kind: str = "") -> set[str]:

@@ -18,7 +18,7 @@ from ...bindings.ir import AffineExpr, Location, Operation, Value
 from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import body_of, made_by, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import located_error
-from ...dialects.core.symbols_expr import Size, make_variable, substituted
+from ...dialects.core.symbols_expr import Size, make_variable
 from ...emit.generic import GenericOp
 from ...emit.linalg import REDUCTION
 from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load, Outside, attributes_of
@@ -401,12 +401,7 @@ def _joined(start: Block, block: Block) -> Block | None:
         return None
     if any(isinstance(part, Element) for expr in start.results for part in expr.walk()):
         return None
-    inits = tuple(expr.rewritten(lambda part: _moved(part, values)) for expr in start.results)
-    return replace(block, inits=inits)
-
-
-def _moved(part: Expr, values: dict[str, Size]) -> Expr | None:
-    return IterIndex(substituted(part.value, values)) if isinstance(part, IterIndex) else None
+    return replace(block, inits=tuple(expr.at(values) for expr in start.results))
 
 
 def _in_loops(blocks: Sequence[Block]) -> tuple[Node, ...]:

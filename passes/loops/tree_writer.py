@@ -318,7 +318,12 @@ class Writer:
             return self._lane_indices(at, state)
 
         def load(expr: Load, indices: Sequence[Value]) -> Value:
-            memory, _ = state.memory[expr.buffer]
+            memory, place = state.memory[expr.buffer]
+            starts = place.starts or (0,) * len(indices)
+            indices = [
+                index if start == 0 else as_index(number(index) - self._size(start, state))
+                for index, start in zip(indices, starts, strict=True)
+            ]
             last = expr.indices[-1] if expr.indices else None
             if state.lanes is None or not isinstance(last, IterIndex):
                 return loops.load(memory, *indices)
@@ -326,7 +331,7 @@ class Writer:
             if state.lanes.name not in variables_of(at):
                 return loops.load(memory, *indices)
             others = map(number, indices[:-1])
-            first = self._size(at, state.with_known(state.lanes.name, 0))
+            first = self._size(at - starts[-1], state.with_known(state.lanes.name, 0))
             return vectors.load(_row(memory, state.lanes), memory, *others, first, mask=mask)
 
         lanes = state.lanes.count if state.lanes else 0

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import blocks_in, exchanged
@@ -30,11 +28,8 @@ def cache_inplace(edit: Edit, block: BlockRV, read_buffer_index: int | str, stor
         edit.refuse(f"'{others[0]}' uses '{buffer.name}' in the same loops: cache it before they are one")
     cached = staged_buffer(edit, buffer, storage_scope)
     names = edit.new_names([cached.name, f"{buffer.name}_back"])
-    before = copying(edit, names[0], buffer, cached)
-    edit.tree = edit.tree.mapped(lambda each: exchanged(each, buffer, cached) if each is found else each)
-    body = edit.tree.body
-    edit.tree = replace(edit.tree, body=(*body[:place], before, *body[place:])).with_buffer(cached)
-    behind = copying(edit, names[1], cached, buffer)
-    body = edit.tree.body
-    edit.tree = replace(edit.tree, body=(*body[: place + 2], behind, *body[place + 2 :]))
+    edit.replace(found.name, [exchanged(found, buffer, cached)])
+    edit.insert(place, copying(edit, names[0], buffer, cached))
+    edit.insert(place + 2, copying(edit, names[1], cached, buffer))
+    edit.tree = edit.tree.with_buffer(cached)
     return [edit.handle(edit.tree.block(name)) for name in names]

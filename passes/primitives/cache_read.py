@@ -32,7 +32,8 @@ def cache_read(
     name = edit.new_name(cached.name)
     node = copying(edit, name, buffer, cached)
     edit.tree = edit.tree.mapped(lambda each: _reading(each, buffer, cached) if each in consumers else each)
-    edit.tree = replace(edit.tree, body=(*edit.tree.body[:place], node, *edit.tree.body[place:])).with_buffer(cached)
+    edit.insert(place, node)
+    edit.tree = edit.tree.with_buffer(cached)
     return edit.handle(edit.tree.block(name))
 
 
@@ -52,4 +53,7 @@ def _reading(block: Block, old: Buffer, new: Buffer) -> Block:
     """With what it reads, but not what it writes, from another buffer."""
     reads = tuple(replace(access, buffer=new) if access.buffer is old else access for access in block.reads)
     results = tuple(expr.with_buffers({old: new}) for expr in block.results)
-    return replace(block, reads=reads, results=results)
+    said = tuple(
+        replace(each, buffer=new) if each.buffer is old and not each.is_written else each for each in block.regions
+    )
+    return replace(block, reads=reads, results=results, regions=said)

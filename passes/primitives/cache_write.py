@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
@@ -43,7 +42,7 @@ def cache_write(
     edit.tree = edit.tree.mapped(
         lambda each: exchanged(each, buffer, cached) if each in writers or each in consumers else each
     )
-    edit.tree = replace(edit.tree, body=(*edit.tree.body[: place + 1], node, *edit.tree.body[place + 1 :]))
+    edit.insert(place + 1, node)
     edit.tree = edit.tree.with_buffer(cached)
     return edit.handle(edit.tree.block(name))
 

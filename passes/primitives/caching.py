@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ...dialects.core.symbols_expr import Size
-from ..loops.body_scalars import Element
+from ..loops.body_scalars import Element, Expr
 from ..loops.memories import COMMON, all_memories, find_memory
 from ..loops.primitives import Edit
-from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, Loop, Node, iter_variable, variable
+from ..loops.ranges import range_of
+from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, Node, iter_variable
+from .code_motion import in_new_loops
 
 
 def check_scope(edit: Edit, scope: str) -> None:
@@ -25,7 +27,7 @@ def check_scope(edit: Edit, scope: str) -> None:
 def staged_buffer(edit: Edit, buffer: Buffer, scope: str) -> Buffer:
     """A buffer like another one, in memory of a scope."""
     name = edit.tree.new_buffer_name(f"{buffer.name}_{scope.replace('.', '_')}")
-    return replace(buffer, name=name, scope=scope, is_given=False)
+    return Buffer(name, buffer.shape, buffer.element, scope)
 
 
 def buffer_of(edit: Edit, block: Block, accesses: Sequence[Access], index: int | str, what: str) -> Buffer:
@@ -41,14 +43,56 @@ def buffer_of(edit: Edit, block: Block, accesses: Sequence[Access], index: int |
     return found
 
 
+def buffer_at(edit: Edit, block: Block, which: Any) -> Buffer:
+    """A buffer as transform_layout is given one: ("read", n), ("write", n), n of what is written, or a name."""
+    if isinstance(which, (tuple, list)) and len(which) == 2 and which[0] in ("read", "write"):
+        accesses = block.reads if which[0] == "read" else block.writes
+        return buffer_of(edit, block, accesses, which[1], f"{which[0]}s")
+    if isinstance(which, str):
+        return buffer_of(edit, block, block.accesses, which, "uses")
+    return buffer_of(edit, block, block.writes, which, "writes")
+
+
+def own_buffer(edit: Edit, block: Block, index: int | str) -> Buffer:
+    """The n-th buffer that a block writes, which is the function's own."""
+    found = buffer_of(edit, block, block.writes, index, "writes")
+    check_own(edit, found)
+    return found
+
+
+def check_own(edit: Edit, buffer: Buffer) -> None:
+    if buffer.is_given:
+        edit.refuse(f"'{buffer.name}' is a parameter, whose memory is the caller's: use cache_write")
+
+
 def copying(edit: Edit, name: str, source: Buffer, target: Buffer, shape: Sequence[Size] | None = None) -> Node:
     """A block that copies a buffer, all of it or as far as a shape goes, and its loops."""
-    sizes = source.shape if shape is None else shape
-    iters = [Iter(f"v{number}", SPATIAL, size) for number, size in enumerate(sizes)]
-    point: tuple[Size, ...] = tuple(map(iter_variable, iters))
-    loops = list(zip(edit.new_names([f"ax{number}" for number in range(len(iters))]), sizes, strict=True))
-    bindings = tuple(variable(*loop) for loop in loops)
-    node: Node = Block(name, tuple(iters), bindings, (Access(source, point),), (Access(target, point),), (Element(0),))
-    for loop, extent in reversed(loops):
-        node = Loop(loop, extent, (node,))
-    return node
+    iters = iters_over(source.shape if shape is None else shape)
+    point = tuple(map(iter_variable, iters))
+    return in_new_loops(edit, copy_of(name, iters, Access(source, point), Access(target, point)))
+
+
+def copy_of(name: str, iters: Sequence[Iter], source: Access, target: Access) -> Block:
+    """A block that copies one element at each point of its iters; it has no loops yet."""
+    return Block(name, tuple(iters), (), (source,), (target,), (Element(0),))
+
+
+def filling(edit: Edit, name: str, buffer: Buffer, value: Expr) -> Node:
+    """A block that gives all elements of a buffer one value, and its loops."""
+    iters = iters_over(buffer.shape)
+    return in_new_loops(edit, Block(name, iters, (), (), (Access(buffer, tuple(map(iter_variable, iters))),), (value,)))
+
+
+def shape_of(edit: Edit, indices: Sequence[Size], extents: Mapping[str, Size]) -> tuple[Size, ...]:
+    """How far indices of variables with these extents go."""
+    shape = []
+    for index in indices:
+        reached = range_of(index, extents)
+        if reached is None or reached.start != 0:
+            edit.refuse(f"how far {index} goes is not known, or it does not begin at 0")
+        shape.append(reached.extent)
+    return tuple(shape)
+
+
+def iters_over(shape: Sequence[Size]) -> tuple[Iter, ...]:
+    return tuple(Iter(f"v{number}", SPATIAL, size) for number, size in enumerate(shape))

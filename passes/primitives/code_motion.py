@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
-from ...dialects.core.symbols_expr import Size
+from ...dialects.core.symbols_expr import Size, terms_of
 from ..loops.primitives import Edit
-from ..loops.ranges import Range
-from ..loops.tree import REDUCE, Block, Buffer, Iter, Loop, Node, blocks_in, loops_in, loops_of, variable
+from ..loops.ranges import Range, factor_of, is_multiple, range_of, without
+from ..loops.tree import REDUCE, Block, Buffer, Iter, Loop, Node, blocks_in, iter_variable, loops_in, loops_of, variable
 
 
 def check_passes(edit: Edit, block: Block, others: Iterable[Block], *, between: Collection[Buffer] = ()) -> None:
@@ -35,6 +36,10 @@ def check_moves(edit: Edit, block: Block, loop: Loop) -> None:
     if block in blocks_in([loop]):
         edit.refuse(f"'{block.name}' is in '{loop.name}' already")
     for access in block.writes:
+        if access.buffer.rolling:
+            edit.refuse(
+                f"'{block.name}' leaves out what '{access.buffer.name}' still holds: move it before rolling_buffer"
+            )
         if any(read.buffer is access.buffer for read in block.reads):
             edit.refuse(f"'{block.name}' writes over '{access.buffer.name}', which it reads: it can run once only")
         others = [other.name for other in edit.tree.writers(access.buffer) if other is not block]
@@ -48,6 +53,42 @@ def check_moves(edit: Edit, block: Block, loop: Loop) -> None:
 def plain_iter(block: Block, index: Size) -> Iter | None:
     """The iter that an index is."""
     return next((each for each in block.iters if str(index) == each.name), None)
+
+
+class IterPoints(NamedTuple):
+    """Points of an iter at which an index is in a range: exactly these, or some more."""
+
+    range: Range
+    is_exact: bool
+
+
+def points_in(block: Block, own: Iter, index: Size, reached: Range) -> IterPoints | None:
+    """The points of one of a block's iters at which an index is in a range; None where it says nothing about them."""
+    by = _divisor(own, index)
+    if by is not None:
+        return IterPoints(Range(by * reached.start, by * reached.extent), True)
+    by = factor_of(index, own.name)
+    others = {each.name: each.extent for each in block.iters if each is not own}
+    rest = range_of(without(index, own.name), others)
+    if by is None or by < 1 or rest is None or not isinstance(rest.extent, int):
+        return None
+    start = reached.start - rest.start
+    if rest.extent <= by and is_multiple(start, by) and is_multiple(reached.extent, by):
+        return IterPoints(Range(start // by, reached.extent // by), True)
+    first = (start - rest.extent + by) // by
+    return IterPoints(Range(first, (reached.extent + rest.extent - 2) // by + 1), False)
+
+
+def _divisor(own: Iter, index: Size) -> int | None:
+    """What an iter is divided by to be an index."""
+    atoms = [atom for monomial in terms_of(index) for atom in monomial if atom.kind == "//"]
+    found = atoms[0].args[1] if len(atoms) == 1 else None
+    return found if isinstance(found, int) and index == iter_variable(own) // found else None
+
+
+def in_new_loops(edit: Edit, block: Block) -> Node:
+    """The block with a loop of its own for each of its iters."""
+    return in_loops(edit, block, {}, keep_units=True)
 
 
 def in_loops(

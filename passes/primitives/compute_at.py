@@ -10,8 +10,8 @@ from ...dialects.core.symbols_expr import Size
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import Range, ranges_of
-from ..loops.tree import Block, Buffer, Loop, Node, blocks_in
-from .code_motion import check_moves, check_passes, in_loops, inside_of, order_of, plain_iter
+from ..loops.tree import Block, Buffer, Iter, Loop, Node, blocks_in
+from .code_motion import check_moves, check_passes, in_loops, inside_of, order_of, points_in
 from .legality import check_lanes
 
 
@@ -30,8 +30,6 @@ def compute_at(edit: Edit, block: BlockRV, loop: LoopRV, preserve_unit_loops: bo
                 edit.refuse(f"'{reader.name}' needs '{access.buffer.name}', too, and is not in '{around.name}'")
     if not any(access.buffer in user.buffers for access in found.writes for user in inside):
         edit.refuse(f"nothing in '{around.name}' needs what '{found.name}' makes")
-    if any(buffer in each.loaded() for each in inside for buffer in written(found)):
-        edit.refuse(f"'{found.name}' is read at places that are computed: all of it is needed")
     place = _place(edit, found, around, index)
     order = order_of(edit)
     first = next((order[each.name] for each in blocks_in(around.body[place:])), len(order))
@@ -80,13 +78,17 @@ def _needed(found: Block, around: Loop, inside: list[Block], together: Mapping[s
     inner, ranges = {**inside_of(around), **together}, dict[str, Range]()
     unclear: set[str] = set()
     for access in found.writes:
-        reads = [user.placed(each) for user in inside for each in user.reads_of(access.buffer)]
+        reads = [place for user in inside for place in user.needed_places(access.buffer)]
         reached = ranges_of(reads, inner, access.buffer.shape)
         for place, each in zip(access.indices, reached, strict=True):
-            of = plain_iter(found, place)
-            if of is None:
-                continue
-            if of.name in ranges and ranges[of.name] != each:
-                unclear.add(of.name)
-            ranges[of.name] = each
+            for own in found.iters:
+                points = points_in(found, own, place, each)
+                if points is None or _is_all(own, points.range):
+                    continue
+                if ranges.setdefault(own.name, points.range) != points.range:
+                    unclear.add(own.name)
     return {name: each for name, each in ranges.items() if name not in unclear}
+
+
+def _is_all(own: Iter, points: Range) -> bool:
+    return isinstance(points.extent, int) and isinstance(own.extent, int) and points.extent >= own.extent

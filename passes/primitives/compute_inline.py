@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from ...dialects.core.symbols_expr import Size, substituted
-from ..loops.body_scalars import Element, Expr, IterIndex
+from ...dialects.core.symbols_expr import Size
+from ..loops.body_scalars import Element, Expr, IterIndex, Load
 from ..loops.handles import BlockRV
+from ..loops.index_exprs import indices_at
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import Access, Block, Buffer
 from .code_motion import check_passes, order_of, plain_iter
@@ -24,13 +26,11 @@ def compute_inline(edit: Edit, block: BlockRV) -> None:
     users = [each for each in edit.tree.blocks() if buffer in each.buffers and each is not found]
     if not users:
         edit.refuse(f"nothing reads '{buffer.name}'")
-    if any(buffer in each.loaded() for each in edit.tree.blocks()):
-        edit.refuse(f"'{buffer.name}' is read at places that are computed")
     order = order_of(edit)
     last = max(order[each.name] for each in readers)
     passed = [each for each in edit.tree.blocks() if order[found.name] < order[each.name] <= last]
     check_passes(edit, found, passed, between=[buffer])
-    edit.tree = edit.tree.mapped(lambda each: _inlined(found, each) if each in readers else each)
+    edit.tree = edit.tree.mapped(lambda each: _inlined(edit, found, each) if each in readers else each)
     edit.replace(found.name, [])
     edit.tree = edit.tree.without_unused()
 
@@ -55,7 +55,7 @@ def check_inlinable(edit: Edit, found: Block) -> Buffer:
     return access.buffer
 
 
-def _inlined(producer: Block, consumer: Block) -> Block:
+def _inlined(edit: Edit, producer: Block, consumer: Block) -> Block:
     """The consumer, with what the producer computes in place of what it has read."""
     target = producer.writes[0]
     reads = [access for access in consumer.reads if access.buffer is not target.buffer]
@@ -70,6 +70,8 @@ def _inlined(producer: Block, consumer: Block) -> Block:
         numbers[len(consumer.reads) + number] = len(reads) + number
 
     def change(part: Expr) -> Expr | None:
+        if isinstance(part, Load) and part.buffer is target.buffer:
+            return _loaded(edit, producer, [index.rewritten(change) for index in part.indices])
         if not isinstance(part, Element):
             return None
         return inlined[part.number] if part.number in inlined else Element(numbers[part.number])
@@ -81,11 +83,25 @@ def _inlined(producer: Block, consumer: Block) -> Block:
 
 def _at(producer: Block, values: dict[str, Size], first: int) -> Expr:
     """What the producer computes at a point; its elements are numbered from here on."""
+    return producer.results[0].at(values).renumbered({n: first + n for n in range(len(producer.reads))})
+
+
+def _loaded(edit: Edit, producer: Block, indices: Sequence[Expr]) -> Expr:
+    """What the producer computes at a place that is computed: so it reads there."""
+    places = zip(producer.writes[0].indices, indices, strict=True)
+    values = {str(place): index for place, index in places if place != 0}
+
+    def at(places: Sequence[Size], name: str) -> list[Expr]:
+        found = indices_at(places, values)
+        if found is None:
+            edit.refuse(f"'{name}' is read at places that are computed, at which '{producer.name}' would compute more")
+        return found
 
     def change(part: Expr) -> Expr | None:
         if isinstance(part, Element):
-            return Element(first + part.number)
-        return IterIndex(substituted(part.value, values)) if isinstance(part, IterIndex) else None
+            access = producer.reads[part.number]
+            return Load(access.buffer, tuple(at(access.indices, producer.writes[0].buffer.name)))
+        return at([part.value], producer.name)[0] if isinstance(part, IterIndex) else None
 
     return producer.results[0].rewritten(change)
 

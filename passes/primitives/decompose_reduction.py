@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
+from ..loops.body_scalars import Expr
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import SPATIAL, Block, Loop, Node, loops_of, variable
@@ -18,11 +20,7 @@ def decompose_reduction(edit: Edit, block: BlockRV, loop: LoopRV) -> BlockRV:
     found, before = edit.block(block), edit.loop(loop)
     if found.inits is None:
         edit.refuse(f"'{found.name}' has no init")
-    around = edit.tree.around(found.name)
-    names = [each.name for each in around]
-    if before.name not in names:
-        edit.refuse(f"'{before.name}' is not around '{found.name}'")
-    outer, inner = around[: names.index(before.name)], around[names.index(before.name) :]
+    outer, inner = loops_at(edit, found, before)
     reducing = is_reduced_by(found, outer)
     if reducing is not None:
         edit.refuse(f"'{reducing.name}' around '{before.name}' is a loop of the reduction: name that, or one around it")
@@ -32,14 +30,22 @@ def decompose_reduction(edit: Edit, block: BlockRV, loop: LoopRV) -> BlockRV:
         problem = f"'{found.name}' runs again at each step of '{again.name}', and has to start again"
         edit.refuse(f"{problem}: name a loop in that")
     name = edit.new_name(f"{found.name}_init")
-    node = _init(edit, found, name, inner)
+    node = filled_before(edit, found, found.inits, name, inner)
     edit.replace(found.name, [replace(found, inits=None)])
     edit.replace(before.name, [node, edit.tree.loop(before.name)])
     return edit.handle(edit.tree.block(name))
 
 
-def _init(edit: Edit, found: Block, name: str, inner: list[Loop]) -> Node:
-    assert found.inits is not None
+def loops_at(edit: Edit, found: Block, before: Loop) -> tuple[list[Loop], list[Loop]]:
+    """The loops around a block: those around one of them, and from that on."""
+    around = edit.tree.around(found.name)
+    if before not in around:
+        edit.refuse(f"'{before.name}' is not around '{found.name}'")
+    return around[: around.index(before)], around[around.index(before) :]
+
+
+def filled_before(edit: Edit, found: Block, starts: Sequence[Expr], name: str, inner: Sequence[Loop]) -> Node:
+    """A block that writes what another one starts from, in a copy of those of these loops that its points go along."""
     kept = [number for number, each in enumerate(found.iters) if each.kind == SPATIAL]
     bindings = [found.bindings[number] for number in kept]
     used = {each for binding in bindings for each in variables_of(binding)}
@@ -50,7 +56,7 @@ def _init(edit: Edit, found: Block, name: str, inner: list[Loop]) -> Node:
     where = tuple((index, limit) for index, limit in found.where if variables_of(index).isdisjoint(gone))
     shift = {len(found.reads) + number: number for number in range(len(found.writes))}
     reads = found.reads
-    if any(expr.elements() for expr in found.inits):
+    if any(expr.elements() for expr in starts):
         shift = {number: number for number in range(len(found.accesses))}
     else:
         reads = ()
@@ -60,7 +66,7 @@ def _init(edit: Edit, found: Block, name: str, inner: list[Loop]) -> Node:
         tuple(substituted(binding, values) for binding in bindings),
         reads,
         found.writes,
-        tuple(expr.renumbered(shift) for expr in found.inits),
+        tuple(expr.renumbered(shift) for expr in starts),
         where=tuple((substituted(index, values), limit) for index, limit in where),
     )
     for loop, fresh in reversed(list(zip(copied, new, strict=True))):

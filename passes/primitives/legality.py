@@ -49,9 +49,9 @@ def check_independent(edit: Edit, chain: Sequence[Loop]) -> None:
         _check_first(edit, block, chain)
     written = {buffer for block in blocks for buffer in block.buffers if block.writes_of(buffer)}
     for block in blocks:
-        for access in block.reads:
-            if access.buffer in written and not _is_made_before(blocks, block, access.buffer):
-                edit.refuse(f"'{block.name}' reads '{access.buffer.name}', which is written in the same loops")
+        for buffer in (*(access.buffer for access in block.reads), *block.loaded()):
+            if buffer in written and not _is_made_before(blocks, block, buffer):
+                edit.refuse(f"'{block.name}' reads '{buffer.name}', which is written in the same loops")
 
 
 def _check_first(edit: Edit, block: Block, chain: Sequence[Loop]) -> None:
@@ -105,3 +105,23 @@ def _is_private(edit: Edit, inside: Sequence[Block], buffer: object) -> bool:
     users = [block for block in edit.tree.blocks() if any(each is buffer for each in block.buffers)]
     names = {block.name for block in inside}
     return not getattr(buffer, "is_given", True) and all(block.name in names for block in users)
+
+
+def check_not_part(edit: Edit, block: Block) -> None:
+    """Copies of what a block makes, and what adds up its parts, go over all points of its iters."""
+    if block.is_part:
+        edit.refuse(f"'{block.name}' is a part of a block that loop_partition has made several of")
+
+
+def plain_path(edit: Edit, block: Block, verb: str) -> list[Loop]:
+    """The loops around a block that are one for each of its iters, and nothing else."""
+    path = edit.tree.around(block.name)
+    plain = set(map(str, block.bindings))
+    if (
+        block.where
+        or block.within
+        or block.is_part
+        or any(len(loop.body) > 1 or loop.name not in plain for loop in path)
+    ):
+        edit.refuse(f"'{block.name}' has been split or moved: {verb} it before")
+    return path

@@ -38,6 +38,7 @@ def loop_partition(
         index: Size = first if count == 1 and not preserve_unit_iters else first + variable(name, count)
         nodes = renamed(rebound(found.body, {found.name: index}), names)
         part = Loop(name, count, nodes, annotations=found.annotations)
+        nodes = mapped(nodes, lambda block: replace(block, is_part=block.is_part or len(counts) > 1))
         made.append(replace(part, body=mapped(nodes, partial(starting, edit, part))))
     edit.replace(found.name, made)
     return [edit.handle(each) for each in made]

@@ -3,20 +3,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations
 
+from ...dialects.core.indices import is_never_negative
+from ...dialects.core.symbols_expr import Size
 from ..loops.handles import LoopRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.ranges import factor_of
-from ..loops.tree import SERIAL, Block, Buffer, Loop, blocks_in, rebound, variable
+from ..loops.ranges import factor_of, range_of, without
+from ..loops.tree import SERIAL, Block, Buffer, Loop, Place, blocks_in, rebound, variable
+from .code_motion import inside_of
 
 
 @register_primitive
 def merge(edit: Edit, *loops: LoopRV) -> LoopRV:
-    """Makes one loop of loops that stand one behind the other and go as far: each step does what a step of each did."""
+    """Makes one loop of loops that stand one behind the other and go as far, and of those around them that they do not
+    share: each step does what a step of each did."""
     found = [edit.loop(loop) for loop in loops]
     if len(found) < 2:
         edit.refuse(f"expected two loops or more, got {len(found)}")
+    paths = [[*edit.tree.around(loop.name), loop] for loop in found]
+    own = [path[_shared(paths) :] for path in paths]
+    uneven = next((path[-1].name for path in own if len(path) != len(own[0])), None)
+    if uneven is not None or not own[0]:
+        edit.refuse(f"'{uneven or found[1].name}' and '{found[0].name}' are not in as many loops")
+    for outer in (loop for path in own for loop in path[:-1]):
+        if len(outer.body) > 1:
+            edit.refuse(f"there is more in '{outer.name}' than one loop")
+    name = ""
+    for level in zip(*own, strict=True):
+        name = _merged(edit, [edit.tree.loop(loop.name) for loop in level])
+    return edit.handle(name)
+
+
+def _shared(paths: Sequence[Sequence[Loop]]) -> int:
+    """How many loops are around all of some."""
+    levels = enumerate(zip(*paths, strict=False))
+    apart = (place for place, loops in levels if any(loop is not loops[0] for loop in loops))
+    return next(apart, min(map(len, paths)))
+
+
+def _merged(edit: Edit, found: list[Loop]) -> str:
+    """Of loops that stand one behind the other; the name of what they are."""
     first = found[0]
     for loop in found:
         if loop.kind != SERIAL:
@@ -24,16 +53,15 @@ def merge(edit: Edit, *loops: LoopRV) -> LoopRV:
         if loop.extent != first.extent:
             edit.refuse(f"'{loop.name}' goes {loop.extent} times, '{first.name}' {first.extent}")
     _check_adjacent(edit, found)
-    for place, later in enumerate(found):
-        for earlier in found[:place]:
-            _check_steps(edit, earlier, later)
+    for earlier, later in combinations(found, 2):
+        _check_steps(edit, earlier, later)
     name = edit.new_name(f"{first.name}_m")
     index = variable(name, first.extent)
     body = tuple(node for loop in found for node in rebound(loop.body, {loop.name: index}))
     for loop in found[1:]:
         edit.replace(loop.name, [])
     edit.replace(first.name, [replace(first, name=name, body=body)])
-    return edit.handle(name)
+    return name
 
 
 def _check_adjacent(edit: Edit, loops: list[Loop]) -> None:
@@ -49,28 +77,30 @@ def _check_steps(edit: Edit, earlier: Loop, later: Loop) -> None:
     """What both use and one writes is used by the same steps of both."""
     for one in blocks_in([earlier]):
         for other in blocks_in([later]):
-            for buffer in one.buffers:
-                is_written = one.writes_of(buffer) or other.writes_of(buffer)
-                if buffer in other.buffers and is_written and not _is_of_same_steps(buffer, one, earlier, other, later):
+            for buffer, place, next_ in _conflicts(one, other):
+                dims = range(len(buffer.shape))
+                if not any(_is_of_same_step(place[dim], earlier, next_[dim], later) for dim in dims):
                     problem = f"'{other.name}' needs of '{buffer.name}' what other steps of '{earlier.name}' use"
                     edit.refuse(problem)
 
 
-def _is_of_same_steps(buffer: Buffer, one: Block, earlier: Loop, other: Block, later: Loop) -> bool:
-    """Whether there is a dimension along which both go with their loop alone, by the same steps."""
-    if buffer in one.loaded() or buffer in other.loaded():
+def _conflicts(one: Block, other: Block) -> Iterator[tuple[Buffer, Place, Place]]:
+    """Where both use a buffer, and one of them writes it."""
+    for buffer in one.buffers:
+        written = [[block.placed(access).indices for access in block.writes_of(buffer)] for block in (one, other)]
+        yield from ((buffer, place, next_) for place in written[0] for next_ in other.places(buffer))
+        yield from ((buffer, place, next_) for place in one.read_places(buffer) for next_ in written[1])
+
+
+def _is_of_same_step(index: Size | None, earlier: Loop, next_: Size | None, later: Loop) -> bool:
+    """Whether no step of one loop comes to an index that another step of the other one uses: what one step has made for
+    the next one would not be there, as memory lives for one step."""
+    if index is None or next_ is None:
         return False
-    places = [
-        (block.placed(access).indices, variable(loop.name, loop.extent))
-        for block, loop in ((one, earlier), (other, later))
-        for access in block.accesses
-        if access.buffer is buffer
-    ]
-    for dim in range(len(buffer.shape)):
-        factors = {factor_of(indices[dim], str(step)) for indices, step in places}
-        factor = factors.pop()
-        if factors or not factor:
-            continue
-        if len({str(indices[dim] - factor * step) for indices, step in places}) == 1:
-            return True
-    return False
+    by = factor_of(index, earlier.name)
+    rest = range_of(without(index, earlier.name), inside_of(earlier))
+    next_rest = range_of(without(next_, later.name), inside_of(later))
+    if not by or by != factor_of(next_, later.name) or rest is None or next_rest is None:
+        return False
+    pairs = ((rest, next_rest), (next_rest, rest))
+    return all(is_never_negative(one.start + abs(by) - other.start - other.extent) for one, other in pairs)

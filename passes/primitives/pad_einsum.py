@@ -10,9 +10,10 @@ from ...dialects.core.symbols_expr import Size
 from ..loops.body_scalars import Compute, Element, Expr
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import REDUCE, Access, Block, Buffer, Loop, Node, blocks_in, variable
+from ..loops.tree import REDUCE, Access, Block, Buffer, Loop, Node, variable
 from .caching import copying
 from .code_motion import plain_iter
+from .legality import plain_path
 from .reducers import reducer_of
 from .transform_layout import _fill
 
@@ -31,10 +32,8 @@ def pad_einsum(edit: Edit, block: BlockRV, padding: Sequence[int]) -> None:
     extents = {each.name: -(-each.extent // by) * by for each, by in zip(found.iters, given, strict=True)}
     grown = {each.name for each in found.iters if extents[each.name] != each.extent}
     _check(edit, found, grown)
-    path = edit.tree.around(found.name)
+    path = plain_path(edit, found, "pad")
     plain = {str(at): each for each, at in zip(found.iters, found.bindings, strict=True)}
-    if found.where or found.within or any(len(loop.body) > 1 or loop.name not in plain for loop in path):
-        edit.refuse(f"'{found.name}' has been split or moved: pad it before")
     if not grown:
         return
     padded = {buffer: _padded(edit, found, buffer, extents) for buffer in found.buffers}
@@ -107,8 +106,7 @@ def _padded(edit: Edit, block: Block, buffer: Buffer, extents: dict[str, Size]) 
 
 def _put(edit: Edit, found: Block, node: Node, padded: dict[Buffer, Buffer]) -> None:
     """The block in its loops, behind the copies of what it reads, before that of what it writes."""
-    place = next(number for number, each in enumerate(edit.tree.body) if found in blocks_in([each]))
-    edit.tree = replace(edit.tree, body=(*edit.tree.body[:place], node, *edit.tree.body[place + 1 :]))
+    edit.replace(edit.tree.body[edit.tree.nest_of(found)].name, [node])
     written = found.writes[0].buffer
     for buffer, copy in padded.items():
         if copy is buffer:
@@ -117,8 +115,6 @@ def _put(edit: Edit, found: Block, node: Node, padded: dict[Buffer, Buffer]) -> 
         place = next(number for number, each in enumerate(edit.tree.body) if each.name == node.name)
         source, target = (copy, buffer) if buffer is written else (buffer, copy)
         name = edit.new_name(copy.name if buffer is not written else f"{buffer.name}_cut")
-        copying_node = copying(edit, name, source, target, buffer.shape)
-        place += buffer is written
-        edit.tree = replace(edit.tree, body=(*edit.tree.body[:place], copying_node, *edit.tree.body[place:]))
+        edit.insert(place + (buffer is written), copying(edit, name, source, target, buffer.shape))
         if buffer is not written:
             _fill(edit, copy, 0)

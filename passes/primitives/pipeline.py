@@ -64,13 +64,13 @@ def pipeline(edit: Edit, loop: LoopRV, stages: int = 2) -> None:
         return
     fetched = written_by(blocks_in(fetching))
     ahead = stages - 1 if fetching else 0
-    steady: Size = found.extent - ahead if isinstance(found.extent, int) else _most(found.extent - ahead, 0)
+    steady: Size = found.extent - ahead
     nodes = found.body
     several = {*fetched, *stored}
     # The last steps stand behind the loop: one step's part is all that there is of the others, too.
     for buffer in dict.fromkeys([*fetched, *own]):
         count = stages if buffer in several else 1
-        nodes = _with_versions(edit, found, nodes, buffer, places[buffer][1], count, steady + ahead)
+        nodes = _with_versions(edit, found, nodes, buffer, places[buffer][1], count)
     names = {node.name for node in fetching}
     first = [node for node in nodes if node.name in names]
     rest = [node for node in nodes if node.name not in names]
@@ -84,7 +84,7 @@ def pipeline(edit: Edit, loop: LoopRV, stages: int = 2) -> None:
     taken = set(names_in([found]))
     short = ahead if isinstance(found.extent, int) else extremum("min", [found.extent, ahead])
     before = _once_more(edit, found, "prologue", first, short, 0, taken) if ahead else []
-    behind = _once_more(edit, found, "epilogue", rest, short, steady, taken) if ahead else []
+    behind = _once_more(edit, found, "epilogue", rest, short, found.extent - short, taken) if ahead else []
     edit.replace(found.name, [*before, made, *behind])
 
 
@@ -132,15 +132,11 @@ def _is_started(node: Node) -> bool:
     return all(map(_is_started, node.body))
 
 
-def _most(one: Size, other: Size) -> Size:
-    return extremum("max", [one, other])
-
-
 # ---- versions ----
 
 
 def _with_versions(
-    edit: Edit, loop: Loop, nodes: Sequence[Node], buffer: Buffer, place: BufferPlace, stages: int, steps: Size
+    edit: Edit, loop: Loop, nodes: Sequence[Node], buffer: Buffer, place: BufferPlace, stages: int
 ) -> tuple[Node, ...]:
     """With a buffer for each of the steps that are under way: what one step uses of it, `step % stages`."""
     if not place.starts:
@@ -159,20 +155,18 @@ def _with_versions(
     def change(block: Block) -> Block:
         if buffer not in block.buffers:
             return block
-        return _stepping(edit, loop, block, buffer, versions, offsets, steps)
+        return _stepping(edit, loop, block, buffer, versions, offsets)
 
     return mapped(nodes, change)
 
 
-def _stepping(
-    edit: Edit, loop: Loop, block: Block, old: Buffer, new: Buffer, offsets: Sequence[Size], steps: Size
-) -> Block:
+def _stepping(edit: Edit, loop: Loop, block: Block, old: Buffer, new: Buffer, offsets: Sequence[Size]) -> Block:
     """A block that uses its step's version, by an iter that is the step."""
     at = variable(loop.name, loop.extent)
     own = next((each for each, binding in zip(block.iters, block.bindings, strict=True)
                 if binding == at and each.name.startswith("vstep")), None)  # fmt: skip
     if own is None:
-        own = Iter(unique("vstep", [each.name for each in block.iters]), _kind(edit, loop, block), steps)
+        own = Iter(unique("vstep", [each.name for each in block.iters]), _kind(edit, loop, block), loop.extent)
         block = replace(block, iters=(*block.iters, own), bindings=(*block.bindings, at))
     step = variable(own.name, own.extent)
 

@@ -7,24 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size, variables_of
-from ..loops.body_scalars import Element
 from ..loops.handles import BlockRV, IndexMap
 from ..loops.primitives import Edit, register_primitive
-from ..loops.ranges import range_of
-from ..loops.tree import (
-    SPATIAL,
-    Access,
-    Block,
-    Buffer,
-    Iter,
-    Loop,
-    Node,
-    blocks_in,
-    iter_variable,
-    variable,
-)  # fmt: skip
+from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, blocks_in, iter_variable
 from .cache_read import place_of
-from .caching import check_scope
+from .caching import check_scope, copy_of, shape_of
+from .code_motion import in_new_loops
+from .legality import check_not_part
 
 
 @register_primitive
@@ -66,12 +55,13 @@ def staged(
     used = _variables(indices)
     own = [each for each in found.iters if each.name in used]
     _check(edit, found, kind, access, indices, own)
-    shape = _shape(edit, indices, own)
+    shape = shape_of(edit, indices, {each.name: each.extent for each in own})
     cached = Buffer(edit.tree.new_buffer_name(f"{buffer.name}_{suffix}"), shape, buffer.element, scope)
     name = edit.new_name(cached.name)
     inner = Access(cached, indices)
     source, target = (access, inner) if kind == "read" else (inner, access)
-    node = _copying(edit, name, own, source, target)
+    iters = [replace(each, kind=SPATIAL) for each in own]
+    node = in_new_loops(edit, copy_of(name, iters, source, target))
     place = place_of(edit, buffer, [found]) if kind == "read" else edit.tree.nest_of(found) + 1
 
     def other(each: Access) -> Access:
@@ -79,8 +69,8 @@ def staged(
 
     reads, writes = (tuple(map(other, each)) for each in (found.reads, found.writes))
     edit.replace(found.name, [replace(found, reads=reads) if kind == "read" else replace(found, writes=writes)])
-    body = edit.tree.body
-    edit.tree = replace(edit.tree, body=(*body[:place], node, *body[place:])).with_buffer(cached)
+    edit.insert(place, node)
+    edit.tree = edit.tree.with_buffer(cached)
     return edit.handle(edit.tree.block(name))
 
 
@@ -100,6 +90,7 @@ def _check(edit: Edit, found: Block, kind: str, access: Access, indices: Sequenc
         if found.writes_of(buffer):
             edit.refuse(f"'{found.name}' writes '{buffer.name}', too")
         return
+    check_not_part(edit, found)
     if any(each.kind != SPATIAL for each in own) or found.reads_of(buffer) and found.inits is None:
         edit.refuse(f"'{found.name}' goes on with what '{buffer.name}' holds")
     if any(each.buffer is buffer for each in found.reads) or len(found.writes_of(buffer)) > 1:
@@ -111,27 +102,6 @@ def _check(edit: Edit, found: Block, kind: str, access: Access, indices: Sequenc
     spatial = {each.name for each in found.iters if each.kind == SPATIAL and each.extent != 1}
     if not spatial <= set(names):
         edit.refuse(f"'{found.name}' writes the same elements of '{buffer.name}' at several points")
-
-
-def _shape(edit: Edit, indices: Sequence[Size], own: Sequence[Iter]) -> tuple[Size, ...]:
-    extents = {each.name: each.extent for each in own}
-    shape = []
-    for index in indices:
-        reached = range_of(index, extents)
-        if reached is None or reached.start != 0:
-            edit.refuse(f"how far {index} goes is not known, or it does not begin at 0")
-        shape.append(reached.extent)
-    return tuple(shape)
-
-
-def _copying(edit: Edit, name: str, own: Sequence[Iter], source: Access, target: Access) -> Node:
-    iters = tuple(Iter(each.name, SPATIAL, each.extent) for each in own)
-    loops = edit.new_names([f"ax{number}" for number in range(len(iters))])
-    bindings = tuple(variable(loop, each.extent) for loop, each in zip(loops, iters, strict=True))
-    node: Node = Block(name, iters, bindings, (source,), (target,), (Element(0),))
-    for loop, each in reversed(list(zip(loops, iters, strict=True))):
-        node = Loop(loop, each.extent, (node,))
-    return node
 
 
 def _variables(indices: Sequence[Size]) -> set[str]:

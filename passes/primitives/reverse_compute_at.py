@@ -11,8 +11,8 @@ from ..loops.boxes import box_of
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import Range, guards
-from ..loops.tree import REDUCE, Block, Buffer, Loop, blocks_in, iter_variable, loops_of
-from .code_motion import check_moves, check_passes, in_loops, inside_of, is_reduced_by, order_of, written_by
+from ..loops.tree import REDUCE, Block, Buffer, Loop, blocks_in, loops_of
+from .code_motion import check_moves, check_passes, in_loops, inside_of, is_reduced_by, order_of, points_in, written_by
 from .legality import check_lanes
 
 _Ranges = dict[str, Range]
@@ -119,10 +119,10 @@ def _points(edit: Edit, found: Block, at: Size, reached: Range, around: Loop) ->
     """The iter along which it reads, and where that is in what is made."""
     step = f"one step of '{around.name}'"
     for each in found.iters:
-        offset = at - iter_variable(each)
-        if not isinstance(offset, int):
+        points = points_in(found, each, at, reached)
+        if points is None or not points.is_exact:
             continue
         if each.kind == REDUCE:
             edit.refuse(f"'{found.name}' reduces along '{each.name}', of which {step} makes a part")
-        return each.name, Range(reached.start - offset, reached.extent)
-    edit.refuse(f"'{found.name}' reads at {at}, of which {step} makes a part: that must be an iter alone")
+        return each.name, points.range
+    edit.refuse(f"'{found.name}' reads at {at}, of which {step} makes a part: that must be whole points of one iter")

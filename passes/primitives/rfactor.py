@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
-from ..loops.body_scalars import Element, Expr, IterIndex
+from ..loops.body_scalars import Expr
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import (
@@ -23,8 +24,9 @@ from ..loops.tree import (
     loops_of,
     variable,
 )
-from .legality import check_serial
-from .reducers import Reducer, check_neutral, reducer_of
+from .code_motion import in_new_loops
+from .legality import check_not_part, check_serial
+from .reducers import combiner_of
 
 
 @register_primitive
@@ -32,7 +34,7 @@ def rfactor(edit: Edit, loop: LoopRV, factor_axis: int, merge_loops: bool = True
     """Keeps what each step of a reduction's loop adds up apart, in a buffer with one dimension more, at `factor_axis`;
     the block does that from now on, which is returned, and one of its old name adds up those.
 
-    Sums of floats are rounded otherwise than one by one.
+    Sums of floats are rounded otherwise than one by one; of equal elements argmax may name another one.
     """
     del merge_loops  # the loops that add up are new ones
     found = edit.loop(loop)
@@ -47,30 +49,33 @@ def rfactor(edit: Edit, loop: LoopRV, factor_axis: int, merge_loops: bool = True
         edit.refuse(f"'{others[0]}' is in the same loops as '{block.name}': rfactor it before")
     if block.inits is None:
         edit.refuse(f"'{block.name}' has no init: rfactor it before its reduction is decomposed")
-    reducer = reducer_of(edit, block)
-    check_neutral(edit, block, reducer)
+    check_not_part(edit, block)
+    combined = combiner_of(edit, block)
     target = block.writes[0]
     rank = len(target.buffer.shape)
+    if any(len(each.indices) != rank for each in block.writes):
+        edit.refuse(f"outputs of '{block.name}' differ in how many dimensions they have")
     if type(factor_axis) is not int or not -rank - 1 <= factor_axis <= rank:
         edit.refuse(f"'{target.buffer.name}' has {rank} dimensions: factor_axis is from {-rank - 1} to {rank}")
     axis = factor_axis + rank + 1 if factor_axis < 0 else factor_axis
-    partial, name = _buffer(edit, target.buffer, axis, found.extent), edit.new_name(f"{block.name}_rf")
-    part = _part(edit, block, found, name, partial, axis)
+    partials = []
+    for access in block.writes:
+        partials.append(_buffer(edit, access.buffer, axis, found.extent))
+        edit.tree = edit.tree.with_buffer(partials[-1])
+    part = _part(edit, block, found, edit.new_name(f"{block.name}_rf"), partials, axis)
     edit.replace(block.name, [part])
-    whole = _whole(edit, block, reducer, partial, axis, found)
-    place = next(number for number, node in enumerate(edit.tree.body) if node.name == root.name)
-    edit.tree = replace(edit.tree, body=(*edit.tree.body[: place + 1], whole, *edit.tree.body[place + 1 :]))
-    edit.tree = edit.tree.with_buffer(partial)
+    whole = _whole(edit, block, combined, partials, axis, found)
+    edit.insert(edit.tree.nest_of(part) + 1, whole)
     return edit.handle(part)
 
 
 def _buffer(edit: Edit, buffer: Buffer, axis: int, extent: Size) -> Buffer:
     shape = (*buffer.shape[:axis], extent, *buffer.shape[axis:])
     name = edit.tree.new_buffer_name(f"{buffer.name}_rf")
-    return replace(buffer, name=name, shape=shape, is_given=False, scope="global")
+    return Buffer(name, shape, buffer.element)
 
 
-def _part(edit: Edit, block: Block, loop: Loop, name: str, partial: Buffer, axis: int) -> Block:
+def _part(edit: Edit, block: Block, loop: Loop, name: str, partials: Sequence[Buffer], axis: int) -> Block:
     """The block with the loop as a spatial iter, and an iter for each other loop of the reduction."""
     around = {each.name: each for each in edit.tree.around(block.name)}
     reduced = loops_of(block, REDUCE)
@@ -93,51 +98,32 @@ def _part(edit: Edit, block: Block, loop: Loop, name: str, partial: Buffer, axis
             within.append((at, each.extent))
     steps = [(substituted(index, inner), limit) for index, limit in within]
     steps += [(substituted(index, values), limit) for index, limit in block.within]
-    target = block.writes[0]
-    indices = (*target.indices[:axis], iter_variable(own), *target.indices[axis:])
     variables = [variable(loop.name, loop.extent), *(variable(n.name[1:], n.extent) for n in others)]
     return replace(
-        block,
+        block.at(values),
         name=name,
         iters=(*(each for each, _ in spatial), own, *others),
         bindings=(*(at for _, at in spatial), *variables),
-        reads=tuple(access.at(values) for access in block.reads),
-        writes=(Access(partial, indices),),
-        results=tuple(_moved(expr, values) for expr in block.results),
-        inits=tuple(_moved(expr, values) for expr in block.inits or ()),
+        writes=_at_parts(block, partials, axis, own),
         where=where,
         within=tuple(dict.fromkeys(steps)),
     )
 
 
-def _moved(expr: Expr, values: dict[str, Size]) -> Expr:
-    return expr.rewritten(
-        lambda each: IterIndex(substituted(each.value, values)) if isinstance(each, IterIndex) else None
+def _at_parts(block: Block, partials: Sequence[Buffer], axis: int, own: Iter) -> tuple[Access, ...]:
+    """Where a block's outputs are in the parts."""
+    return tuple(
+        Access(partial, (*access.indices[:axis], iter_variable(own), *access.indices[axis:]))
+        for partial, access in zip(partials, block.writes, strict=True)
     )
 
 
-def _whole(edit: Edit, block: Block, reducer: Reducer, partial: Buffer, axis: int, loop: Loop) -> Node:
+def _whole(
+    edit: Edit, block: Block, combined: tuple[Expr, ...], partials: Sequence[Buffer], axis: int, loop: Loop
+) -> Node:
     """The block that adds up the parts, in loops of its own."""
     spatial = [each for each in block.iters if each.kind == SPATIAL]
     own = Iter(f"v{loop.name}", REDUCE, loop.extent)
-    iters = (*spatial, own)
-    target = block.writes[0]
-    read = Access(partial, (*target.indices[:axis], iter_variable(own), *target.indices[axis:]))
-    names = edit.new_names([f"ax{number}" for number in range(len(iters))])
-    operands = tuple(
-        Element(1) if isinstance(part, Element) and part.number == len(block.reads) else Element(0)
-        for part in reducer.operation.operands
-    )
-    inits = tuple(expr.renumbered({}) for expr in block.inits or ())
-    node: Node = Block(
-        block.name,
-        iters,
-        tuple(variable(name, each.extent) for name, each in zip(names, iters, strict=True)),
-        (read,),
-        (target,),
-        (replace(reducer.operation, operands=operands),),
-        inits,
-    )
-    for name, each in reversed(list(zip(names, iters, strict=True))):
-        node = Loop(name, each.extent, (node,))
-    return node
+    reads = _at_parts(block, partials, axis, own)
+    return in_new_loops(edit, replace(block, iters=(*spatial, own), bindings=(), reads=reads, results=combined,
+                                      where=(), within=(), regions=()))  # fmt: skip

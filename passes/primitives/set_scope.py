@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
-from .caching import buffer_of, check_scope
+from .caching import check_scope, own_buffer
 
 
 @register_primitive
@@ -15,7 +15,5 @@ def set_scope(edit: Edit, block: BlockRV, buffer_index: int | str, storage_scope
     """Puts a buffer that a block writes in memory of a scope: "global", "local", or "shared" on a GPU."""
     found = edit.block(block)
     check_scope(edit, storage_scope)
-    buffer = buffer_of(edit, found, found.writes, buffer_index, "writes")
-    if buffer.is_given:
-        edit.refuse(f"'{buffer.name}' is a parameter, whose memory is the caller's: use cache_write")
+    buffer = own_buffer(edit, found, buffer_index)
     edit.tree = edit.tree.exchanged(buffer, replace(buffer, scope=storage_scope))

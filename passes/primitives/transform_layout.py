@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import Any
 
 from ...bindings.mlir import ir
 from ...dialects.core.symbols_expr import Size
-from ..loops.body_scalars import Compute
+from ..loops.body_scalars import Compute, Expr, Load
 from ..loops.handles import BlockRV, IndexMap
+from ..loops.index_exprs import indices_at
 from ..loops.primitives import Edit, register_primitive
-from ..loops.ranges import range_of
-from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, Loop, Node, blocks_in, iter_variable, variable
-from .caching import buffer_of
+from ..loops.tree import Access, Block, Buffer, variable
+from .cache_read import cache_read
+from .cache_write import cache_write
+from .caching import buffer_at, filling, shape_of
 
 
 @register_primitive
@@ -30,55 +31,49 @@ def transform_layout(
     """Stores a buffer's element (i, j, ...) at `index_map(i, j, ...)`, wherever it is written and read.
 
     `buffer` is ("read", n), ("write", n), n of what is written, or a name. Where the map leaves places free these hold
-    `pad_value`, or anything.
+    `pad_value`, or anything. Parameters stay as callers have them: a copy has the layout.
     """
     found = edit.block(block)
-    old = _buffer(edit, found, buffer)
-    if old.is_given:
-        edit.refuse(
-            f"'{old.name}' is a parameter, whose layout its callers choose: transform a copy of it (cache_read)"
-        )
-    if any(old in each.loaded() for each in edit.tree.blocks()):
-        edit.refuse(f"'{old.name}' is read at places that are computed")
+    old = buffer_at(edit, found, buffer)
     if len(index_map.parameters) != len(old.shape):
         edit.refuse(f"'{old.name}' has {len(old.shape)} dimensions, the map {len(index_map.parameters)}")
     shape = _shape(edit, old, index_map)
     if not assume_injective_transform and not index_map.is_injective(old.shape):
         sizes = ", ".join(map(str, old.shape))
         edit.refuse(f"{index_map} puts several elements of '{old.name}' ({sizes}) at the same place")
-    new = replace(old, shape=shape)
-    edit.tree = edit.tree.mapped(lambda each: _moved(each, old, new, index_map))
+    if old.is_given:
+        (cache_write if found.writes_of(old) else cache_read)(edit, block, old.name, "global")
+        old = edit.tree.buffers[-1]
+    new = old.laid_out(shape)
+    edit.tree = edit.tree.mapped(lambda each: _moved(edit, each, old, new, index_map))
     edit.tree = replace(edit.tree, buffers=tuple(new if each is old else each for each in edit.tree.buffers))
     if pad_value is not None:
         _fill(edit, new, pad_value)
 
 
-def _buffer(edit: Edit, block: Block, which: Any) -> Buffer:
-    if isinstance(which, (tuple, list)) and len(which) == 2 and which[0] in ("read", "write"):
-        accesses = block.reads if which[0] == "read" else block.writes
-        return buffer_of(edit, block, accesses, which[1], f"{which[0]}s")
-    if isinstance(which, str):
-        return buffer_of(edit, block, block.accesses, which, "uses")
-    return buffer_of(edit, block, block.writes, which, "writes")
-
-
 def _shape(edit: Edit, buffer: Buffer, index_map: IndexMap) -> tuple[Size, ...]:
     variables = {name: variable(name, size) for name, size in zip(index_map.parameters, buffer.shape, strict=True)}
     extents = dict(zip(index_map.parameters, buffer.shape, strict=True))
-    shape = []
-    for result in index_map.at(list(variables.values())):
-        reached = range_of(result, extents)
-        if reached is None or reached.start != 0:
-            edit.refuse(f"how far {result} goes is not known, or it does not begin at 0")
-        shape.append(reached.extent)
-    return tuple(shape)
+    return shape_of(edit, index_map.at(list(variables.values())), extents)
 
 
-def _moved(block: Block, old: Buffer, new: Buffer, index_map: IndexMap) -> Block:
+def _moved(edit: Edit, block: Block, old: Buffer, new: Buffer, index_map: IndexMap) -> Block:
     def moved(access: Access) -> Access:
         return Access(new, index_map.at(access.indices)) if access.buffer is old else access
 
-    return replace(block, reads=tuple(map(moved, block.reads)), writes=tuple(map(moved, block.writes)))
+    def loaded(part: Expr) -> Expr | None:
+        if not isinstance(part, Load) or part.buffer is not old:
+            return None
+        values = [index.rewritten(loaded) for index in part.indices]
+        indices = indices_at(index_map.results, dict(zip(index_map.parameters, values, strict=True)))
+        if indices is None:
+            edit.refuse(f"'{old.name}' is read at places that are computed, of which {index_map} would compute others")
+        return Load(new, tuple(indices))
+
+    results = tuple(expr.rewritten(loaded) for expr in block.results)
+    inits = None if block.inits is None else tuple(expr.rewritten(loaded) for expr in block.inits)
+    reads, writes = tuple(map(moved, block.reads)), tuple(map(moved, block.writes))
+    return replace(block, reads=reads, writes=writes, results=results, inits=inits)
 
 
 def _fill(edit: Edit, buffer: Buffer, value: float) -> None:
@@ -90,18 +85,6 @@ def _fill(edit: Edit, buffer: Buffer, value: float) -> None:
         edit.refuse(f"pad_value {value!r} is too large for '{buffer.name}'")
     make, number = (ir.IntegerAttr.get, int(value)) if is_integer else (ir.FloatAttr.get, float(value))
     attribute = make(buffer.element, number)
-    iters = tuple(Iter(f"v{number}", SPATIAL, size) for number, size in enumerate(buffer.shape))
-    names = edit.new_names([f"ax{number}" for number in range(len(iters))])
-    node: Node = Block(
-        edit.new_name(f"{buffer.name}_fill"),
-        iters,
-        tuple(variable(name, each.extent) for name, each in zip(names, iters, strict=True)),
-        (),
-        (Access(buffer, tuple(map(iter_variable, iters))),),
-        (Compute("arith.constant", (), (("value", attribute),), buffer.element),),
-    )
-    for name, each in reversed(list(zip(names, iters, strict=True))):
-        node = Loop(name, each.extent, (node,))
-    writers = edit.tree.writers(buffer)
-    place = min(n for n, each in enumerate(edit.tree.body) if any(block in writers for block in blocks_in([each])))
-    edit.tree = replace(edit.tree, body=(*edit.tree.body[:place], node, *edit.tree.body[place:]))
+    constant = Compute("arith.constant", (), (("value", attribute),), buffer.element)
+    place = min(map(edit.tree.nest_of, edit.tree.writers(buffer)))
+    edit.insert(place, filling(edit, edit.new_name(f"{buffer.name}_fill"), buffer, constant))

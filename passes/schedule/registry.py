@@ -73,6 +73,19 @@ class ScheduleContext:
 
         return LoopSchedule(function)
 
+    def tensorized(self, function: Operation, *intrinsics: str, stages: int = 0) -> LoopSchedule | Decline:
+        """A schedule in which intrinsics compute all blocks that one of them fits, all intrinsics where none is named
+        (`sch.auto_tensorize`): a rule returns it. It declines where none fits."""
+        schedule = self.schedule(function)
+        refused: list[str] = []
+        blocks = [block.name for tree in schedule.trees() for block in tree.blocks()]
+        for block in blocks:
+            try:
+                schedule.auto_tensorize(block, *intrinsics, stages=stages)
+            except RelaxError as error:
+                refused.append("; ".join([error.message, *error.notes]))
+        return self.decline(" and ".join(refused)) if len(refused) == len(blocks) else schedule
+
     def decline(self, reason: str) -> Decline:
         """`return context.decline("only ...")`, before anything is changed: the next schedule is tried."""
         return Decline(reason)

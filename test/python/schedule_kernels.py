@@ -53,6 +53,16 @@ def _updated(a: np.ndarray) -> np.ndarray:
     return b + d + d
 
 
+def _padded(a: np.ndarray) -> np.ndarray:
+    p = np.pad(a * 2, ((2, 2), (1, 2)), constant_values=5)
+    return p[0:12, 2:16] + p[1:13, 1:15] + p[2:14, 0:14]
+
+
+def _looked_up(a: np.ndarray, i: np.ndarray) -> np.ndarray:
+    rows, columns = np.arange(14)[:, None], np.arange(6)[None]
+    return (a + 1)[np.maximum(i, 0)][:, ::2] + (a + 1)[rows // 2, columns + rows // 3]
+
+
 def _convolution(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], axis=(1, 2))[:, ::2, ::2]
     return np.einsum("chwrs,ocrs->ohw", windows, w)
@@ -315,6 +325,57 @@ def shifted(A: T.Buffer((12, 16), "float32"), C: T.Buffer((12, 18), "float32")):
             C[vi, vj + 1] = C[vi, vj + 1] + A[vi, vj] * T.Cast("float32", vk + 1)
 """
 
+_PADDED = """
+@T.prim_func
+def padded(A: T.Buffer((10, 13), "float32"), C: T.Buffer((12, 14), "float32")):
+    B = T.alloc_buffer((10, 13), "float32")
+    P = T.alloc_buffer((14, 16), "float32")
+    for i, j in T.grid(10, 13):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(14, 16):
+        with T.block("P"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            P[vi, vj] = T.if_then_else(
+                vi >= 2 and vi < 12 and 1 <= vj and vj < 14, B[vi - 2, vj - 1], T.float32(5))
+    for i, j, k in T.grid(12, 14, 3):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + P[vi + vk, vj + 2 - vk]
+"""
+
+_LOOKED_UP = """
+@T.prim_func
+def looked_up(A: T.Buffer((9, 12), "float32"), I: T.Buffer((14,), "int64"), C: T.Buffer((14, 6), "float32")):
+    B = T.alloc_buffer((9, 12), "float32")
+    for i, j in T.grid(9, 12):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + T.float32(1)
+    for i, j in T.grid(14, 6):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[I[vi], vj * 2] + B[vi // 2, vj + vi // 3]
+"""
+
+_LARGEST = """
+@T.prim_func
+def largest(A: T.Buffer((9, 22), "float32"), I: T.Buffer((9,), "int32"), V: T.Buffer((9,), "float32")):
+    for i, k in T.grid(9, 22):
+        with T.block("I"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                I[vi] = -1
+                V[vi] = T.min_value("float32")
+            index: T.int32 = T.Select(V[vi] >= A[vi, vk], I[vi], T.Cast("int32", vk))
+            value: T.float32 = T.Select(V[vi] >= A[vi, vk], V[vi], A[vi, vk])
+            I[vi] = index
+            V[vi] = value
+"""
+
 KERNELS = (
     Kernel("matmul", _MATMUL, (((21, 24), "float32"), ((24, 35), "float32")), lambda a, b: a @ b),
     Kernel("matmul_relu", _MATMUL_RELU, (((16, 24), "float32"), ((24, 32), "float32")),
@@ -335,6 +396,9 @@ KERNELS = (
     Kernel("halves", _HALVES, (((15, 24), "float16"),), lambda a: (a.astype("float32").sum(axis=1), a * a)),
     Kernel("in_place", _IN_PLACE, (((12, 20), "float32"),), _updated),
     Kernel("shifted", _SHIFTED, (((12, 16), "float32"),), lambda a: np.pad(a * 3, ((0, 0), (1, 1))) + np.float32(3)),
+    Kernel("largest", _LARGEST, (((9, 22), "float32"),), lambda a: (a.argmax(axis=1).astype("int32"), a.max(axis=1))),
+    Kernel("padded", _PADDED, (((10, 13), "float32"),), _padded),
+    Kernel("looked_up", _LOOKED_UP, (((9, 12), "float32"), ((14,), "int64")), _looked_up),
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
-from relax_mlir.passes.loops.handles import BlockRV, LoopRV
+from relax_mlir.passes.loops.handles import BlockRV, IndexMap, LoopRV
 
 import relax_mlir as rx
 
@@ -70,6 +70,51 @@ def _transform_layout(rng: random.Random, sch: rx.Schedule) -> object:
     return sch.transform_layout(a_block(rng, sch), ("write", 0), rng.choice(_MAPS), pad_value=padding)
 
 
+def _pad(rng: random.Random, sch: rx.Schedule) -> object:
+    block = a_block(rng, sch)
+    return sch.decompose_padding(block, rng.choice(sch.get_loops(block) or [a_loop(rng, sch)]))
+
+
+def _region(rng: random.Random, sch: rx.Schedule) -> object:
+    """All of a buffer: what else is said of places that are computed may be wrong."""
+    block, kind = a_block(rng, sch), rng.choice(("read", "write"))
+    found = next(each for tree in sch.trees() for each in tree.blocks() if each.name == block.name)
+    buffers = [each.buffer for each in (found.writes if kind == "write" else found.reads)] + found.loaded()
+    ends = [end for size in buffers[0].shape for end in (0, size)] if buffers else []
+    return sch.annotate_buffer_access(block, 0, kind, IndexMap(tuple(each.name for each in found.iters), tuple(ends)))
+
+
+def _roll(rng: random.Random, sch: rx.Schedule) -> object:
+    """Of a block that is computed where another one needs it."""
+    block = a_block(rng, sch)
+    for consumer in sch.get_consumers(block)[:1]:
+        sch.compute_at(block, rng.choice(sch.get_loops(consumer)[:2]))
+    before = sch.show()
+    try:
+        return sch.rolling_buffer(block, 0)
+    except rx.RelaxError:
+        assert sch.show() == before, "a step that is refused changes nothing"
+        return None
+
+
+def _align(rng: random.Random, sch: rx.Schedule) -> object:
+    return sch.storage_align(a_block(rng, sch), 0, rng.choice((0, 1, -2)), rng.choice((8, 12, 32)), rng.randrange(8))
+
+
+_BLOCK_MAPS = (
+    lambda i: (i // 4, i % 4),
+    lambda i, j: (j, i),
+    lambda i, j: (i * 24 + j,),
+    lambda i, j: (i // 3, j // 4, i % 3, j % 4),
+    lambda i, j, k: (k, i, j),
+    lambda i, j, k: (i, j // 8, k, j % 8),
+)
+
+
+def _block_layout(rng: random.Random, sch: rx.Schedule) -> object:
+    return sch.transform_block_layout(a_block(rng, sch), rng.choice(_BLOCK_MAPS))
+
+
 def _at(name: str) -> Step:
     def step(rng: random.Random, sch: rx.Schedule) -> object:
         options = {"preserve_unit_loops": rng.random() < 0.3, "index": rng.choice((-1, -1, -2, 0, 1, 2))}
@@ -92,7 +137,10 @@ def _loop_partition(rng: random.Random, sch: rx.Schedule) -> object:
 
 
 def _merge(rng: random.Random, sch: rx.Schedule) -> object:
-    loops = [sch.get_loops(block)[0] for block in blocks(sch) if sch.get_loops(block)]
+    depth = rng.choice((0, 0, 1))
+    loops = [sch.get_loops(block)[depth] for block in blocks(sch) if len(sch.get_loops(block)) > depth]
+    if not loops:
+        raise rx.RelaxError("no block is in as many loops")
     start = rng.randrange(len(loops))
     return sch.merge(*dict.fromkeys(loops[start : start + 2]))
 
@@ -161,7 +209,15 @@ def _sampled_factor(rng: random.Random, sch: rx.Schedule) -> object:
 
 STEPS: dict[str, Step] = {
     "add_unit_loop": lambda rng, sch: sch.add_unit_loop(rng.choice((a_loop, a_block))(rng, sch)),
+    "annotate_buffer_access": _region,
+    "cache_index": lambda rng, sch: sch.cache_index(a_block(rng, sch), "global", rng.choice((0, 0, 1))),
     "cache_inplace": _cache("cache_inplace"),
+    "decompose_padding": _pad,
+    "rolling_buffer": _roll,
+    "set_axis_separator": lambda rng, sch: sch.set_axis_separator(a_block(rng, sch), 0, [1]),
+    "storage_align": _align,
+    "transform_block_layout": _block_layout,
+    "unsafe_set_dtype": lambda rng, sch: sch.unsafe_set_dtype(a_block(rng, sch), 0, "float64"),
     "loop_partition": _loop_partition,
     "merge": _merge,
     "fuse_reduction_epilogue": lambda rng, sch: sch.fuse_reduction_epilogue(a_block(rng, sch), a_block(rng, sch)),

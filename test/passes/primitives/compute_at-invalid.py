@@ -104,36 +104,6 @@ def f(A: T.Buffer((8, 8), "float32"), D: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' is read at places that are computed: all of it is needed}}
-def f(A: T.Buffer((8,), "float32"), I: T.Buffer((8,), "int64"), C: T.Buffer((8,), "float32")):
-    T.func_attr(
-        {
-            "tir.schedule": [
-                "# schedule 1",
-                'B = sch.get_block("B")',
-                "i, = sch.get_loops(B)",
-                'C = sch.get_block("C")',
-                "i_1, = sch.get_loops(C)",
-                "sch.compute_at(B, i_1)",
-            ]
-        }
-    )
-    B = T.alloc_buffer((8,), "float32")
-    for i in range(8):
-        with T.block("B"):
-            vi = T.axis.spatial(8, i)
-            B[vi] = A[vi] * A[vi]
-    for i in range(8):
-        with T.block("C"):
-            vi = T.axis.spatial(8, i)
-            C[vi] = B[I[vi]]
-
-
-# -----
-
-
-@T.prim_func
-# expected-note@+2 {{the loops as they stand}}
 # expected-error@+1 {{'B' is written by 'B_init', too}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
     T.func_attr(

@@ -313,3 +313,74 @@ class Module:
             with T.block("C"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = B[vi, vj] + T.float32(1)
+
+    # Of places that are computed all is needed along the dimensions where they are.
+    # CHECK-LABEL: def at_computed_places(
+    # CHECK:     v0 = memref.alloca(T.Buffer((8, 2), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(3):
+    # CHECK-NEXT:         for j in range(8):
+    # CHECK-NEXT:             for k in range(2):
+    # CHECK-NEXT:                 v0[j, k] = A[j, k + i * 2] * 2.0
+    # CHECK-NEXT:         for j in range(5):
+    # CHECK-NEXT:             v1 = vector.load(v0, arith.index_cast(arith.maxsi(arith.minsi(I_1[j], 7), 0), T.index), 0, T.float32x2)
+    # CHECK-NEXT:             vector.store(v1, C, j, i * 2)
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def at_computed_places(A: T.Buffer((8, 6), "float32"), I: T.Buffer((5,), "int64"), C: T.Buffer((5, 6), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'C = sch.get_block("C")',
+                    "i, j = sch.get_loops(C)",
+                    "j_0, j_1 = sch.split(j, [None, 2])",
+                    "sch.reorder(j_0, i, j_1)",
+                    "sch.vectorize(j_1)",
+                    "sch.compute_at(B, j_0)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((8, 6), "float32")
+        for i, j in T.grid(8, 6):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+        for i, j in T.grid(5, 6):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[I[vi], vj]
+
+    # By the quotient and the remainder that a layout has made of an index.
+    # CHECK-LABEL: def of_another_layout(
+    # CHECK:     v0 = memref.alloca(T.Buffer((1, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(3):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v0[0, j] = A[j + i * 4] * 2.0
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             C[i * 4 + j] = v0[0, j] + 1.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def of_another_layout(A: T.Buffer((12,), "float32"), C: T.Buffer((12,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'C = sch.get_block("C")',
+                    "sch.transform_layout(B, 0, lambda i: (i // 4, i % 4))",
+                    "i, = sch.get_loops(C)",
+                    "i_0, i_1 = sch.split(i, [None, 4])",
+                    "sch.compute_at(B, i_0)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((12,), "float32")
+        for i in range(12):
+            with T.block("B"):
+                vi = T.axis.spatial(12, i)
+                B[vi] = A[vi] * T.float32(2)
+        for i in range(12):
+            with T.block("C"):
+                vi = T.axis.spatial(12, i)
+                C[vi] = B[vi] + T.float32(1)

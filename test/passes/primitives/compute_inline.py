@@ -163,3 +163,43 @@ class Module:
             with T.block("D"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 D[vi, vj] = B[vi, vj] * T.float32(2)
+
+    # Where a reader computes the place, or reads only where a condition holds, so does what is inlined.
+    # CHECK-LABEL: def at_computed_places(
+    # CHECK:     for i in range(8):
+    # CHECK-NEXT:         v0 = A[arith.index_cast(arith.maxsi(arith.minsi(I_1[i], 7), 0), T.index)]
+    # CHECK-NEXT:         C[i] = v0 * v0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def at_computed_places(A: T.Buffer((8,), "float32"), I: T.Buffer((8,), "int64"), C: T.Buffer((8,), "float32")):
+        T.func_attr({"tir.schedule": ["# schedule 1", 'B = sch.get_block("B")', "sch.compute_inline(B)"]})
+        B = T.alloc_buffer((8,), "float32")
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] * A[vi]
+        for i in range(8):
+            with T.block("C"):
+                vi = T.axis.spatial(8, i)
+                C[vi] = B[I[vi]]
+
+    # CHECK-LABEL: def into_padding(
+    # CHECK:     for i in range(10):
+    # CHECK-NEXT:         if (i >= 1) & (i < 9):
+    # CHECK-NEXT:             v0 = A[i - 1] + A[i * 2 + -2]
+    # CHECK-NEXT:         else:
+    # CHECK-NEXT:             v0 = T.float32(0.0)
+    # CHECK-NEXT:         C[i] = v0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def into_padding(A: T.Buffer((16,), "float32"), C: T.Buffer((10,), "float32")):
+        T.func_attr({"tir.schedule": ["# schedule 1", 'B = sch.get_block("B")', "sch.compute_inline(B)"]})
+        B = T.alloc_buffer((8,), "float32")
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] + A[vi * 2]
+        for i in range(10):
+            with T.block("C"):
+                vi = T.axis.spatial(10, i)
+                C[vi] = T.if_then_else(1 <= vi and vi < 9, B[vi - 1], T.float32(0))

@@ -36,8 +36,8 @@ def f(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32"), D: T.Buffer((8
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'j_1' goes 6 times, 'i' 4}}
-def f(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32"), D: T.Buffer((4, 6), "float32")):
+# expected-error@+1 {{'i_1' goes 3 times, 'i' 4}}
+def f(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32"), D: T.Buffer((3, 6), "float32")):
     T.func_attr(
         {
             "tir.schedule": [
@@ -46,7 +46,7 @@ def f(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32"), D: T.Buffe
                 'D = sch.get_block("D")',
                 "i, j = sch.get_loops(C)",
                 "i_1, j_1 = sch.get_loops(D)",
-                "sch.merge(i, j_1)",
+                "sch.merge(i, i_1)",
             ]
         }
     )
@@ -54,7 +54,7 @@ def f(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32"), D: T.Buffe
         with T.block("C"):
             vi, vj = T.axis.remap("SS", [i, j])
             C[vi, vj] = A[vi, vj] + T.float32(1)
-    for i, j in T.grid(4, 6):
+    for i, j in T.grid(3, 6):
         with T.block("D"):
             vi, vj = T.axis.remap("SS", [i, j])
             D[vi, vj] = C[vi, vj] * T.float32(2)
@@ -66,16 +66,21 @@ def f(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32"), D: T.Buffe
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
 # expected-error@+1 {{do not stand one directly behind the other}}
-def f(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32"), D: T.Buffer((4, 6), "float32")):
+def f(
+    A: T.Buffer((4, 6), "float32"),
+    C: T.Buffer((4, 6), "float32"),
+    D: T.Buffer((4, 6), "float32"),
+    E: T.Buffer((4, 6), "float32"),
+):
     T.func_attr(
         {
             "tir.schedule": [
                 "# schedule 1",
                 'C = sch.get_block("C")',
-                'D = sch.get_block("D")',
                 "i, j = sch.get_loops(C)",
-                "i_1, j_1 = sch.get_loops(D)",
-                "sch.merge(j, j_1)",
+                'E = sch.get_block("E")',
+                "i_2, j_2 = sch.get_loops(E)",
+                "sch.merge(i, i_2)",
             ]
         }
     )
@@ -87,6 +92,10 @@ def f(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32"), D: T.Buffe
         with T.block("D"):
             vi, vj = T.axis.remap("SS", [i, j])
             D[vi, vj] = C[vi, vj] * T.float32(2)
+    for i, j in T.grid(4, 6):
+        with T.block("E"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            E[vi, vj] = C[vi, vj] * T.float32(3)
 
 
 # -----
@@ -144,3 +153,102 @@ def f(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32"), D: T.Buffe
         with T.block("D"):
             vi, vj = T.axis.remap("SS", [i, j])
             D[vi, vj] = C[vi, vj] * T.float32(2)
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'j_1' and 'i' are not in as many loops}}
+def f(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32"), D: T.Buffer((4, 6), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                'D = sch.get_block("D")',
+                "i, j = sch.get_loops(C)",
+                "i_1, j_1 = sch.get_loops(D)",
+                "sch.merge(i, j_1)",
+            ]
+        }
+    )
+    for i, j in T.grid(4, 6):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] + T.float32(1)
+    for i, j in T.grid(4, 6):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = C[vi, vj] * T.float32(2)
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'D' needs of 'C' what other steps of 'i' use}}
+def f(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32"), D: T.Buffer((8,), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                'D = sch.get_block("D")',
+                "i, = sch.get_loops(C)",
+                "j, = sch.get_loops(D)",
+                "sch.merge(i, j)",
+            ]
+        }
+    )
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = A[vi] + T.float32(1)
+    for i in range(8):
+        with T.block("D"):
+            vi = T.axis.spatial(8, i)
+            D[vi] = T.if_then_else(vi > 0, C[vi - 1], T.float32(0)) * T.float32(2)
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{there is more in 'i_m' than one loop}}
+def f(
+    A: T.Buffer((4, 6), "float32"),
+    C: T.Buffer((4, 6), "float32"),
+    D: T.Buffer((4, 6), "float32"),
+    E: T.Buffer((4, 6), "float32"),
+):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                'D = sch.get_block("D")',
+                'E = sch.get_block("E")',
+                "i, j = sch.get_loops(C)",
+                "i_1, j_1 = sch.get_loops(D)",
+                "i_2, j_2 = sch.get_loops(E)",
+                "i_m = sch.merge(i, i_1)",
+                "sch.merge(j, j_2)",
+            ]
+        }
+    )
+    for i, j in T.grid(4, 6):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] + T.float32(1)
+    for i, j in T.grid(4, 6):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(4, 6):
+        with T.block("E"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            E[vi, vj] = A[vi, vj] * T.float32(3)

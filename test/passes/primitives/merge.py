@@ -70,3 +70,70 @@ class Module:
             with T.block("D"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 D[vi, vj] = C[vi, vj] * T.float32(2)
+
+    # Loops around that they do not share become one each.
+    # CHECK-LABEL: def deep(
+    # CHECK:     for i in range(4):
+    # CHECK-NEXT:         for j in range(6):
+    # CHECK-NEXT:             C[i, j] = A[i, j] + 1.0
+    # CHECK-NEXT:             D[i, j] = C[i, j] * 2.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def deep(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32"), D: T.Buffer((4, 6), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'C = sch.get_block("C")',
+                    'D = sch.get_block("D")',
+                    "i, j = sch.get_loops(C)",
+                    "i_1, j_1 = sch.get_loops(D)",
+                    "m = sch.merge(j, j_1)",
+                ]
+            }
+        )
+        for i, j in T.grid(4, 6):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vi, vj] + T.float32(1)
+        for i, j in T.grid(4, 6):
+            with T.block("D"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                D[vi, vj] = C[vi, vj] * T.float32(2)
+
+    # Parts of a buffer at each step.
+    # CHECK-LABEL: def tiles(
+    # CHECK:     for i in range(2):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v0 = i * 4 + j
+    # CHECK-NEXT:             C[v0] = A[v0] + 1.0
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v0 = i * 4
+    # CHECK-NEXT:             v1 = C[v0]
+    # CHECK-NEXT:             v2 = v0 + j
+    # CHECK-NEXT:             D[v2] = v1 + C[v2]
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def tiles(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32"), D: T.Buffer((8,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'C = sch.get_block("C")',
+                    'D = sch.get_block("D")',
+                    "i, = sch.get_loops(C)",
+                    "j, = sch.get_loops(D)",
+                    "i_0, i_1 = sch.split(i, [None, 4])",
+                    "j_0, j_1 = sch.split(j, [None, 4])",
+                    "m = sch.merge(i_0, j_0)",
+                ]
+            }
+        )
+        for i in range(8):
+            with T.block("C"):
+                vi = T.axis.spatial(8, i)
+                C[vi] = A[vi] + T.float32(1)
+        for i in range(8):
+            with T.block("D"):
+                vi = T.axis.spatial(8, i)
+                D[vi] = C[vi // 4 * 4] + C[vi]

@@ -74,3 +74,30 @@ def f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
         with T.block("B"):
             vi = T.axis.spatial(4, i)
             B[vi] = B[vi] * T.float32(2)
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'C_1' is a part of a block that loop_partition has made several of}}
+def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffer((4, 6), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                "i, j, k = sch.get_loops(C)",
+                "sch.loop_partition(i, [None, 1])",
+                'C_1 = sch.get_block("C_1")',
+                'sch.reindex(C_1, ("write", 0))',
+            ]
+        }
+    )
+    for i, j, k in T.grid(4, 6, 8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]

@@ -190,7 +190,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' reads at 2*vi, of which one step of 'i' makes a part: that must be an iter alone}}
+# expected-error@+1 {{'C' reads at 2*vi, of which one step of 'i' makes a part: that must be whole points of one iter}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {

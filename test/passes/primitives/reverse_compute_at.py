@@ -185,3 +185,76 @@ class Module:
             with T.block("D"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 D[vi, vj] = B[vi, vj] * T.float32(3)
+
+    # A step makes a row, of which a reader sees each element by its quotient and its remainder.
+    # CHECK-LABEL: def flat(
+    # CHECK:     v0 = memref.alloca(T.Buffer((1, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(3):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v0[0, j] = A[i, j] * 2.0
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             C[j + i * 4] = v0[0, j] + 1.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def flat(A: T.Buffer((3, 4), "float32"), C: T.Buffer((12,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'C = sch.get_block("C")',
+                    "i, j = sch.get_loops(B)",
+                    "sch.reverse_compute_at(C, i)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((3, 4), "float32")
+        for i, j in T.grid(3, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+        for i in range(12):
+            with T.block("C"):
+                vi = T.axis.spatial(12, i)
+                C[vi] = B[vi // 4, vi % 4] + T.float32(1)
+
+    # Two rows at a step are what one of a pool's needs.
+    # CHECK-LABEL: def pool(
+    # CHECK:     v0 = memref.alloca(T.Buffer((2, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(2):
+    # CHECK-NEXT:             for k in range(4):
+    # CHECK-NEXT:                 v0[j, k] = A[i * 2 + j, k] * 2.0
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             for k in range(2):
+    # CHECK-NEXT:                 if k == 0:
+    # CHECK-NEXT:                     C[i, j] = 0.0
+    # CHECK-NEXT:                 v1 = v0[k, j]
+    # CHECK-NEXT:                 v2 = C[i, j]
+    # CHECK-NEXT:                 C[i, j] = arith.addf(v2, v1, fastmath="contract")
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def pool(A: T.Buffer((8, 4), "float32"), C: T.Buffer((4, 4), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'C = sch.get_block("C")',
+                    "i, j = sch.get_loops(B)",
+                    "i_0, i_1 = sch.split(i, [None, 2])",
+                    "sch.reverse_compute_at(C, i_0)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((8, 4), "float32")
+        for i, j in T.grid(8, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+        for i, j, k in T.grid(4, 4, 2):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + B[vi * 2 + vk, vj]

@@ -242,7 +242,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' reduces 2 outputs together: only one can be done in parts}}
+# expected-error@+1 {{'B' reduces 2 outputs together, by what is no choice of the larger one}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
     T.func_attr(
         {
@@ -260,7 +260,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer(
             with T.init():
                 B[vi] = T.float32(0)
                 C[vi] = T.float32(1)
-            B[vi] = B[vi] + A[vi, vk]
+            B[vi] = B[vi] + A[vi, vk] * C[vi]
             C[vi] = C[vi] * A[vi, vk]
 
 
@@ -310,3 +310,31 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32")):
         with T.block("B"):
             vi, vk = T.axis.remap("SR", [i, k])
             B[vi] = B[vi] + A[vi, vk]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'C_1' is a part of a block that loop_partition has made several of}}
+def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffer((4, 6), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                "i, j, k = sch.get_loops(C)",
+                "sch.loop_partition(i, [None, 1])",
+                'C_1 = sch.get_block("C_1")',
+                "i_1, j_1, k_1 = sch.get_loops(C_1)",
+                "sch.rfactor(k_1, 0)",
+            ]
+        }
+    )
+    for i, j, k in T.grid(4, 6, 8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]

@@ -7,15 +7,23 @@ from relax_mlir.script import ir as I, tir as T
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'A' is a parameter, whose layout its callers choose: transform a copy of it (cache_read)}}
-def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
+# expected-error@+1 {{'C' writes 'C' in the same loops, or behind: cache it before they are one}}
+def f(
+    A: T.Buffer((4, 8), "float32"),
+    B: T.Buffer((8, 32), "float32"),
+    C: T.Buffer((4, 32), "float32"),
+    D: T.Buffer((4, 32), "float32"),
+):
     T.func_attr(
         {
             "tir.schedule": [
                 "# schedule 1",
+                'D = sch.get_block("D")',
                 'C = sch.get_block("C")',
                 "i, j, k = sch.get_loops(C)",
-                'sch.transform_layout(C, ("read", 0), lambda i, j: (j, i))',
+                "i_1, j_1 = sch.get_loops(D)",
+                "i_m = sch.merge(i, i_1)",
+                'sch.transform_layout(D, ("read", 0), lambda i, j: (j, i))',
             ]
         }
     )
@@ -25,6 +33,10 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
             with T.init():
                 C[vi, vj] = T.float32(0)
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+    for i, j in T.grid(4, 32):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = C[vi, vj] + T.float32(1)
 
 
 # -----
@@ -152,7 +164,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' is read at places that are computed}}
+# expected-error@+1 {{'B' is read at places that are computed, of which lambda i: (i//4, i%4) would compute others}}
 def f(A: T.Buffer((8,), "float32"), I: T.Buffer((8,), "int64"), C: T.Buffer((8,), "float32")):
     T.func_attr(
         {

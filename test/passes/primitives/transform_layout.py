@@ -303,3 +303,67 @@ class Module:
             with T.block("C"):
                 vi = T.axis.spatial(7, i)
                 C[vi] = B[vi] + T.float32(1)
+
+    # Callers have parameters as they are: what is read has a copy, what is written is copied in the end.
+    # CHECK-LABEL: def parameters(
+    # CHECK:     v0 = memref.alloca(T.Buffer((24,), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     v1 = memref.alloca(T.Buffer((6, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(6):
+    # CHECK-NEXT:             v1[j, i] = A[i, j]
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(6):
+    # CHECK-NEXT:             v0[i * 6 + j] = v1[j, i] + 1.0
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(6):
+    # CHECK-NEXT:             C[i, j] = v0[i * 6 + j]
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def parameters(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'C = sch.get_block("C")',
+                    'sch.transform_layout(C, ("read", 0), lambda i, j: (j, i))',
+                    'sch.transform_layout(C, ("write", 0), lambda i, j: (i * 6 + j,))',
+                ]
+            }
+        )
+        for i, j in T.grid(4, 6):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vi, vj] + T.float32(1)
+
+    # CHECK-LABEL: def at_computed_places(
+    # CHECK:     v0 = memref.alloca(T.Buffer((2, 8, 2), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(8):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v0[arith.divui(j, 2), i, arith.remui(j, 2)] = A[i, j] * 2.0
+    # CHECK-NEXT:     for i in range(6):
+    # CHECK-NEXT:         for j in range(4):
+    # CHECK-NEXT:             v1 = I_1[i]
+    # CHECK-NEXT:             v2 = arith.divui(j, 2)
+    # CHECK-NEXT:             v3 = v0[v2, arith.index_cast(arith.maxsi(arith.minsi(v1, 7), 0), T.index), arith.remui(j, 2)]
+    # CHECK-NEXT:             C[i, j] = v3
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def at_computed_places(A: T.Buffer((8, 4), "float32"), I: T.Buffer((6,), "int64"), C: T.Buffer((6, 4), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "sch.transform_layout(B, 0, lambda i, j: (j // 2, i, j % 2))",
+                ]
+            }
+        )
+        B = T.alloc_buffer((8, 4), "float32")
+        for i, j in T.grid(8, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+        for i, j in T.grid(6, 4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[I[vi], vj]

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""auto_tensorize: finds the loops of a block that an intrinsic fits, and the steps that make them what it computes.
+
+An iter of the block can be one of the intrinsic's where both are used by the same operands: what goes along A and C in
+one does so in the other. The cheapest choice is taken; the steps are those that one would write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from itertools import permutations, product
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...dialects.core.symbols_expr import Size, make_variable, variables_of
+from ...support.errors import RelaxError
+from .handles import BlockRV, IndexMap, LoopRV
+from .intrins import TensorIntrin, all_intrins, computed_by, find_intrin, orders_of
+from .tree import REDUCE, Access, Block, Iter, Tree, iter_variable
+
+if TYPE_CHECKING:
+    from .steps import Steps
+else:
+    Steps = object
+
+#: How many steps a loop of a dynamic size is taken to have, where costs are compared.
+_USUAL_STEPS = 128
+
+
+class _Fit(NamedTuple):
+    """An intrinsic for a block: `iters[n]` is the block's for the n-th of the intrinsic, `order` the block's reads in
+    the intrinsic's order."""
+
+    name: str
+    intrin: TensorIntrin
+    order: tuple[int, ...]
+    iters: tuple[Iter, ...]
+    cost: float
+
+    @property
+    def target(self) -> Block:
+        return self.intrin.tree.blocks()[0]
+
+    def sizes(self) -> dict[str, int]:
+        """How many steps of each iter one run does."""
+        return {mine.name: int(each.extent) for mine, each in zip(self.iters, self.target.iters, strict=True)}  # type: ignore[arg-type]
+
+    def wanted(self, access: Access) -> list[str]:
+        """The block's iters along the dimensions of one of the intrinsic's operands."""
+        names = {each.name: mine.name for mine, each in zip(self.iters, self.target.iters, strict=True)}
+        return [names[str(index)] for index in access.indices]
+
+    def is_laid_out(self, mine: Access, other: Access) -> bool:
+        """Whether a buffer's dimensions along the chosen iters are the intrinsic's, in its order."""
+        chosen = {each.name: each for each in self.iters}
+        moving = [index for index in mine.indices if not variables_of(index).isdisjoint(chosen)]
+        wanted = self.wanted(other)
+        return len(moving) == len(wanted) and all(
+            variables_of(index - iter_variable(chosen[name])).isdisjoint(chosen)
+            for index, name in zip(moving, wanted, strict=True)
+        )
+
+
+class AutoTensorize(Steps):
+    """The step of a schedule that is made of others."""
+
+    #: A schedule's.
+    _tree: Callable[[str], Tree]
+    _undone_if_refused: Callable[[], AbstractContextManager[None]]
+
+    def auto_tensorize(self, block: BlockRV | str, *intrinsics: str, stages: int = 0) -> LoopRV:
+        """Has intrinsics compute a block, whose loops are as they were read: the loop that is tensorized.
+
+        Of those that are named, all where none is, the cheapest that fits is taken. What does not divide is padded,
+        operands are brought to the intrinsic's memories and layouts, reductions get their init from an intrinsic, too,
+        if one fits; with `stages` copies are pipelined. All of this is in the trace, step by step. Raises RelaxError
+        that says of each intrinsic why it does not fit; nothing is changed then.
+        """
+        names = list(intrinsics) or [each.name for each in all_intrins()]
+        fits, reasons = list[_Fit](), list[str]()
+        with self._undone_if_refused():
+            handle = block if isinstance(block, BlockRV) else self.get_block(block)
+            found = self._block_of(handle)
+            for name in names:
+                mine = _fits(found, name, find_intrin(name))
+                fits += mine if not isinstance(mine, str) else []
+                reasons += [f"'{name}': {mine}"] if isinstance(mine, str) else []
+            if not fits:
+                raise RelaxError(f"auto_tensorize({handle.name}): no intrinsic fits it", notes=reasons)
+            best = min(fits, key=lambda each: each.cost)
+            return self._made_of(handle, best, names, stages)
+
+    def _block_of(self, handle: BlockRV) -> Block:
+        return self._tree(handle.function).block(handle.name)
+
+    def _made_of(self, block: BlockRV, fit: _Fit, names: Sequence[str], stages: int) -> LoopRV:
+        sizes = fit.sizes()
+        self._pad(block, sizes)
+        copies, result = self._bring(block, fit)
+        iters = self._block_of(block).iters
+        outer, inner = dict[str, LoopRV](), dict[str, LoopRV]()
+        for each, loop in zip(iters, self._plain_loops(block), strict=True):
+            outer[each.name] = loop
+            if each.name in sizes:
+                outer[each.name], inner[each.name] = self.split(loop, [None, sizes[each.name]])
+        reduced = [outer[each.name] for each in iters if each.kind == REDUCE]
+        spatial = [outer[each.name] for each in iters if each.kind != REDUCE]
+        tile = [inner[each.name] for each in fit.iters]
+        self.reorder(*spatial, *reduced, *tile)
+        chosen = [iters.index(next(each for each in iters if each.name == mine.name)) for mine in fit.iters]
+        if chosen != sorted(chosen):
+            self.reorder_block_iter_var(block, [*(n for n in range(len(iters)) if n not in chosen), *chosen])
+        for copy in copies:
+            self.compute_at(copy, [*spatial, *reduced][-1])
+        if result is not None and spatial:
+            self.reverse_compute_at(result, spatial[-1])
+        if reduced:
+            self._tensorize_any(self.decompose_reduction(block, reduced[0]), names)
+        self.tensorize(tile[0], fit.name)
+        if stages:
+            self.pipeline([*spatial, *reduced][-1], stages)
+        return tile[0]
+
+    def _pad(self, block: BlockRV, sizes: Mapping[str, int]) -> None:
+        """To whole runs; indices have to be iters for that."""
+        found = self._block_of(block)
+        factors = [sizes.get(each.name, 1) for each in found.iters]
+        if all(each.extent % by == 0 for each, by in zip(found.iters, factors, strict=True)):
+            return
+        for kind, accesses in (("read", found.reads), ("write", found.writes)):
+            for number, access in enumerate(accesses):
+                if any(str(index) not in {each.name for each in found.iters} for index in access.indices):
+                    self.reindex(block, (kind, number))
+        self.pad_einsum(block, factors)
+
+    def _bring(self, block: BlockRV, fit: _Fit) -> tuple[list[BlockRV], BlockRV | None]:
+        """Operands to their memories and layouts: the copies of what one run reads, and that of the result."""
+        found, copies = self._block_of(block), list[BlockRV]()
+        memories = fit.intrin.engine.memories
+        for number, other in zip(fit.order, fit.target.reads, strict=True):
+            mine = found.reads[number]
+            memory = memories.get(other.buffer.name, mine.buffer.scope)
+            is_laid_out = fit.is_laid_out(mine, other)
+            if is_laid_out and mine.buffer.scope == memory:
+                continue
+            if is_laid_out:
+                copies.append(self.cache_read(block, mine.buffer.name, memory, [block]))
+                continue
+            copy = self.reindex_cache_read(block, number, memory, _map(found, mine, fit.wanted(other)))
+            copies += [copy] if other.buffer.name in memories else []
+        (mine, *_), (other, *_) = found.writes, fit.target.writes
+        memory = memories.get(other.buffer.name, mine.buffer.scope)
+        is_laid_out = fit.is_laid_out(mine, other)
+        if is_laid_out and mine.buffer.scope == memory:
+            return copies, None
+        result = self.cache_write(block, mine.buffer.name, memory)
+        if not is_laid_out:
+            self.transform_layout(block, ("write", 0), _order(mine, fit.wanted(other)))
+        return copies, result
+
+    def _plain_loops(self, block: BlockRV) -> list[LoopRV]:
+        loops, found = self.get_loops(block), self._block_of(block)
+        if [loop.name for loop in loops] != [str(each) for each in found.bindings]:
+            raise RelaxError(f"auto_tensorize({block.name}): its loops have been split or moved; it splits them itself")
+        return loops
+
+    def _tensorize_any(self, block: BlockRV, names: Sequence[str]) -> None:
+        """By the first intrinsic that computes one of its loops."""
+        for loop in self.get_loops(block):
+            for name in names:
+                try:
+                    self.tensorize(loop, name)
+                except RelaxError:
+                    continue
+                return
+
+
+# ---- what fits ----
+
+
+def _fits(block: Block, name: str, intrin: TensorIntrin) -> list[_Fit] | str:
+    """All ways in which an intrinsic could compute a block, or why there is none."""
+    (target,) = intrin.tree.blocks()
+    if len(block.reads) != len(target.reads) or len(block.writes) != 1 or len(target.writes) != 1:
+        return f"it has {len(target.reads)} inputs, '{block.name}' {len(block.reads)}"
+    if block.within or block.where or block.loaded():
+        return f"'{block.name}' leaves out points, or reads at places that are computed"
+    found: list[_Fit] = []
+    for order in orders_of(block, target):
+        mine = [*(block.reads[number] for number in order), *block.writes]
+        if [str(each.buffer.element) for each in mine] != [str(each.buffer.element) for each in target.accesses]:
+            continue
+        for iters in _choices(_classes(block.iters, mine), _classes(target.iters, target.accesses), target.iters):
+            runs = _runs(block, iters, target)
+            relaid = sum(not _Fit(name, intrin, order, iters, 0).is_laid_out(a, b)
+                         for a, b in zip(mine, target.accesses, strict=True))  # fmt: skip
+            # Another layout costs something, but less than one more run in a hundred.
+            found.append(_Fit(name, intrin, order, iters, intrin.engine.cost_of(runs) * (1 + relaid / 100)))
+    if found:
+        return found
+    return f"it computes {computed_by(target)}, '{block.name}' {computed_by(block)}, with other elements or iters"
+
+
+_Classes = dict[tuple[str, frozenset[int]], list[Iter]]
+
+
+def _classes(iters: Sequence[Iter], accesses: Sequence[Access]) -> _Classes:
+    """Iters by their kind and the operands that they go along."""
+    found: _Classes = {}
+    for each in iters:
+        used = [n for n, access in enumerate(accesses) if any(each.name in variables_of(i) for i in access.indices)]
+        found.setdefault((each.kind, frozenset(used)), []).append(each)
+    return found
+
+
+def _choices(mine: _Classes, wanted: _Classes, order: Sequence[Iter]) -> Iterator[tuple[Iter, ...]]:
+    """Iters of a block for those of an intrinsic, in the order of these."""
+    ways = [list(permutations(mine.get(key, ()), len(each))) for key, each in wanted.items()]
+    for way in product(*ways):
+        chosen = {other.name: own for each, others in zip(way, wanted.values(), strict=True)
+                  for own, other in zip(each, others, strict=True)}  # fmt: skip
+        yield tuple(chosen[each.name] for each in order)
+
+
+def _runs(block: Block, iters: Sequence[Iter], target: Block) -> int:
+    sizes = {mine.name: int(other.extent) for mine, other in zip(iters, target.iters, strict=True)}  # type: ignore[arg-type]
+    return prod(-(-_steps(each.extent) // sizes.get(each.name, 1)) for each in block.iters)
+
+
+def _steps(extent: Size) -> int:
+    return extent if isinstance(extent, int) else _USUAL_STEPS
+
+
+def _map(block: Block, access: Access, last: Sequence[str]) -> IndexMap:
+    """For a copy whose last dimensions are some iters, in their order."""
+    used = {name for index in access.indices for name in variables_of(index)}
+    names = [each.name for each in block.iters]
+    first = [name for name in names if name in used and name not in last]
+    return IndexMap(tuple(names), tuple(map(make_variable, [*first, *last])))
+
+
+def _order(access: Access, last: Sequence[str]) -> IndexMap:
+    """For a buffer whose last dimensions are those along some iters, in their order."""
+    names = [f"d{number}" for number in range(len(access.indices))]
+    along = {name: number for number, index in enumerate(access.indices) for name in variables_of(index)}
+    behind = [along[name] for name in last]
+    first = [number for number in range(len(names)) if number not in behind]
+    return IndexMap(tuple(names), tuple(make_variable(names[number]) for number in [*first, *behind]))

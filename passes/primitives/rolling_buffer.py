@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Primitive rolling_buffer: steps of a loop keep what the last one has made, in a circular buffer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from ...dialects.core.symbols_expr import extremum, variables_of
+from ..loops.handles import BlockRV
+from ..loops.primitives import Edit, register_primitive
+from ..loops.ranges import Range, factor_of, ranges_of
+from ..loops.tree import SERIAL, Access, Block, Buffer, Loop, loops_in, variable
+from .caching import own_buffer
+
+
+class _Rolling(NamedTuple):
+    """The loop, the dimension along which its steps overlap, what one of them needs there, and by how much they do."""
+
+    loop: Loop
+    dim: int
+    reached: Range
+    overlap: int
+
+
+@register_primitive
+def rolling_buffer(edit: Edit, block: BlockRV, write_buffer_index: int | str) -> None:
+    """Has a block that is computed at a loop whose steps overlap compute only what no step before has made; the buffer
+    keeps that, circular along the outermost loop that slides over it."""
+    found = edit.block(block)
+    buffer = own_buffer(edit, found, write_buffer_index)
+    _check(edit, found, buffer)
+    users = [each for each in edit.tree.blocks() if buffer in each.buffers]
+    around = [edit.tree.around(each.name) for each in users]
+    shared = [loop for loop in around[0] if all(loop in path for path in around)]
+    rolling = next((each for loop in shared if (each := _along(edit, found, buffer, users, loop)) is not None), None)
+    if rolling is None:
+        edit.refuse(f"no loop around '{found.name}' and what reads '{buffer.name}' slides over it by overlapping steps")
+    loop, dim, reached, overlap = rolling
+    path = [each.name for each in (*edit.tree.around(loop.name), loop)]
+    shape = (*buffer.shape[:dim], reached.extent, *buffer.shape[dim + 1 :])
+    new = replace(buffer.laid_out(shape), rolling=tuple(path))
+    (target,) = found.writes_of(buffer)
+    made = extremum("min", [variable(loop.name, loop.extent), 1]) * overlap + reached.start
+    where = (*found.where, (made - found.placed(target).indices[dim], 1))
+
+    def circular(access: Access) -> Access:
+        if access.buffer is not buffer:
+            return access
+        indices = list(access.indices)
+        indices[dim] = indices[dim] % reached.extent
+        return Access(new, tuple(indices))
+
+    def change(each: Block) -> Block:
+        reads, writes = tuple(map(circular, each.reads)), tuple(map(circular, each.writes))
+        return replace(each, reads=reads, writes=writes, where=where if each is found else each.where)
+
+    edit.tree = edit.tree.mapped(change)
+    edit.tree = replace(edit.tree, buffers=tuple(new if each is buffer else each for each in edit.tree.buffers))
+
+
+def _check(edit: Edit, found: Block, buffer: Buffer) -> None:
+    if buffer.rolling:
+        edit.refuse(f"'{buffer.name}' is circular already")
+    writers = edit.tree.writers(buffer)
+    if len(writers) > 1 or len(found.writes_of(buffer)) > 1:
+        edit.refuse(f"'{buffer.name}' is written by '{writers[-1].name}', too")
+    if found.is_reduction and found.inits is None:
+        edit.refuse(
+            f"'{found.name}' goes on with what '{buffer.name}' holds: roll it before its reduction is decomposed"
+        )
+    if len(found.writes) > 1:
+        edit.refuse(f"'{found.name}' has {len(found.writes)} outputs: one of which all is kept has one")
+    if any(buffer in each.loaded() for each in edit.tree.blocks()):
+        edit.refuse(f"'{buffer.name}' is read at places that are computed")
+
+
+def _along(edit: Edit, found: Block, buffer: Buffer, users: list[Block], loop: Loop) -> _Rolling | None:
+    """How one loop's steps overlap, where they do and go on from one another."""
+    inner = {each.name: each.extent for each in loops_in(loop.body)}
+    read = ranges_of([place for each in users for place in each.read_places(buffer)], inner, buffer.shape)
+    written = ranges_of([place for each in users for place in each.places(buffer)], inner, buffer.shape)
+    moving = [dim for dim, each in enumerate(written) if loop.name in variables_of(each.start)]
+    if loop.kind != SERIAL or len(moving) != 1 or read != written:
+        return None
+    (dim,) = moving
+    by, extent = factor_of(written[dim].start, loop.name), written[dim].extent
+    if by is None or not isinstance(extent, int) or not 0 < by < extent:
+        return None
+    if any(loop.name in variables_of(index) for index, _ in found.where):
+        return None
+    return _Rolling(loop, dim, written[dim], extent - by)

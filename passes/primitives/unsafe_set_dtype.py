@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Primitive unsafe_set_dtype: the element type of a buffer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...bindings.ir import Type
+from ...bindings.mlir import ir
+from ...dialects.core.codec import TypeProblem, element_type
+from ..loops.body_scalars import Compute, Element, Expr, Load
+from ..loops.handles import BlockRV
+from ..loops.primitives import Edit, register_primitive
+from ..loops.tree import Block, Buffer, exchanged
+from .caching import own_buffer
+
+
+@register_primitive
+def unsafe_set_dtype(edit: Edit, block: BlockRV, buffer_index: int | str, dtype: str) -> None:
+    """Stores a buffer that a block writes as elements of another type: what is written is converted to it, what is
+    read back. Unsafe, because results change: they are rounded, or do not fit."""
+    old = own_buffer(edit, edit.block(block), buffer_index)
+    try:
+        element = element_type(dtype, ir.Context.current)
+    except TypeProblem as problem:
+        edit.refuse(str(problem))
+    for each in (old.element, element):
+        if not _is_plain(each):
+            edit.refuse(f"'{old.name}' has {old.element}: only floats and signed integers are converted, no {each}")
+    new = replace(old, element=element)
+    edit.tree = edit.tree.mapped(lambda each: _converting(each, old, new) if old in each.buffers else each)
+    edit.tree = replace(edit.tree, buffers=tuple(new if each is old else each for each in edit.tree.buffers))
+
+
+def _is_plain(type_: Type) -> bool:
+    is_integer = isinstance(type_, ir.IntegerType) and type_.is_signless and type_.width > 1
+    return is_integer or isinstance(type_, (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type))
+
+
+def _converting(block: Block, old: Buffer, new: Buffer) -> Block:
+    """The block on the new buffer, whose elements it takes for those that they were."""
+
+    def read(part: Expr) -> Expr | None:
+        if isinstance(part, Element) and block.accesses[part.number].buffer is old:
+            return _converted(part, new.element, old.element)
+        if isinstance(part, Load) and part.buffer is old:
+            indices = tuple(index.rewritten(read) for index in part.indices)
+            return _converted(Load(new, indices), new.element, old.element)
+        return None
+
+    def written(exprs: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        values = [expr.rewritten(read) for expr in exprs]
+        return tuple(
+            _converted(value, old.element, new.element) if access.buffer is old else value
+            for access, value in zip(block.writes, values, strict=True)
+        )
+
+    inits = None if block.inits is None else written(block.inits)
+    return exchanged(replace(block, results=written(block.results), inits=inits), old, new)
+
+
+def _converted(value: Expr, source: Type, target: Type) -> Expr:
+    if source == target:
+        return value
+    if isinstance(source, ir.IntegerType) and isinstance(target, ir.IntegerType):
+        name = "arith.extsi" if source.width < target.width else "arith.trunci"
+    elif isinstance(source, ir.IntegerType):
+        name = "arith.sitofp"
+    elif isinstance(target, ir.IntegerType):
+        name = "arith.fptosi"
+    elif source.width == target.width:  # float16 and bfloat16
+        single = ir.F32Type.get()
+        return _converted(_converted(value, source, single), single, target)
+    else:
+        name = "arith.extf" if source.width < target.width else "arith.truncf"
+    return Compute(name, (value,), (), target)
