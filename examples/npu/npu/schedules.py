@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import relax_mlir as rx
 from relax_mlir import tir
 
-from .isa import SCRATCHPAD
+from .isa import ARRAY, SCRATCHPAD
 from .vector_unit import STAGING
 
 SRAM = "npu.sram"
@@ -57,7 +58,10 @@ def product(rows: tuple[int, ...], narrow: str, *, transposed: bool = False) -> 
         weight="vj, vk" if transposed else "vk, vj",
     )
 
-    @rx.schedules.register_tensor_intrin(name, rx.Module.from_script(text))
+    cycles = ARRAY + 4 + math.prod(rows)
+    there = dict.fromkeys("ABC", SRAM)
+
+    @rx.schedules.register_tensor_intrin(name, rx.Module.from_script(text), cost=cycles, memories=there)
     def emit(a: Any, b: Any, c: Any) -> None:
         tir.call_extern("npu_weights_transposed" if transposed else "npu_weights", [b], ())
         tir.call_extern("npu_matmul", [a, c], ())

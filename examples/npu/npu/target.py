@@ -40,6 +40,9 @@ class NpuBackend(rx.Backend):
     def stages(self, target: rx.ChosenTarget) -> Sequence[rx.Stage]:
         return [rx.Stage(name, (passes,), doc) for name, passes, doc in _STAGES]
 
+    def assembly(self, module: Any, target: rx.ChosenTarget, options: rx.CodeOptions) -> str:
+        return "".join(f"{each}\n" for each in Translator(module).program().code)
+
     def build(self, module: Any, target: rx.ChosenTarget, options: rx.CodeOptions) -> Any:
         (main,) = [op for op in module.body if op.attributes["sym_name"].value == "main"]
         inputs, results = (
