@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy
 import tvm_ffi
+from relax_mlir.runtime import to_numpy
 
 from .isa import BYTES
 from .simulator import Cycles, Simulator
@@ -74,9 +75,7 @@ def run(program: Any, *tensors: Any) -> None:
 
 
 def _bytes(tensor: Any) -> numpy.ndarray:
-    """A tensor's memory, which numpy may have no type for."""
-    flat = numpy.from_dlpack(tensor.view("int8") if "bfloat" in str(tensor.dtype) else tensor)
-    return flat.reshape(-1).view(numpy.uint8)
+    return to_numpy(tensor).reshape(-1).view(numpy.uint8)
 
 
 def _size(shape: list[int], dtype: str) -> int:

@@ -88,6 +88,8 @@ def _begin(function: Any, context: Any, iters: tuple[int, ...]) -> tuple[Any, An
     sch = context.schedule(function)
     blocks = _blocks(sch)
     place = next((place for place, block in enumerate(blocks) if block.is_reduction), -1)
+    if place < 0:
+        raise rx.Decline("nothing is summed")
     sums, before, behind = blocks[place], blocks[:place], blocks[place + 1 :]
     if len(sums.iters) not in iters or str(sums.reads[0].buffer.element) not in _NARROW or len(behind) > 1:
         raise rx.Decline("the array multiplies i8 and bf16, and one thing is done with its sums")

@@ -137,13 +137,15 @@ class Simulator:
         self, memory: _Memory, start: int, sizes: tuple[int, ...], strides: tuple[int, ...], align: int = 1
     ) -> _Part:
         """The last size is of contiguous bytes."""
-        if min(sizes) < 1 or min(strides) < 0:
-            raise self._fault(f"sizes {sizes} are at least 1, strides {strides} at least 0")
+        if min(sizes) < 1:
+            raise self._fault(f"sizes {sizes} are at least 1")
         if start % align or any(stride % align for stride, size in zip(strides, sizes, strict=False) if size > 1):
             raise self._fault(f"{memory.name} is used at {start} with the strides {strides}, not multiples of {align}")
-        end = start + sizes[-1] + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=False))
-        if start < 0 or end > len(memory.data):
-            raise self._fault(f"out of bounds: {memory.name} has {len(memory.data)} bytes, {start} to {end} are used")
+        reach = [(size - 1) * stride for size, stride in zip(sizes, strides, strict=False)]
+        low, end = (start + sum(pick(each, 0) for each in reach) for pick in (min, max))
+        end += sizes[-1]
+        if low < 0 or end > len(memory.data):
+            raise self._fault(f"out of bounds: {memory.name} has {len(memory.data)} bytes, {low} to {end} are used")
         return _Part(memory, start, sizes, strides)
 
     def _read(self, part: _Part) -> numpy.ndarray:

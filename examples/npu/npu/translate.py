@@ -16,6 +16,10 @@ from .isa import BYTES, TYPES
 from .program import Program, Stream, Tensor
 from .vector_unit import VECTOR_FUNCTIONS, Dim, Nest, Node, Ref, merged, pieces, starts
 
+#: MLIR's number for an offset or a stride that is not known is less.
+_UNKNOWN = -(2**62)
+#: Loops run here: what a program may come to.
+_MOST_INSTRUCTIONS = 1_000_000
 _INDEX: dict[str, Callable[[int, int], int]] = {
     "arith.addi": lambda a, b: a + b,
     "arith.subi": lambda a, b: a - b,
@@ -64,6 +68,8 @@ class Translator:
         if size is None:
             raise self._refused(f"no instruction reads or writes {type_.element_type}")
         strides, _ = type_.get_strides_and_offset()
+        if min(strides, default=0) < _UNKNOWN:
+            raise self._refused(f"the strides of {type_} are not known")
         return Ref(memory, address, tuple(stride * size for stride in strides), str(type_.element_type))
 
     def _refused(self, why: str) -> rx.RelaxError:
@@ -93,7 +99,7 @@ class Translator:
         found = []
         for view in block.operations:
             op = view.operation
-            operands = [numbers[value] for value in op.operands]
+            operands = [numbers.get(value, -1) for value in op.operands]
             node = Node(op.name, operands, [self._number(value, numbers) for value in op.results], op)
             if op.name.startswith("tir.call"):
                 node.name = op.attributes["func"].value
@@ -126,13 +132,13 @@ class Translator:
             value = node.op.attributes["value"].value
             env[node.results[0]] = value
         elif node.name in _INDEX and node.element == "index":
-            env[node.results[0]] = _INDEX[node.name](*(env[each] for each in node.operands))
+            env[node.results[0]] = _INDEX[node.name](*(self._known(each, env) for each in node.operands))
         else:
             return False
         return True
 
     def _step(self, node: Node, env: dict[int, Any]) -> None:
-        op, given = node.op, [env[each] for each in node.operands]
+        op, given = node.op, [self._known(each, env) for each in node.operands]
         if node.name == "scf.for":
             nest, leaf = _nest(node)
             if leaf is not None:
@@ -155,11 +161,17 @@ class Translator:
             env[node.results[0]] = self._ref(op.results[0].type, given[0].memory, given[0].address + given[1])
         elif node.name == "memref.subview":
             offsets, dynamic = list(op.attributes["static_offsets"]), iter(given[1:])
-            known = [next(dynamic) if each < -(2**62) else each for each in offsets]
+            known = [next(dynamic) if each < _UNKNOWN else each for each in offsets]
             env[node.results[0]] = self._ref(op.results[0].type, given[0].memory, given[0].at(known))
         elif node.name == "memref.extract_strided_metadata":
             env |= dict.fromkeys(node.results, 0) | {node.results[0]: given[0]}
-        elif node.name in ("memref.collapse_shape", "memref.expand_shape", "memref.reinterpret_cast", "memref.cast"):
+        elif node.name == "memref.reinterpret_cast":
+            (offset,), (_, own) = op.attributes["static_offsets"], op.operands[0].type.get_strides_and_offset()
+            if own < _UNKNOWN:
+                raise self._refused(f"where {op.operands[0].type} begins is not known")
+            moved = ((given[1] if offset < _UNKNOWN else offset) - own) * BYTES[given[0].element]
+            env[node.results[0]] = self._ref(op.results[0].type, given[0].memory, given[0].address + moved)
+        elif node.name in ("memref.collapse_shape", "memref.expand_shape", "memref.cast"):
             env[node.results[0]] = self._ref(op.results[0].type, given[0].memory, given[0].address)
         elif node.name in _CALLED:
             _CALLED[node.name](self, op, *given)
@@ -220,36 +232,42 @@ class Translator:
     # ---- innermost nests: the vector unit ----
 
     def _leaf(self, nodes: Sequence[Node], loops: Sequence[Node], env: dict[int, Any]) -> None:
-        arguments = [loop.argument for loop in loops]
-        steps = [range(*(self._known(each, env) for each in loop.operands)) for loop in loops]
-        first = self._places(nodes, loops, {**env, **dict.fromkeys(arguments, 0)})
+        if len(self.stream.code) > _MOST_INSTRUCTIONS:
+            raise self._refused(f"the program comes to more than {_MOST_INSTRUCTIONS} instructions")
+        steps = {loop.argument: range(*(self._known(each, env) for each in loop.operands)) for loop in loops}
+        if not all(steps.values()):
+            return
+        begin = {**env, **{argument: each[0] for argument, each in steps.items()}}
+        first = self._places(nodes, loops, dict(begin))
         dims = []
-        for argument, each in zip(arguments, steps, strict=True):
-            moved = self._places(nodes, loops, {**env, **dict.fromkeys(arguments, 0), argument: 1})
+        for argument, each in steps.items():
+            moved = self._places(nodes, loops, {**begin, argument: each[0] + each.step})
             dims.append(Dim(len(each), tuple(b - a for a, b in zip(first, moved, strict=True))))
-        last = self._places(nodes, loops, {**env, **{a: len(s) - 1 for a, s in zip(arguments, steps, strict=True)}})
-        for place, (begin, end) in enumerate(zip(first, last, strict=True)):
-            if begin + sum((dim.steps - 1) * dim.moves[place] for dim in dims) != end:
+        last = self._places(nodes, loops, {**env, **{argument: each[-1] for argument, each in steps.items()}})
+        for place, (start, end) in enumerate(zip(first, last, strict=True)):
+            if start + sum((dim.steps - 1) * dim.moves[place] for dim in dims) != end:
                 raise self._refused("it comes to places that are no arithmetic sequence")
-        known = {**env, **dict.fromkeys(arguments, 0)}
-        computed = [node for node in nodes if not self._scalar(node, known)]
-        Nest(self.stream, computed, known, self._refused, self.copy).emit(merged(dims), first)
+        computed = [node for node in nodes if not self._scalar(node, begin)]
+        Nest(self.stream, computed, begin, self._refused, self.copy).emit(merged(dims), first)
 
-    def _known(self, value: int, env: dict[int, Any]) -> int:
+    def _known(self, value: int, env: dict[int, Any]) -> Any:
         if value not in env:
-            raise self._refused("the steps of a loop depend on another one")
-        return int(env[value])
+            raise self._refused("the data say how far its loops go, or where they read and write")
+        return env[value]
 
     def _places(self, nodes: Sequence[Node], loops: Sequence[Node], env: dict[int, Any]) -> list[int]:
         """The address of each load and store, at one step of the loops."""
-        for loop in loops[:-1]:
-            for node in loop.body:
-                self._scalar(node, env)
+        inside = {loop.argument for loop in loops}
+        for node in [*(node for loop in loops[:-1] for node in loop.body), *nodes]:
+            if self._scalar(node, env) and not inside.isdisjoint(node.operands):
+                inside.update(node.results)
+                if node.name in ("arith.divui", "arith.remui"):
+                    raise self._refused("it comes to places that are no arithmetic sequence")
         found = []
         for node in nodes:
-            if not self._scalar(node, env) and node.name in ("memref.load", "memref.store"):
+            if node.name in ("memref.load", "memref.store"):
                 memref, *indices = node.operands[node.name == "memref.store" :]
-                found.append(env[memref].at([env[each] for each in indices]))
+                found.append(self._known(memref, env).at([self._known(each, env) for each in indices]))
         return found
 
 

@@ -134,7 +134,9 @@ class Nest:
 
     def _operation(self, node: Node, rows: Dim, columns: Dim) -> int:
         function = VECTOR_FUNCTIONS.get(node.name)
-        if function is None or node.element not in BYTES:
+        # Numbers are wide in registers: what is narrow is stored, or comes of a function that makes it so.
+        is_wide = node.element in ("i32", "f32") or function in ("ftob", "narrow")
+        if function is None or not is_wide:
             raise self._refused(f"the vector unit has no function for {node.name} of {node.element}")
         operands = [self._operand(value) for value in node.operands]
         if not function:
