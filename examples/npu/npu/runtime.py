@@ -65,9 +65,8 @@ def run(program: Any, *tensors: Any) -> None:
     known = max([len(constants), *(address + _size(*rest) for address, *rest in inputs)])
     cycles = Simulator(dram, known).run(code)
     ends = [first for _, _, first in header["layers"][1:]] + [len(cycles.at)]
-    layers = [
-        Layer(*names, *cycles.between(first, end)) for (*names, first), end in zip(header["layers"], ends, strict=True)
-    ]
+    begun = zip(header["layers"], ends, strict=False)
+    layers = [Layer(*names, *cycles.between(first, end)) for (*names, first), end in begun]
     last[:] = [Run(layers, cycles)]
     for (address, *_), tensor in zip(outputs, tensors[len(inputs) :], strict=True):
         result = _bytes(tensor)

@@ -75,7 +75,7 @@ class Translator:
     def _refused(self, why: str) -> rx.RelaxError:
         """Which operator of the model it is, and where."""
         if self._site is None:
-            return rx.RelaxError(f"target 'npu' cannot be given @main's arguments: {why}")
+            return rx.RelaxError(f"target 'npu', arguments and results of @main: {why}")
         site = self._site.attributes["relax.site"]
         operators, nodes = (", ".join(each.value for each in site[name]) for name in ("operators", "nodes"))
         return rx.RelaxError(f"target 'npu' cannot do {operators} ({nodes}): {why}")

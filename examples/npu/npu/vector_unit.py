@@ -79,6 +79,8 @@ class Nest:
         memories = {ref.memory for ref in self._refs}
         if memories == {"dram"} and len(self._accesses) == 1:
             return self._fill(dims, places[0])
+        if memories == {"dram"} and len(self._given) == 2:
+            return self._outside(dims, places)
         if memories != {"sram"}:
             raise self._refused("the vector unit computes in the scratchpad alone; cache_read what it uses")
         self._steps = self._given[:-1]
@@ -103,6 +105,18 @@ class Nest:
         self._store(row, column, [SCRATCHPAD - STAGING])
         source, target = (Ref(memory, at, (), ref.element) for memory, at in staged)
         self._dma(source, target, [*(Dim(dim.steps, (0, *dim.moves)) for dim in outer), Dim(last.steps, (size, size))])
+
+    def _outside(self, dims: Sequence[Dim], places: Sequence[int]) -> None:
+        """A copy from memory outside to memory outside, through the scratchpad."""
+        size = BYTES[self._refs[0].element]
+        contiguous = dims and dims[-1].moves == (size, size)
+        *outer, last = dims if contiguous else [*dims, Dim(1, (size, size))]
+        for source, target in starts(outer, places):
+            for first in range(0, last.steps, STAGING // size):
+                part = [Dim(min(STAGING // size, last.steps - first), (size, size))]
+                staged = Ref("sram", SCRATCHPAD - STAGING, (), self._refs[0].element)
+                self._dma(Ref("dram", source + first * size, (), staged.element), staged, part)
+                self._dma(staged, Ref("dram", target + first * size, (), staged.element), part)
 
     # ---- registers ----
 
