@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
-from ...dialects.core.symbols_expr import variables_of
+from ...dialects.core.symbols_expr import Size, variables_of
 from ...support.errors import RelaxError
 from .apart import keeps_apart, overlaps, spatial_bindings
 from .buffer_allocation import BufferPlace
@@ -32,7 +32,9 @@ from .tree import (
     blocks_in,
     loops_in,
     loops_of,
+    variable,
 )
+from .turns import Turn, Turns
 
 BLOCKS, THREADS = THREAD_AXES[:3], THREAD_AXES[3:]
 #: Bytes of memory that a thread has for itself: more is slow, and the device keeps it for each thread that can run.
@@ -78,6 +80,11 @@ class _Use(NamedTuple):
     is_written: bool
     threads: tuple[str, ...]
     wanders: bool
+    #: The versions that it is about, of a pipelined buffer, by dimension.
+    turns: tuple[tuple[int, Turn], ...] = ()
+
+    def at(self, values: Mapping[str, Size]) -> _Use:
+        return self._replace(turns=tuple((dim, turn.at(values)) for dim, turn in self.turns))
 
 
 _FIRST, _ALL = "the first", "all"
@@ -87,7 +94,7 @@ class Sharing:
     """What threads share in the kernel that a nest is."""
 
     def __init__(self, tree: Tree, root: Loop, places: Mapping[Buffer, tuple[str, BufferPlace]]):
-        self._tree, self._places = tree, places
+        self._tree, self._places, self._turns = tree, places, Turns(tree, places)
         self.chain, self.nodes = _chain(root)
         self._check_blocks()
         #: How many threads each axis has.
@@ -208,12 +215,21 @@ class Sharing:
                 pending |= self._uses(node)
                 continue
             before = pending
-            pending = self._wait(node.body, pending)
+            pending = self._wait(node.body, frozenset(self._entered(node, use) for use in pending))
             if node.kind not in (*THREADS, VECTORIZED) and node.extent != 1:
-                pending = self._wait(node.body, pending)  # what ends a step comes before what begins the next one
+                # What ends a step comes before what begins the next one, and those that use the same versions again.
+                for _ in range(1 + self._turns.most()):
+                    before_step = {node.name: variable(node.name, node.extent) - 1}
+                    pending = self._wait(node.body, frozenset(use.at(before_step) for use in pending))
+            pending = frozenset(use.at({node.name: node.extent - 1}) for use in pending)
             if not isinstance(node.extent, int) or node.extent == 0:
                 pending |= before
         return pending
+
+    def _entered(self, loop: Loop, use: _Use) -> _Use:
+        return use._replace(
+            turns=tuple((dim, self._turns.entered(loop, use.buffer, dim, turn)) for dim, turn in use.turns)
+        )
 
     def _begins_with_wait(self, node: Node) -> bool:
         if node.name in self.waits:
@@ -230,8 +246,15 @@ class Sharing:
             written, wanders = leaf.written(), self._wanders(leaf)
             for buffer in leaf.buffers():
                 if buffer not in self.memory or not self.memory[buffer].is_own:
-                    found.add(_Use(buffer, buffer in written, threads, wanders))
+                    found.add(_Use(buffer, buffer in written, threads, wanders, self._turns_of(leaf, buffer)))
         return frozenset(found)
+
+    def _turns_of(self, leaf: _Leaf, buffer: Buffer) -> tuple[tuple[int, Turn], ...]:
+        """Of all that a leaf uses of a buffer, where that is the same version."""
+        each = [self._turns.of(block.placed(access))
+                for block in leaf.blocks() for access in block.accesses if access.buffer is buffer]  # fmt: skip
+        first = each[0] if each else {}
+        return tuple((dim, turn) for dim, turn in first.items() if all(other.get(dim) == turn for other in each))
 
     def _wanders(self, leaf: _Leaf) -> bool:
         """Whether an element may be another thread's in another step of a loop around the loops over threads."""
@@ -306,6 +329,7 @@ def _meet(some: frozenset[_Use], others: frozenset[_Use]) -> bool:
         one.buffer is other.buffer
         and (one.is_written or other.is_written)
         and (one.threads != other.threads or any(each.is_written and each.wanders for each in (one, other)))
+        and not any(turn.is_apart(known) for dim, turn in one.turns for at, known in other.turns if dim == at)
         for one in some
         for other in others
     )

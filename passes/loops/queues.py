@@ -11,31 +11,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...dialects.core.symbols_expr import Size, substituted, terms_of, variables_of
+from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...support.errors import RelaxError
-from .buffer_allocation import BufferPlace
 from .device_copies import DeviceCopy
 from .intrins import INTRIN, TENSORIZED, find_intrin
 from .memories import EmitWait
 from .memory_arenas import Arena
-from .ranges import Range, guards, ranges_of, turn_of
+from .ranges import Range, guards, ranges_of
 from .tree import PARALLEL, Access, Block, Buffer, Loop, Node, Tree, blocks_in, loops_in, variable
+from .turns import Places, Turn, Turns, place_in
 
 #: Parts of a buffer that one node may have used at the steps before, and are told apart.
 _MOST_PARTS = 8
-Places = Mapping[Buffer, tuple[str, BufferPlace]]
 #: For a node, the queues that are waited for before it, and how many may go on.
 Waits = dict[str, dict[EmitWait, int]]
 
 
-class _Turn(NamedTuple):
-    """The index step % turns."""
-
-    step: Size
-    turns: int
-
-
-_Part = tuple[Range | _Turn, ...]
+_Part = tuple[Range | Turn, ...]
 
 
 class _PartUse(NamedTuple):
@@ -76,7 +68,7 @@ class Queues:
         self._extents = tree.extents()
         self._parts = {part.buffer: (name, part) for name, arena in arenas.items() for part in arena.parts}
         self._leaves: dict[str, _Leaf] = {}
-        self._turns = self._turns_of(tree)
+        self._turns = Turns(tree, places)
         self.before: Waits = {}
         self.behind: Waits = {}
         if not any(self._queue(node) for node in _nodes_in(tree.body)):
@@ -179,21 +171,11 @@ class Queues:
         return self._awaited(self.behind, loop.name, uses, state)
 
     def _entered(self, loop: Loop, state: _State) -> _State:
-        """Where the loop takes turns between parts, others are told by their distance: at its first step, part 1 is
-        that of the step behind."""
-        turning: set[tuple[Buffer, int]] = set()
-        for block in blocks_in(loop.body):
-            for access in map(block.placed, block.accesses):
-                for dim, reached in enumerate(self._part(access, {})):
-                    if isinstance(reached, _Turn) and loop.name in variables_of(reached.step):
-                        turning.add((access.buffer, dim))
-        step = variable(loop.name, loop.extent)
-
         def entered(use: _PartUse) -> _PartUse:
-            part = list(use.part)
-            for dim, reached in enumerate(part):
-                if isinstance(reached, _Turn) and (use.buffer, dim) in turning:
-                    part[dim] = _turn(reached.step + step, reached.turns)
+            part = (
+                self._turns.entered(loop, use.buffer, dim, reached) if isinstance(reached, Turn) else reached
+                for dim, reached in enumerate(use.part)
+            )
             return use._replace(part=tuple(part))
 
         return {started._replace(use=entered(started.use)): count for started, count in state.items()}
@@ -242,36 +224,17 @@ class Queues:
             is_certain = not any(guards(block, self._extents) for block in blocks_in([node]))
         return _Leaf(node.name, tuple(uses), self._queue(node), is_certain)
 
-    def _inside(self, access: Access) -> Sequence[Size]:
-        """Indices in what of a buffer there is: the same at each step where it lives for one."""
-        _, place = self._places.get(access.buffer, ("", BufferPlace((), access.buffer.shape)))
-        return place.inside(access.indices)
-
     def _whole(self, buffer: Buffer) -> tuple[Range, ...]:
-        _, place = self._places.get(buffer, ("", BufferPlace((), buffer.shape)))
-        return tuple(Range(0, size) for size in place.sizes)
+        return tuple(Range(0, size) for size in place_in(self._places, buffer).sizes)
 
     def _part(self, access: Access, inner: Mapping[str, Size]) -> _Part:
-        at = self._inside(access)
-        whole = [each.extent for each in self._whole(access.buffer)]
-        found: list[Range | _Turn] = list(ranges_of([tuple(at)], inner, whole))
-        for dim, index in enumerate(at):
-            count = self._turns.get((access.buffer, dim))
-            if count is not None and variables_of(index).isdisjoint(inner):
-                turn = turn_of(index)
-                found[dim] = _turn(index if turn is None else turn[0], count)
+        place = place_in(self._places, access.buffer)
+        at = place.inside(access.indices)
+        found: list[Range | Turn] = list(ranges_of([tuple(at)], inner, place.sizes))
+        for dim, turn in self._turns.of(access).items():
+            if variables_of(at[dim]).isdisjoint(inner):
+                found[dim] = turn
         return tuple(found)
-
-    def _turns_of(self, tree: Tree) -> dict[tuple[Buffer, int], int]:
-        """Along which dimensions steps of loops take turns, between how many."""
-        found = {}
-        for block in tree.blocks():
-            for access in map(block.placed, block.accesses):
-                for dim, index in enumerate(self._inside(access)):
-                    turn, size = turn_of(index), self._whole(access.buffer)[dim].extent
-                    if turn is not None and turn[1] == size:
-                        found[access.buffer, dim] = turn[1]
-        return found
 
     def _meets(self, one: _PartUse, other: _PartUse) -> bool:
         """Whether one of them writes what the other one uses."""
@@ -322,23 +285,16 @@ def _moved(state: _State, values: Mapping[str, Size]) -> _State:
 # ---- parts ----
 
 
-def _turn(step: Size, turns: int) -> _Turn:
-    known = terms_of(step).get((), 0)
-    return _Turn(step - known + known % turns, turns)
+def _at(part: Range | Turn, values: Mapping[str, Size]) -> Range | Turn:
+    return part.at(values) if isinstance(part, Turn) else Range(substituted(part.start, values), part.extent)
 
 
-def _at(part: Range | _Turn, values: Mapping[str, Size]) -> Range | _Turn:
-    if isinstance(part, _Turn):
-        return _turn(substituted(part.step, values), part.turns)
-    return Range(substituted(part.start, values), part.extent)
-
-
-def _are_apart(one: Range | _Turn, other: Range | _Turn) -> bool:
+def _are_apart(one: Range | Turn, other: Range | Turn) -> bool:
     """Whether no index is in both, at the same step of all loops."""
-    distance = one[0] - other[0]
+    if isinstance(one, Turn) or isinstance(other, Turn):
+        return isinstance(one, Turn) and isinstance(other, Turn) and one.is_apart(other)
+    distance = one.start - other.start
     if not isinstance(distance, int):
         return False
-    if isinstance(one, _Turn) or isinstance(other, _Turn):
-        return isinstance(one, _Turn) and isinstance(other, _Turn) and distance % one.turns != 0
     after = isinstance(other.extent, int) and distance >= other.extent
     return after or (isinstance(one.extent, int) and -distance >= one.extent)

@@ -85,7 +85,8 @@ def _panels(rng: random.Random, sch: rx.Schedule) -> object:
             _share(rng, sch, copy.name)
     if rng.random() < 0.5:
         sch.decompose_reduction(block, rng.choice((k, rows, i)))
-    return sch.unroll(row)
+    sch.unroll(row)
+    return sch.pipeline(k, rng.choice((2, 3))) if rng.random() < 0.5 else None
 
 
 def _share_any(rng: random.Random, sch: rx.Schedule) -> object:
