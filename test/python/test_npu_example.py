@@ -287,7 +287,7 @@ def test_each_wait_is_needed_or_another_one_does() -> None:
 def refusals() -> Iterator[Any]:
     x, n = rx.tensor((4, 16), "f32"), rx.tensor(("n", 16), "f32")
     yield "sine", [x], relax.sin, ["test_npu_example.py", "for npu cannot convert 'tir.sin'"]
-    yield "sort", [x], relax.sort, ["target 'npu' cannot do relax.sort (test_npu_example.py", "the data say"]
+    yield "sort", [x], relax.sort, ["target 'npu' cannot do relax.sort (test_npu_example.py"]
     yield "sizes", [n], relax.nn.relu, ["target 'npu': programs have known sizes", "@nn_relu"]
     yield "types", [rx.tensor((4,), "i64")], relax.negative, ["target 'npu', arguments and results of @main", "i64"]
     wide = rx.tensor((4096, 4096), "f32")

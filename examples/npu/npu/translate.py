@@ -139,6 +139,8 @@ class Translator:
 
     def _step(self, node: Node, env: dict[int, Any]) -> None:
         op, given = node.op, [self._known(each, env) for each in node.operands]
+        if node.name == "scf.for" and len(given) > 3:
+            raise self._refused("a loop carries values from step to step")
         if node.name == "scf.for":
             nest, leaf = _nest(node)
             if leaf is not None:
@@ -285,6 +287,8 @@ def _nest(loop: Node) -> tuple[list[Node], list[Node] | None]:
     while True:
         body = found[-1].body
         loops = [node for node in body if node.name == "scf.for"]
+        if any(len(each.operands) > 3 for each in (found[-1], *loops)):
+            return found, None
         if not loops:
             is_leaf = any(node.name == "memref.store" for node in body)
             return found, body if is_leaf and not any(node.name in _CALLED or node.body for node in body) else None
