@@ -51,7 +51,8 @@ class NpuBackend(rx.Backend):
         )
         program = numpy.frombuffer(Translator(module).program().encode(), "int8")
         host = rx.Module()
-        with host.function("main", inputs) as f:
+        names = [each.value for each in main.attributes["relax.input_names"]]
+        with host.function("main", dict(zip(names, inputs, strict=True))) as f:
             made = relax.call_dps_packed("npu.run", [relax.const(program), *f], results)
             f.returns(*made)
         lowered = rx.lower(host, "llvm")
