@@ -68,10 +68,10 @@ def pipeline(edit: Edit, loop: LoopRV, stages: int = 2) -> None:
     nodes = found.body
     for buffer in dict.fromkeys([*fetched, *stored]):
         nodes = _with_versions(edit, found, nodes, buffer, places[buffer][1], stages)
-    # The last steps stand behind the loop: of what else moves with the steps there is one step's part, too.
+    # The last steps stand behind the loop: a device's memory has one step's part of what else moves with the steps.
     for buffer in own:
         moves = any(found.name in variables_of(start) for start in places[buffer][1].starts)
-        if moves and buffer not in fetched and buffer not in stored:
+        if moves and find_memory(buffer.scope) is not None and buffer not in fetched and buffer not in stored:
             nodes = _with_versions(edit, found, nodes, buffer, places[buffer][1], 1)
     names = {node.name for node in fetching}
     first = [node for node in nodes if node.name in names]
