@@ -12,6 +12,7 @@ from c_programs import needs_compiler
 from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
+from model_kernels import MODEL_KERNELS
 from schedule_kernels import KERNELS, Kernel, agree, kernel
 from schedule_steps import a_block, a_loop, copied_ahead, random_steps
 
@@ -158,7 +159,7 @@ def test_what_is_registered_is_checked() -> None:
         rx.schedules.register_tensor_intrin("device.bad", described, memories={"A": "device.sran"})
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", KERNELS + MODEL_KERNELS, ids=lambda kernel: kernel.name)
 @draws(20, deadline=None)
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 6))
 def test_random_schedule(kernel: Kernel, seed: int, count: int) -> None:

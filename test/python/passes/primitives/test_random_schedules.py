@@ -7,6 +7,7 @@ import pytest
 from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
+from model_kernels import MODEL_KERNELS
 from schedule_kernels import KERNELS, Kernel, check
 from schedule_steps import random_schedule
 
@@ -18,7 +19,7 @@ def test_without_steps(kernel: Kernel) -> None:
     check(kernel, rx.Schedule(kernel.module()))
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", KERNELS + MODEL_KERNELS, ids=lambda kernel: kernel.name)
 @draws(40, deadline=None)
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 12))
 def test_random_schedule(kernel: Kernel, seed: int, count: int) -> None:
