@@ -43,6 +43,7 @@ _DEFINED_IN = {
     "support.errors": "ModelError OptionError RefusalError RelaxError VerificationError",
     "runtime.errors": "ArtifactError",
     "bindings.mlir": "ir",
+    "dialects.relax.constants": "array_of_attribute",
     # Operators: building them, declaring own ones.
     "dialects.context": "find_op registered_dialects",
     "dialects.core.dialect": "Dialect",

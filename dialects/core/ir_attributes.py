@@ -308,6 +308,9 @@ COUNTED = _row("relax.counted", _ALLOCATIONS, _UNIT, "relax-lower-calls -> host-
 #: On an allocation: another block gets it, and gives it back.
 PASSED_ON = _row("relax.passed", _ANY, _UNIT, "tir-bufferize -> tir-bufferize", "bufferize")
 
+#: On an allocation: the memory of a device that it is all of, by its name.
+DEVICE_MEMORY = _row("tir.memory", _ALLOCATIONS, _TEXT, "tir-apply-schedule -> backends of devices")
+
 # ---- functions of graphs, lowered ----
 
 #: The types of a lowered function's inputs in the graph.

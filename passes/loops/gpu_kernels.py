@@ -132,7 +132,7 @@ class KernelWriter(Writer):
         if not along:
             return self._taken[buffer], False
         starts = [*(state.threads[loop.kind] for loop in along), *(0 for _ in shape)]
-        return part_of(self._taken[buffer], starts, range(len(along), len(starts)), shape), False
+        return part_of(self._taken[buffer], starts, range(len(along), len(starts)), shape, [1] * len(shape)), False
 
     def _alignment(self, access: Access, state: WriterState) -> int | None:
         """A thread loads and stores a vector at once where it begins at a multiple of its size: all memory does."""

@@ -41,11 +41,12 @@ _MOST_READS = 6
 
 
 class Operand(NamedTuple):
-    """A part of a buffer: from where on, and how far, in the dimensions that are the intrinsic's."""
+    """A part of a buffer: from where on, how far and in which steps, in the dimensions that are the intrinsic's."""
 
     access: Access
     dims: tuple[int, ...]
     sizes: tuple[int, ...]
+    strides: tuple[int, ...]
 
 
 class Mismatch(Exception):
@@ -291,12 +292,24 @@ def _operand(
         raise Mismatch(f"'{access.buffer.name}' moves along {len(moving)} of its dimensions, the intrinsic's "
                        f"'{other.buffer.name}' has {len(other.indices)}")  # fmt: skip
     steps = {pairs[name]: _inside(at, inner) for name, at in block.point().items() if name in pairs}
+    strides = []
     for dim, index in zip(moving, other.indices, strict=True):
-        if moves[dim] != steps[str(index)]:
+        stride = _stride(moves[dim], steps[str(index)], inner)
+        # Code of an intrinsic takes elements of its last dimension to be contiguous.
+        if stride is None or (stride > 1 and index is other.indices[-1]):
             raise Mismatch(f"'{access.buffer.name}' is used at {access.indices[dim]}, the intrinsic's "
                            f"'{other.buffer.name}' at {index}")  # fmt: skip
+        strides.append(stride)
     sizes = tuple(int(size) for size in other.buffer.shape)  # type: ignore[arg-type]  # they are numbers: described
-    return Operand(start, tuple(moving), sizes)
+    return Operand(start, tuple(moving), sizes, tuple(strides))
+
+
+def _stride(move: Size, step: Size, inner: Mapping[str, Size]) -> int | None:
+    """How many elements further each step is, where that is always as many."""
+    moved, stepped = (substituted(each, dict.fromkeys(inner, 1)) for each in (move, step))
+    if not isinstance(moved, int) or not isinstance(stepped, int) or moved < stepped or stepped < 1:
+        return None
+    return moved // stepped if move == step * (moved // stepped) else None
 
 
 def _inside(at: Size, inner: Mapping[str, Size]) -> Size:

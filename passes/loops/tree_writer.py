@@ -18,6 +18,7 @@ from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import DYNAMIC, i64_attribute, ir
 from ...bindings.navigation import body_of, last_of, operations_of
 from ...bindings.rewriting import is_used
+from ...dialects.core.ir_attributes import DEVICE_MEMORY
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...emit import linalg, loops, vectors
 from ...emit.arithmetic import result_of
@@ -141,7 +142,11 @@ class Writer:
     def _arena(self, arena: Arena) -> Value:
         """All that the function has in a memory of a device: where it begins stands for that of the memory."""
         type_ = ir.MemRefType.get([arena.bytes], ir.IntegerType.get_signless(8))
-        attributes = {**linalg.segments(0, 0), "alignment": i64_attribute(arena.memory.alignment)}
+        attributes = {
+            **linalg.segments(0, 0),
+            "alignment": i64_attribute(arena.memory.alignment),
+            DEVICE_MEMORY: ir.StringAttr.get(arena.memory.name),
+        }
         return result_of("memref.alloc", [], type_, **attributes)
 
     # ---- loops ----
@@ -233,9 +238,9 @@ class Writer:
         def body(mask: Value | None) -> None:
             del mask
             memrefs = []
-            for access, dims, sizes in operands:
+            for access, dims, sizes, steps in operands:
                 memory, at = self._at(access, state)
-                memrefs.append(part_of(memory, at, dims, sizes))
+                memrefs.append(part_of(memory, at, dims, sizes, steps))
             intrin.emit(*memrefs, *([state.stack] if intrin.needs_stack else []))
 
         asked = [guard for block in blocks_in([loop]) for guard in guards(block, self._extents)]
@@ -424,14 +429,18 @@ def _row(memory: Value, lanes: LaneLoop) -> Type:
     return vectors.vector_of(lanes.count, memory.type.element_type)
 
 
-def part_of(memref: Value, starts: Sequence[Any], dims: Sequence[int], sizes: Sequence[int]) -> Value:
-    """The subview from a place on, of these sizes in some dimensions and of one element in the others."""
+def part_of(
+    memref: Value, starts: Sequence[Any], dims: Sequence[int], sizes: Sequence[int], steps: Sequence[int]
+) -> Value:
+    """The subview from a place on, of these sizes in some dimensions and of one element in the others. `steps` is 1
+    where elements are next to each other, 2 where it is every second one.
+    """
     strides, _ = memref.type.get_strides_and_offset()
     rank, dynamic = memref.type.rank, DYNAMIC
-    extents = [1] * rank
-    for dim, size in zip(dims, sizes, strict=True):
-        extents[dim] = size
-    kept = [strides[dim] for dim in dims]
+    extents, apart = [1] * rank, [1] * rank
+    for dim, size, step in zip(dims, sizes, steps, strict=True):
+        extents[dim], apart[dim] = size, step
+    kept = [strides[dim] if strides[dim] == dynamic else strides[dim] * apart[dim] for dim in dims]
     offset = ir.ShapedType.get_dynamic_stride_or_offset()
     known = all(isinstance(start, int) for start in starts) and all(stride >= 0 for stride in strides)
     if known:
@@ -441,7 +450,7 @@ def part_of(memref: Value, starts: Sequence[Any], dims: Sequence[int], sizes: Se
     attributes = {
         "static_offsets": ir.DenseI64ArrayAttr.get(static),
         "static_sizes": ir.DenseI64ArrayAttr.get(extents),
-        "static_strides": ir.DenseI64ArrayAttr.get([1] * rank),
+        "static_strides": ir.DenseI64ArrayAttr.get(apart),
         **linalg.segments(1, sum(each == dynamic for each in static), 0, 0),
     }
     operands = [memref, *(as_index(start) for start in starts if not isinstance(start, int))]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from ...dialects.core.indices import is_never_negative
-from ...dialects.core.symbols_expr import Size, extremum, substituted
+from ...dialects.core.symbols_expr import Size, extremum, substituted, variables_of
 from ..loops.buffer_allocation import BufferPlace, places_of
 from ..loops.device_copies import is_copy
 from ..loops.handles import LoopRV
@@ -68,6 +68,11 @@ def pipeline(edit: Edit, loop: LoopRV, stages: int = 2) -> None:
     nodes = found.body
     for buffer in dict.fromkeys([*fetched, *stored]):
         nodes = _with_versions(edit, found, nodes, buffer, places[buffer][1], stages)
+    # The last steps stand behind the loop: a device's memory has one step's part of what else moves with the steps.
+    for buffer in own:
+        moves = any(found.name in variables_of(start) for start in places[buffer][1].starts)
+        if moves and find_memory(buffer.scope) is not None and buffer not in fetched and buffer not in stored:
+            nodes = _with_versions(edit, found, nodes, buffer, places[buffer][1], 1)
     names = {node.name for node in fetching}
     first = [node for node in nodes if node.name in names]
     rest = [node for node in nodes if node.name not in names]

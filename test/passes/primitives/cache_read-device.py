@@ -9,7 +9,7 @@ from relax_mlir.script import ir as I, tir as T
 class Module:
     # All of a nest is one copy, which is waited for where it is used.
     # CHECK-LABEL: def whole(
-    # CHECK:     v0 = memref.alloc(T.Buffer((384,), "int8"), alignment=64, segments=(0, 0))
+    # CHECK:     v0 = memref.alloc(T.Buffer((384,), "int8"), alignment=64, segments=(0, 0), attrs={"tir.memory": "lit.sram"})
     # CHECK-NEXT:     v1 = memref.view(v0, T.index(0), T.Buffer((6, 16), "float32"))
     # CHECK-NEXT:     v2 = memref.cast(A, I.type("memref<6x16xf32, strided<[16, 1]>>"))
     # CHECK-NEXT:     v3 = memref.cast(v1, I.type("memref<6x16xf32, strided<[16, 1]>>"))
@@ -37,7 +37,7 @@ class Module:
 
     # At each step its part, the last one smaller; the next one is not written before this one is read.
     # CHECK-LABEL: def parts(
-    # CHECK:     v0 = memref.alloc(T.Buffer((192,), "int8"), alignment=64, segments=(0, 0))
+    # CHECK:     v0 = memref.alloc(T.Buffer((192,), "int8"), alignment=64, segments=(0, 0), attrs={"tir.memory": "lit.sram"})
     # CHECK-NEXT:     for i in range(3):
     # CHECK-NEXT:         v1 = memref.view(v0, T.index(0), T.Buffer((6, 8), "float32"))
     # CHECK-NEXT:         v2 = i * 8
@@ -74,7 +74,7 @@ class Module:
 
     # What is written there is copied out, and waited for at the end.
     # CHECK-LABEL: def out(
-    # CHECK:     v0 = memref.alloc(T.Buffer((384,), "int8"), alignment=64, segments=(0, 0))
+    # CHECK:     v0 = memref.alloc(T.Buffer((384,), "int8"), alignment=64, segments=(0, 0), attrs={"tir.memory": "lit.sram"})
     # CHECK-NEXT:     v1 = memref.view(v0, T.index(0), T.Buffer((6, 16), "float32"))
     # CHECK-NEXT:     for i in range(6):
     # CHECK-NEXT:         for j in range(16):
@@ -102,7 +102,7 @@ class Module:
 
     # Blocks of a layout are a copy each.
     # CHECK-LABEL: def blocks(
-    # CHECK:     v0 = memref.alloc(T.Buffer((384,), "int8"), alignment=64, segments=(0, 0))
+    # CHECK:     v0 = memref.alloc(T.Buffer((384,), "int8"), alignment=64, segments=(0, 0), attrs={"tir.memory": "lit.sram"})
     # CHECK-NEXT:     v1 = memref.view(v0, T.index(0), T.Buffer((4, 6, 4), "float32"))
     # CHECK-NEXT:     for i in range(4):
     # CHECK-NEXT:         v2 = memref.subview(A, [0, i * 4], [6, 4], [1, 1], I.type("memref<6x4xf32, strided<[16, 1], offset: ?>>"))

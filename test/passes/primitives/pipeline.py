@@ -103,7 +103,7 @@ class Module:
 
     # A step waits for its own copy, not for that of the next one; what it computes is copied out while the next one computes.
     # CHECK-LABEL: def on_a_device(
-    # CHECK:     v0 = memref.alloc(T.Buffer((256,), "int8"), alignment=64, segments=(0, 0))
+    # CHECK:     v0 = memref.alloc(T.Buffer((256,), "int8"), alignment=64, segments=(0, 0), attrs={"tir.memory": "lit.sram"})
     # CHECK-NEXT:     v1 = memref.view(v0, T.index(128), T.Buffer((2, 1, 16), "float32"))
     # CHECK-NEXT:     v2 = memref.view(v0, T.index(0), T.Buffer((2, 1, 16), "float32"))
     # CHECK-NEXT:     v3 = memref.subview(A, [0, 0], [1, 16], [1, 1], I.type("memref<16xf32, strided<[1]>>"))

@@ -13,7 +13,7 @@ class Module:
     # CHECK-NEXT:         B: T.Buffer((16, 8), "float32"),
     # CHECK-NEXT:         C: T.Buffer((2, 8), "float32"),
     # CHECK-NEXT:     ):
-    # CHECK-NEXT:         v0 = memref.alloc(T.Buffer((160,), "int8"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:         v0 = memref.alloc(T.Buffer((160,), "int8"), alignment=64, segments=(0, 0), attrs={"tir.memory": "lit.sram"})
     # CHECK-NEXT:         for i in range(2):
     # CHECK-NEXT:             for j in range(8):
     # CHECK-NEXT:                 C[i, j] = 0.0
@@ -67,7 +67,7 @@ class Module:
     # CHECK-NEXT:         B: T.Buffer((16, 8), "float32"),
     # CHECK-NEXT:         C: T.Buffer((2, 8), "float32"),
     # CHECK-NEXT:     ):
-    # CHECK-NEXT:         v0 = memref.alloc(T.Buffer((480,), "int8"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:         v0 = memref.alloc(T.Buffer((480,), "int8"), alignment=64, segments=(0, 0), attrs={"tir.memory": "lit.sram"})
     # CHECK-NEXT:         v1 = memref.view(v0, T.index(384), T.Buffer((3, 2, 4), "float32"))
     # CHECK-NEXT:         v2 = memref.view(v0, T.index(0), T.Buffer((3, 4, 8), "float32"))
     # CHECK-NEXT:         for i in range(2):

@@ -213,3 +213,25 @@ class Module:
                 with T.init():
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+    # CHECK-LABEL: def every_second_row(
+    # CHECK:     v0 = memref.subview(A, [0, 0], [4, 4], [2, 1], I.type("memref<4x4xf32, strided<[8, 1]>>"))
+    # CHECK-NEXT:     v1 = memref.cast(B, I.type("memref<4x4xf32, strided<[4, 1]>>"))
+    # CHECK-NEXT:     T.call_extern(v0, v1, func="copy")
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def every_second_row(A: T.Buffer((8, 4), "float32"), B: T.Buffer((4, 4), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, j = sch.get_loops(B)",
+                    'sch.tensorize(i, "lit.copy")',
+                ]
+            }
+        )
+        for i, j in T.grid(4, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi * 2, vj]
