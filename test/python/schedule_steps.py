@@ -174,8 +174,8 @@ def _reindex_cache(name: str) -> Step:
 def copied_ahead(rng: random.Random, sch: rx.Schedule, scopes: Sequence[str] = ("global", "local")) -> object:
     """A copy of what a step of a loop uses, some steps ahead; if that is refused, as far as it goes."""
     block = a_block(rng, sch)
-    loop = rng.choice(sch.get_loops(block) or [a_loop(rng, sch)])
     try:
+        loop = rng.choice(sch.get_loops(block) or [a_loop(rng, sch)])
         for buffer in rng.sample((0, 1), rng.randint(1, 2)):
             sch.compute_at(sch.cache_read(block, buffer, rng.choice(scopes)), loop)
         return sch.pipeline(loop, rng.choice((2, 2, 3, 4)))
