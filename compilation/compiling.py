@@ -57,6 +57,7 @@ def compile(
     partition_elsewhere: bool = False,
     device: str | None = None,
     graphs: bool | None = None,
+    schedules: str | os.PathLike[str] | Mapping[str, object] | None = None,
     observe: bool = False,
 ) -> Executable:
     """Compiles a module's public functions; `executable["main"](x)` runs one, `executable.save(path)` keeps them.
@@ -77,6 +78,8 @@ def compile(
     run a part is reported, and an error with `strict_partition`; with `partition_elsewhere` it is not checked. `device`
     is where a program for such devices runs here: "cuda:1", the first one without it; `graphs` has functions of known
     sizes launched as CUDA graphs there: all (True), none (False), or those that are faster so by an estimate.
+    `schedules` are those of kernels, in place of what the target chooses: a file, as rx.schedules.chosen and
+    `relax-compile --emit=schedules` give it, or traces or schedules by the names of kernels.
     """
     if not isinstance(module, Module):
         raise OptionError(f"rx.compile takes an rx.Module, got {type(module).__name__}")
@@ -97,6 +100,7 @@ def compile(
         partition_elsewhere=partition_elsewhere,
         device=device,
         graphs=graphs,
+        schedules=schedules,
         observation=_observation() if observe else None,
     )
     backend = find_backend(options.chosen.name)  # one there is, or nothing needs to be lowered
@@ -111,6 +115,17 @@ def compile(
         artifact = replace(artifact, functions={**artifact.functions, **options.functions})
     # It may be for another machine.
     return Executable(artifact, load_later=True, device=options.device, graphs=options.graphs)
+
+
+@types_checked
+@enters
+def chosen(module: Module, target: str = "llvm", *, opt_level: int = USUAL_LEVEL) -> str:
+    """The schedules that a target chooses for a module's kernels, as the text of a file that `rx.compile(schedules=)`
+    takes; those that no steps say are listed with the reason."""
+    from .schedules import chosen_schedules, until_planned
+
+    planned = lower(module, target, pipeline=until_planned(stages_of(target, opt_level)), opt_level=opt_level)
+    return chosen_schedules(planned._owner.operation, target)
 
 
 @types_checked

@@ -22,6 +22,7 @@ from ..targets.core.registry import parse_target
 if TYPE_CHECKING:
     from ..passes.partition_stages import Wanted
     from .observing import Observation
+    from .schedules import Schedules
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class CompileOptions:
     partition_elsewhere: bool = False
     device: str | None = None
     graphs: bool | None = None
+    schedules: Schedules | None = None
     #: Keeps what `observe` asks for.
     observation: Observation | None = None
 
@@ -80,4 +82,8 @@ class CompileOptions:
             from ..passes.mixed_precision.precision_stages import with_precision
 
             stages = with_precision(stages, self.precision)
+        if self.schedules is not None:
+            from .schedules import with_schedules
+
+            stages = with_schedules(stages, self.schedules)
         return stages if self.observation is None else self.observation.stages(stages)

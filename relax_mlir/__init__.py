@@ -111,6 +111,7 @@ _NAMESPACES = {
         "passes.loops.memories": "all_memories register_memory",
         "emit.extern_calls": "offset_in_memory",
         "passes.loops.primitives": "register_primitive",
+        "compilation.compiling": "chosen",
     },
     "codegens": {
         "passes.partition.codegen": "Codegen Composite ObjectCode PatternRow "

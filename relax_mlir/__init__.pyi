@@ -15,6 +15,7 @@ from .bindings.patterns import apply_greedy as apply_greedy
 from .bindings.patterns import apply_walk as apply_walk
 from .bindings.patterns import defining_op as defining_op
 from .bindings.rewriting import Decline as Decline
+from .compilation.compiling import chosen as chosen
 from .compilation.compiling import compile as compile
 from .compilation.compiling import lower as lower
 from .compilation.compiling import sources as sources

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Written by tools/dev/gen_stubs.py from the names in __init__.py (`make generate`): do not edit.
 
+from .compilation.compiling import chosen as chosen
 from .emit.extern_calls import offset_in_memory as offset_in_memory
 from .passes.loops.memories import all_memories as all_memories
 from .passes.loops.memories import register_memory as register_memory

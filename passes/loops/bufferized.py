@@ -56,9 +56,20 @@ def _keep_apart(function: Operation) -> None:
         if op.name.startswith("linalg."):
             _write_elsewhere(op)
         if op.name == "tensor.empty" or (op.name.startswith("linalg.") and _is_filling(op)):
-            for use in list(op.results[0].uses)[1:] if len(op.results) == 1 else ():
-                with ir.InsertionPoint(op):
-                    use.owner.operation.operands[use.operand_number] = op.clone().results[0]
+            _make_for_each(op)
+
+
+def _make_for_each(op: Operation) -> None:
+    """What several operations begin with is made for each; for those of linalg directly before, so that it is the init
+    of each reduction."""
+    uses = list(op.results[0].uses) if len(op.results) == 1 else []
+    users = [use.owner.operation for use in uses]
+    is_near = all(user.name.startswith("linalg.") for user in users)
+    for use, user in list(zip(uses, users, strict=True))[1:]:
+        with ir.InsertionPoint(user if is_near else op):
+            user.operands[use.operand_number] = op.clone().results[0]
+    if len(uses) > 1 and is_near:
+        op.move_before(users[0])
 
 
 def _is_filling(op: Operation) -> bool:

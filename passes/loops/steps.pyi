@@ -106,8 +106,8 @@ class Steps:
     def read_at(self, loop: LoopRV, block: BlockRV | str, read_buffer_index: int | str, storage_scope: str) -> BlockRV:
         """Copies to memory of a scope, at each step of a loop, what that step's blocks read of a buffer: the block that copies."""
 
-    def reindex(self, block: BlockRV | str, buffer: tuple[str, int]) -> BlockRV:
-        """Has a block read or write a copy whose dimensions are its iters, ("read", n) or ("write", n): the block that copies."""
+    def reindex(self, block: BlockRV | str, buffer: tuple[str, int] | str) -> BlockRV:
+        """Has a block read or write a copy whose dimensions are its iters, of ("read", n), ("write", n) or a buffer's name: the block that copies."""
 
     def reindex_cache_read(
         self,

@@ -25,7 +25,8 @@ def annotate_buffer_access(
         edit.refuse(f"expected 'read' or 'write', got {buf_type!r}")
     is_written = buf_type == "write"
     read = [*found.reads, *(Access(loaded, ()) for loaded in found.loaded())]
-    buffer = buffer_of(edit, found, found.writes if is_written else read, buffer_index, f"{buf_type}s")
+    accesses = found.writes if is_written else read
+    buffer = buffer_of(edit, found, accesses, buffer_index, f"{buf_type}s")
     count = len(gen_new_ranges.parameters)
     if count != len(found.iters):
         edit.refuse(f"'{found.name}' has {len(found.iters)} iters, the ranges are made of {count}")

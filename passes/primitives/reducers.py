@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from ...emit.combiner import CHOICE, OPERATORS
 from ..loops.body_scalars import Compute, Element, Expr, IterIndex, Load, Outside
@@ -34,44 +35,42 @@ def combiner_of(edit: Edit, block: Block) -> tuple[Expr, ...]:
     0 on, and of outputs, which are those behind. Refuses reductions that cannot be done in parts."""
     if any(expr.elements() for expr in block.inits or ()):
         edit.refuse(f"'{block.name}' starts from elements that it reads, which each part would add")
-    if len(block.results) == 1:
-        check_neutral(edit, block, reducer_of(edit, block))
-    values = _chosen(block) if any(_is_choice(expr) for expr in block.results) else _added(edit, block)
+    if any(map(_is_choice, block.results)):
+        return _choosing(edit, block)
+    return tuple(_adding(edit, block, number) for number in range(len(block.results)))
+
+
+def _adding(edit: Edit, block: Block, number: int) -> Expr:
+    """How parts of one output are put together, which each step puts a value to by itself."""
+    count, first = len(block.results), len(block.reads)
+    numbers = {first + number: first} | {place: place for place in range(first)}
+    if not block.results[number].elements() <= numbers.keys() or block.inits is None:
+        _refuse_several(edit, block)
+    result, init = block.results[number].renumbered(numbers), block.inits[number]
+    alone = replace(block, writes=(block.writes[number],), results=(result,), inits=(init,))
+    reducer = reducer_of(edit, alone)
+    check_neutral(edit, alone, reducer)
+    operands = (Element(number if part is reducer.value else count + number) for part in reducer.operation.operands)
+    return replace(reducer.operation, operands=tuple(operands))
+
+
+def _refuse_several(edit: Edit, block: Block) -> NoReturn:
+    what = f"'{block.name}' reduces {len(block.results)} outputs together"
+    edit.refuse(f"{what}, by what is no choice of the larger one: its steps cannot be put together again")
+
+
+def _choosing(edit: Edit, block: Block) -> tuple[Expr, ...]:
+    """How parts are chosen among, where one comparison chooses all outputs of a step."""
+    values, first = _chosen(block), len(block.reads)
     if values is None:
-        what = f"'{block.name}' reduces {len(block.results)} outputs together"
-        edit.refuse(f"{what}, by what is no choice of the larger one: its steps cannot be put together again")
-    count = len(values)
-    own = {len(block.reads) + number: count + number for number in range(count)}
+        _refuse_several(edit, block)
 
-    def of_parts(output: int, expr: Expr) -> Expr:
-        ordered = sorted(enumerate(values), key=lambda each: each[0] != output)
+    def change(part: Expr) -> Expr | None:
+        if isinstance(part, Element) and part.number >= first:
+            return Element(len(values) + part.number - first)
+        return next((Element(number) for number, value in enumerate(values) if is_same(part, value)), None)
 
-        def change(part: Expr) -> Expr | None:
-            if isinstance(part, Element) and part.number in own:
-                return Element(own[part.number])
-            return next((Element(number) for number, value in ordered if is_same(part, value)), None)
-
-        return expr.rewritten(change)
-
-    return tuple(of_parts(*each) for each in enumerate(block.results))
-
-
-def _added(edit: Edit, block: Block) -> list[Expr] | None:
-    """The values that are put to each output, by itself."""
-    if len(block.results) == 1:
-        return [reducer_of(edit, block).value]
-    found, count = list[Expr](), len(block.reads)
-    for number, write in enumerate(block.writes):
-        numbers = {count + number: len(block.reads)} | {place: place for place in range(count)}
-        if not block.results[number].elements() <= numbers.keys() or block.inits is None:
-            return None
-        alone = replace(
-            block, writes=(write,), results=(block.results[number].renumbered(numbers),), inits=(block.inits[number],)
-        )
-        reducer = reducer_of(edit, alone)
-        check_neutral(edit, alone, reducer)
-        found.append(reducer.value)
-    return found
+    return tuple(expr.rewritten(change) for expr in block.results)
 
 
 def _is_choice(expr: Expr) -> bool:
@@ -156,11 +155,20 @@ def reducer_of(edit: Edit, block: Block) -> Reducer:
     if not isinstance(result, Compute) or result.name not in _NAMES:
         known = ", ".join(name.partition(".")[2] for name in _NAMES)
         edit.refuse(f"'{block.name}' is no reduction by {known}: its steps cannot be put together again")
-    held = [part for part in result.operands if isinstance(part, Element) and part.number == own]
-    others = [part for part in result.operands if part not in held]
-    if len(held) != 1 or len(others) != 1 or own in others[0].elements():
+    operands = _operands(result, result.name)
+    held = [part for part in operands if isinstance(part, Element) and part.number == own]
+    others = [part for part in operands if part not in held]
+    if len(held) != 1 or not others or any(own in part.elements() for part in others):
         edit.refuse(f"'{block.name}' does not add one value at each step to what '{block.writes[0].buffer.name}' holds")
-    return Reducer(result, others[0])
+    value = reduce(lambda one, other: replace(result, operands=(one, other)), others)
+    return Reducer(replace(result, operands=(held[0], value)) if len(operands) > 2 else result, value)
+
+
+def _operands(expr: Expr, name: str) -> list[Expr]:
+    """What an operation, and those of the same name in it, put together."""
+    if not isinstance(expr, Compute) or expr.name != name:
+        return [expr]
+    return [part for operand in expr.operands for part in _operands(operand, name)]
 
 
 def check_neutral(edit: Edit, block: Block, reducer: Reducer) -> None:

@@ -17,15 +17,29 @@ from .legality import check_not_part
 
 
 @register_primitive
-def reindex(edit: Edit, block: BlockRV, buffer: tuple[str, int]) -> BlockRV:
-    """Has a block read or write a copy whose dimensions are its iters, ("read", n) or ("write", n): the block that
-    copies."""
+def reindex(edit: Edit, block: BlockRV, buffer: tuple[str, int] | str) -> BlockRV:
+    """Has a block read or write a copy whose dimensions are its iters, of ("read", n), ("write", n) or a buffer's name:
+    the block that copies."""
     found = edit.block(block)
+    if isinstance(buffer, str):
+        buffer = _named(edit, found, buffer)
     if len(buffer) != 2 or buffer[0] not in ("read", "write"):
         edit.refuse(f"expected ('read', n) or ('write', n), got {buffer!r}")
     access = access_of(edit, found, *buffer)
     own = [each for each in found.iters if each.name in _variables(access.indices)]
     return staged(edit, found, buffer[0], access, tuple(map(iter_variable, own)), "global", "reindex")
+
+
+def _named(edit: Edit, block: Block, name: str) -> tuple[str, int]:
+    """Which of a block's accesses is that of a buffer."""
+    listed = [
+        *(("read", *each) for each in enumerate(block.reads)),
+        *(("write", *each) for each in enumerate(block.writes)),
+    ]
+    found = [(kind, number) for kind, number, access in listed if access.buffer.name == name]
+    if len(found) != 1:
+        edit.refuse(f"'{block.name}' uses '{name}' {len(found)} times: expected ('read', n) or ('write', n)")
+    return found[0]
 
 
 def access_of(edit: Edit, block: Block, kind: str, index: int) -> Access:

@@ -9,10 +9,11 @@ from dataclasses import replace
 from ...dialects.core.symbols_expr import Size, variables_of
 from ..loops.boxes import box_of
 from ..loops.handles import BlockRV, LoopRV
-from ..loops.primitives import Edit, register_primitive
+from ..loops.primitives import Edit, Refused, register_primitive
 from ..loops.ranges import Range, guards
-from ..loops.tree import REDUCE, Block, Buffer, Loop, blocks_in, loops_of
+from ..loops.tree import REDUCE, Block, Buffer, Loop, Node, blocks_in, loops_of
 from .code_motion import check_moves, check_passes, in_loops, inside_of, is_reduced_by, order_of, points_in, written_by
+from .following import in_loops_of_producer
 from .legality import check_lanes
 
 _Ranges = dict[str, Range]
@@ -49,12 +50,23 @@ def reverse_compute_at(
     passed = [each for each in edit.tree.blocks() if last < order[each.name] < order[found.name]]
     check_passes(edit, found, passed)
     check_passes(edit, found, inside, between=made)
-    ranges, where = _made(edit, found, around, inside, made)
-    node = in_loops(edit, found, ranges, keep_units=preserve_unit_loops, where=where)
+    node = _node(edit, found, around, inside, made, preserve_unit_loops)
     edit.replace(found.name, [])
     target = edit.tree.loop(around.name)
     edit.replace(around.name, [replace(target, body=(*target.body[:place], node, *target.body[place:]))])
     check_lanes(edit)
+
+
+def _node(edit: Edit, found: Block, around: Loop, inside: list[Block], made: list[Buffer], keep_units: bool) -> Node:
+    """The block in loops over what one step has made."""
+    try:
+        ranges, where = _made(edit, found, around, inside, made)
+    except Refused:
+        node = in_loops_of_producer(edit, found, around, inside, made[0]) if len(made) == 1 else None
+        if node is None:
+            raise
+        return node
+    return in_loops(edit, found, ranges, keep_units=keep_units, where=where)
 
 
 def _place(edit: Edit, around: Loop, made: list[Buffer], index: int) -> int:

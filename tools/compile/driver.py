@@ -185,6 +185,12 @@ class Compilation:
             head = made_by("the LLVM dialect") if self.emit == "llvm" else ""
             self._write(lambda: head + module.print(debug_info=self.emit == STAGE).rstrip("\n") + "\n")
             return None
+        if self.emit == "schedules":
+            from ...compilation.schedules import chosen_schedules
+
+            schedules = chosen_schedules(module.operation, self.options.target)
+            self._write(lambda: schedules)
+            return None
         if self.emit == "ll":
             text = made_by("LLVM IR", ";") + _llvm_ir(module)
             self._write(lambda: text)
@@ -213,7 +219,7 @@ class Compilation:
         if self.emit != SOURCE:
             refuse_unwritable(self.arguments["o"])
         refuse_unwritable(self.arguments["report"])
-        self._keep_inputs(source)
+        self._keep_inputs(source, *filter(None, [self.arguments["schedules"]]))
         if self.arguments["sign"] is not None:
             self._keep_inputs(self.arguments["sign"])
             private_key(self.arguments["sign"])
@@ -348,6 +354,7 @@ def _options(arguments: Arguments, cache: DiskCache | None, reporting: Reporting
         partition=_partition(arguments) if arguments["partition"] else (),
         strict_partition=arguments["strict-partition"],
         partition_elsewhere=arguments["partition-elsewhere"],
+        schedules=arguments["schedules"],
         observation=_observation() if arguments["observe"] else None,
     )
 
@@ -357,7 +364,12 @@ def _stages_for(emit: str, options: CompileOptions, arguments: Arguments) -> Sta
     if emit == "relax":
         return replace(stages_of(options.target, options.opt_level), stages=())
     last = "fuse" if emit == "tir" else arguments["stop"] or ""
-    chosen = options.stages().between(arguments["start"] or "", last)
+    stages = options.stages()
+    if emit == "schedules":
+        from ...compilation.schedules import until_planned
+
+        stages = until_planned(stages)
+    chosen = stages.between(arguments["start"] or "", last)
     # An object file has no other place for them.
     return chosen.drop(_CONSTANTS) if emit == "obj" and _CONSTANTS in chosen.names else chosen
 

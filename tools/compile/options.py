@@ -14,7 +14,7 @@ from ..common.models import MODEL_SUFFIXES
 _GENERAL, _MODEL, _PARTS, _SPEED, _WATCH = "Output", "Model", "External codegens", "Speed", "Watching"
 
 #: What --emit can make: text that may go to standard output, and bytes that need a file, with what its name ends with.
-TEXTS, FILES = ("relax", "tir", "llvm", "ll", "asm"), {"obj": ".o", "artifact": ".rxa"}
+TEXTS, FILES = ("relax", "tir", "schedules", "llvm", "ll", "asm"), {"obj": ".o", "artifact": ".rxa"}
 #: And a folder of source files, which `-o folder/` asks for by its end.
 SOURCE = "source"
 #: What --stop makes of --emit.
@@ -22,7 +22,7 @@ STAGE = "stage"
 
 OPTIONS: dict[str, Option] = {
     "o": Option("text", _GENERAL, "the file to write, or with / at its end the folder for source files (--target c); without it, a program or an object file of model.onnx is model.rxa or model.o in the current folder, and text goes to standard output", "file"),
-    "emit": Option("text", _GENERAL, "what to make: the imported module (relax), what becomes kernels, after the stage fuse (tir), the LLVM dialect (llvm), LLVM IR (ll; what gpu modules hold is not in it), assembly (asm, needs llvmlite), an object file (obj), source files in the folder -o (source, for --target c), or a program to load and run (artifact, the default)", "|".join((*TEXTS, *FILES, SOURCE)), "artifact", (*TEXTS, *FILES, SOURCE)),
+    "emit": Option("text", _GENERAL, "what to make: the imported module (relax), what becomes kernels, after the stage fuse (tir), how the loops of each kernel run, as Python (schedules), the LLVM dialect (llvm), LLVM IR (ll; what gpu modules hold is not in it), assembly (asm, needs llvmlite), an object file (obj), source files in the folder -o (source, for --target c), or a program to load and run (artifact, the default)", "|".join((*TEXTS, *FILES, SOURCE)), "artifact", (*TEXTS, *FILES, SOURCE)),
     "stop": Option("text", _GENERAL, "write the module as it is after this stage, as text that can be looked at, edited, kept, and goes on with --start", "stage"),
     "start": Option("text", _GENERAL, "go on from this stage, with a module that --stop has written after the one before", "stage"),
     "target": Option("text", _GENERAL, "what to make code for: llvm is this machine, llvm{cpu=haswell} and llvm{triple=aarch64-linux-gnu} are others", "target", "llvm"),
@@ -31,6 +31,7 @@ OPTIONS: dict[str, Option] = {
     "most-nodes": Option("number", _MODEL, "refuse a model that becomes more nodes than this as its functions are expanded and its loops unrolled; 100000 is the default", "count", 100_000),
     "most-growth": Option("number", _MODEL, "refuse a model whose constants grow by more mebibytes than this while it is imported; 1024 is the default", "MiB", 1024),
     "bind": Option("list", _MODEL, "what a size with a name is, n:8, or what range it is from, n:1..64: memory is planned for the largest then, and calls with others are refused; may be given for several sizes", "name:size"),
+    "schedules": Option("text", _MODEL, "how the loops of kernels run, in place of what the target chooses: a file as --emit=schedules writes it, with some kernels of it or all", "file.py"),
     "donate": Option("list", _MODEL, "an argument, or a pattern of names like past*, that grows in place: a call writes new rows behind those that it has, into a buffer with room, and copies none; may be given several times", "name"),
     "precision": Option("text", _MODEL, "what products of f32 are computed in, and what can follow them: bf16, f16, or f32 as they are, the default; sums are of f32, and inputs and outputs keep their types", "bf16|f16|f32", "f32", ("bf16", "f16", "f32")),
     "sign": Option("text", _GENERAL, "sign the program with this private Ed25519 key, a PEM file; the signature is written next to it, to <file>.sig", "key.pem"),

@@ -57,3 +57,18 @@ class Module:
             with T.block("B"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 B[vi, vj] = A[vj, vi] * T.float32(2)
+
+    # CHECK-LABEL: def by_name(
+    # CHECK:     v0 = memref.alloca(T.Buffer((4,), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         v0[i] = A[i * 2]
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         C[i] = v0[i] + 1.0
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def by_name(A: T.Buffer((8,), "float32"), C: T.Buffer((4,), "float32")):
+        T.func_attr({"tir.schedule": ["# schedule 1", 'C = sch.get_block("C")', 'copy = sch.reindex(C, "A")']})
+        for i in range(4):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                C[vi] = A[vi * 2] + T.float32(1)

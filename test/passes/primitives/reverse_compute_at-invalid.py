@@ -374,7 +374,7 @@ def f(A: T.Buffer((12, 30), "float32"), C: T.Buffer((12, 30), "float32")):
     for i, j in T.grid(12, 30):
         with T.block("C"):
             vi, vj = T.axis.remap("SS", [i, j])
-            C[vi, vj] = B[vi, vj] + T.float32(1)
+            C[vi, vj] = B[vi, vj] + B[vi, 29 - vj]
 
 
 # -----
@@ -406,4 +406,4 @@ def f(A: T.Buffer((12, 30), "float32"), C: T.Buffer((12, 30), "float32")):
     for i, j in T.grid(12, 30):
         with T.block("C"):
             vi, vj = T.axis.remap("SS", [i, j])
-            C[vi, vj] = B[vi, vj] + T.float32(1)
+            C[vi, vj] = B[vi, vj] + B[vi, 29 - vj]

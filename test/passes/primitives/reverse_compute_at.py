@@ -258,3 +258,35 @@ class Module:
                 with T.init():
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + B[vi * 2 + vk, vj]
+
+    # What a step makes may be no box: its points are gone through in the same order.
+    # CHECK-LABEL: def across_lines(
+    # CHECK:     for i in range(52):
+    # CHECK-NEXT:         for j in range(7):
+    # CHECK:                 v0[v4 - arith.divui(v1, 30), v5] = A[v4, v5] * 2.0
+    # CHECK-NEXT:         for j in range(7):
+    # CHECK:                 C[v4, v6] = v0[v5, v6] + 1.0
+    @T.prim_func
+    def across_lines(A: T.Buffer((12, 30), "float32"), C: T.Buffer((12, 30), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'C = sch.get_block("C")',
+                    "i, j = sch.get_loops(B)",
+                    "i_j_fused = sch.fuse(i, j)",
+                    "i_j_fused_0, i_j_fused_1 = sch.split(i_j_fused, [None, 7])",
+                    "sch.reverse_compute_at(C, i_j_fused_0)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((12, 30), "float32")
+        for i, j in T.grid(12, 30):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+        for i, j in T.grid(12, 30):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + T.float32(1)

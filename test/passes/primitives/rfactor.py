@@ -267,3 +267,40 @@ class Module:
                 value: T.float32 = T.Select(V[vi] >= A[vi, vk], V[vi], A[vi, vk])
                 I[vi] = index
                 V[vi] = value
+
+    # What a step adds may be a sum itself.
+    # CHECK-LABEL: def of_sums(
+    # CHECK:     v0 = memref.alloca(T.Buffer((6, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(6):
+    # CHECK-NEXT:             v0[j, i] = 0.0
+    # CHECK-NEXT:             v1 = A[i, j]
+    # CHECK-NEXT:             v2 = D[i]
+    # CHECK-NEXT:             v3 = v0[j, i]
+    # CHECK-NEXT:             v0[j, i] = v3 + v1 + v2
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         for j in range(6):
+    # CHECK-NEXT:             if j == 0:
+    # CHECK-NEXT:                 B[i] = 0.0
+    # CHECK-NEXT:             v1 = v0[j, i]
+    # CHECK-NEXT:             v2 = B[i]
+    # CHECK-NEXT:             B[i] = arith.addf(v2, v1, fastmath="contract")
+    # CHECK-NEXT:     return
+    @T.prim_func
+    def of_sums(A: T.Buffer((4, 6), "float32"), D: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    "i, k = sch.get_loops(B)",
+                    "B_rf = sch.rfactor(k, 0)",
+                ]
+            }
+        )
+        for i, k in T.grid(4, 6):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk] + D[vi]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -74,3 +75,40 @@ def test_injective(function: Callable[..., Any], shape: tuple[Any, ...], expecte
 def test_what_is_no_index_map(function: Callable[..., Any], message: str) -> None:
     with pytest.raises(rx.RelaxError, match=message):
         IndexMap.of(function)
+
+
+@pytest.mark.parametrize(
+    ("map_", "shape"),
+    [
+        (lambda i, j: (j, i), (3, 5)),
+        (lambda i, j: (i // 4, j, i % 4), (8, 3)),
+        (lambda i, j: (i * 6 + j,), (5, 6)),
+        (lambda i: (i // 12, i // 3 % 4, i % 3), (24,)),
+        (lambda i, j: (j % 4 * 6 + i, j // 4), (6, 8)),
+    ],
+    ids=["transposed", "split", "fused", "digits", "mixed"],
+)
+def test_inverse(map_: Callable[..., Any], shape: tuple[int, ...]) -> None:
+    """From each place back to the element that is there."""
+    index_map = IndexMap.of(map_)
+    names = [f"v{number}" for number in range(len(index_map.results))]
+    inverse = index_map.inverse(names, shape)
+    assert inverse is not None
+    for point in itertools.product(*map(range, shape)):
+        assert inverse.at(index_map.at(point)) == point
+
+
+@pytest.mark.parametrize(
+    ("map_", "shape"),
+    [
+        (lambda i, j: (i * 5 + j,), (5, 6)),
+        (lambda i: (i // 4, i % 4), (10,)),
+        (lambda i, j: (i,), (3, 5)),
+        (lambda i: (i // 4, i % 3), (12,)),
+        (lambda i: (-i + 3,), (4,)),
+    ],
+    ids=["overlapping", "with a rest", "without an iter", "no digits", "downwards"],
+)
+def test_no_inverse(map_: Callable[..., Any], shape: tuple[int, ...]) -> None:
+    index_map = IndexMap.of(map_)
+    assert index_map.inverse([f"v{number}" for number in range(len(index_map.results))], shape) is None

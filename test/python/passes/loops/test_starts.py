@@ -50,6 +50,40 @@ def test_parts_that_are_moved_read_nothing_beyond_the_end() -> None:
     np.testing.assert_allclose(result, array.sum(axis=1), rtol=1e-5)
 
 
+def test_reductions_that_start_from_the_same_number() -> None:
+    """Passes make one fill of equal ones: each reduction has its init all the same when the schedule is applied."""
+    sch = rx.Schedule(
+        rx.Module.from_script("""
+from relax_mlir.script import tir as T
+
+@T.prim_func
+def sums(A: T.Buffer((5, 21), "float32"), C: T.Buffer((5,), "float32")):
+    B = T.alloc_buffer((5,), "float32")
+    D = T.alloc_buffer((5,), "float32")
+    for i, k in T.grid(5, 21):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+    for i, k in T.grid(5, 21):
+        with T.block("D"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                D[vi] = T.float32(0)
+            D[vi] = D[vi] + A[vi, vk] * B[vi]
+    for i in range(5):
+        with T.block("C"):
+            vi = T.axis.spatial(5, i)
+            C[vi] = D[vi] + B[vi]
+""")
+    )
+    sch.rfactor(sch.get_loops("B")[1], 0)
+    array = np.random.default_rng(0).standard_normal((5, 21)).astype("float32")
+    result = np.from_dlpack(rx.compile(sch.mod)["main"](array))
+    np.testing.assert_allclose(result, array.sum(axis=1) ** 2 + array.sum(axis=1), rtol=1e-4)
+
+
 def _as_it_is(sch: rx.Schedule, block: Any) -> None:
     del sch, block
 

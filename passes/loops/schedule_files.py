@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Files of schedules: Python with a function for each kernel, which is read and never run.
+
+# schedule 1
+
+
+def fused_matmul_relu(sch):
+    C = sch.get_block("C")
+    i, j, k = sch.get_loops(C)
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from itertools import takewhile
+from keyword import iskeyword
+from typing import NamedTuple
+
+from ...dialects.script.syntax import parsed
+from ...support.errors import RelaxError
+from .trace import HEADER
+
+_LINE = re.compile(r"line (\d+) of the schedule, ")
+
+
+class KernelSchedule(NamedTuple):
+    """The lines of a kernel as its attribute has them, and where each stands."""
+
+    lines: list[str]
+    #: The file's line of each.
+    numbers: list[int]
+
+
+def is_writable(kernel: str) -> bool:
+    """Whether a function can be called so."""
+    return kernel.isidentifier() and not iskeyword(kernel)
+
+
+def file_of(schedules: Mapping[str, str], left_out: Mapping[str, str], about: str) -> str:
+    """The text of a file: `schedules` are traces by kernels, `left_out` says why others have none."""
+    pieces = [f"{HEADER}\n# {about}\n"]
+    for kernel, trace in schedules.items():
+        body = "".join(f"    {line}\n" for line in trace.splitlines()[1:]) or "    pass\n"
+        pieces.append(f"\n\ndef {kernel}(sch):\n{body}")
+    if left_out:
+        pieces.append("\n\n# Without steps:\n")
+        pieces += [f"#   {kernel}: {reason}\n" for kernel, reason in left_out.items()]
+    return "".join(pieces)
+
+
+def read_file(text: str, name: str) -> dict[str, KernelSchedule]:
+    """Schedules by kernels. Raises RelaxError with the line."""
+    head = takewhile(lambda line: line.startswith("#") or not line.strip(), text.splitlines())
+    if HEADER not in map(str.strip, head):
+        raise RelaxError(f"{name}:1: a file of schedules begins with the line '{HEADER}', which is its version")
+    try:
+        body = parsed(text).body
+    except SyntaxError as error:
+        raise RelaxError(f"{name}:{error.lineno}: {error.msg}") from None
+    found: dict[str, KernelSchedule] = {}
+    for statement in body:
+        if not isinstance(statement, ast.FunctionDef) or [each.arg for each in statement.args.args] != ["sch"]:
+            shown = ast.unparse(statement).partition("\n")[0]
+            raise RelaxError(f"{name}:{statement.lineno}: expected 'def <kernel>(sch):', got '{shown}'")
+        if statement.name in found:
+            raise RelaxError(f"{name}:{statement.lineno}: a second schedule of '{statement.name}'")
+        steps = [each for each in statement.body if not isinstance(each, ast.Pass)]
+        lines = [HEADER, *map(ast.unparse, steps)]
+        found[statement.name] = KernelSchedule(lines, [statement.lineno, *(each.lineno for each in steps)])
+    return found
+
+
+def at_file(problem: str, schedule: KernelSchedule, name: str) -> str:
+    """What is wrong with a schedule, with the place in its file."""
+    where = _LINE.match(problem)
+    number = schedule.numbers[int(where[1]) - 1] if where else schedule.numbers[0]
+    return f"{name}:{number}: {problem[where.end() :] if where else problem}"

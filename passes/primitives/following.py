@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loops of a consumer that goes point by point through what a producer's loops have made, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...dialects.core.symbols_expr import Size, substituted, variables_of
+from ..loops.primitives import Edit
+from ..loops.tree import REDUCE, SPATIAL, Block, Buffer, Iter, Loop, Node, loops_in, loops_of, variable
+from .code_motion import plain_iter
+
+
+def in_loops_of_producer(edit: Edit, block: Block, around: Loop, inside: Sequence[Block], made: Buffer) -> Node | None:
+    """The block in loops like those in which one step of a loop makes a buffer that it reads; None where it does not
+    compute one point of its own for each of the producer's.
+
+    So it can go where these are no box: where loops that were made one go from line to line, and end within a step.
+    """
+    writers = [each for each in inside if each.writes_of(made)]
+    reads = {access.indices for access in block.reads if access.buffer is made}
+    if len(writers) != 1 or len(reads) != 1 or block.is_reduction or _reads_own(block):
+        return None
+    (writer,), (indices,) = writers, reads
+    written = writer.writes_of(made)
+    iters = _iters(block, indices)
+    if len(written) != 1 or iters is None or _iters(writer, written[0].indices) is None:
+        return None
+    used = loops_of(writer, SPATIAL)
+    loops = [each for each in loops_in(around.body) if each.name in used]
+    names = edit.new_names([f"ax{number}" for number in range(len(loops) + len(block.iters) - len(iters))])
+    fresh: dict[str, Size] = {each.name: variable(name, each.extent) for each, name in zip(loops, names, strict=False)}
+    placed = writer.placed(written[0]).at(fresh)
+    extents = [each.extent for each in loops]
+    bindings: list[Size] = []
+    for each in block.iters:
+        if each in iters:
+            bindings.append(placed.indices[iters.index(each)])
+            continue
+        bindings.append(variable(names[len(extents)], each.extent))
+        extents.append(each.extent)
+    reduced = loops_of(writer, REDUCE)
+    where = tuple(
+        (substituted(index, fresh), limit) for index, limit in writer.where if variables_of(index).isdisjoint(reduced)
+    )
+    node: Node = replace(block, bindings=tuple(bindings), where=where)
+    for name, extent in reversed(list(zip(names, extents, strict=True))):
+        node = Loop(name, extent, (node,))
+    return node
+
+
+def _iters(block: Block, indices: Sequence[Size]) -> list[Iter] | None:
+    """The iters that indices are, each another one; None where they are not."""
+    found = [each for index in indices if (each := plain_iter(block, index)) is not None and each.kind == SPATIAL]
+    return found if len(found) == len(indices) == len({each.name for each in found}) else None
+
+
+def _reads_own(block: Block) -> bool:
+    """Whether it goes on with what its outputs hold: it can run once at each point only."""
+    return any(block.reads_output(number) for number in range(len(block.writes)))

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The schedule that a plan stands for: what tir-plan has chosen as steps, to be read, changed and replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...bindings.ir import Operation
+from ...bindings.navigation import operations_in, symbol_name
+from ...bindings.rewriting import Decline
+from ...dialects.core.symbols_expr import variables_of
+from ...dialects.tir.prim_func import schedule_lines
+from ...support.errors import RelaxError
+from ..loops.handles import BlockRV, LoopRV
+from ..loops.schedule import Schedule
+from ..loops.tree import GRAIN, REDUCE, Block
+from .plan import AnyPlan, EpilogueOf, Plan, plan_of
+
+#: What plans say that no step does yet.
+_WITHOUT_STEPS = ("dot", "tiles", "square", "threads", "shared", "instruction", "parts")
+
+
+def schedule_of_plans(function: Operation) -> Schedule:
+    """What a PrimFunc with plans does as a schedule of it; the one that it has, where there is one.
+
+    Raises Decline with the reason where steps cannot say it.
+    """
+    try:
+        sch = Schedule(function)
+        if schedule_lines(function) is None:
+            for planned in _planned(sch, function):
+                planned.schedule(sch)
+    except RelaxError as error:
+        raise Decline(error.message) from None
+    return sch
+
+
+def _planned(sch: Schedule, function: Operation) -> list[_Planned]:
+    """The blocks whose loops a plan is about, in the order in which they run."""
+    scratch, tree = sch.scratch_of(symbol_name(function))
+    plans = iter([plan_of(op) for op in operations_in(scratch.function) if op.name == "linalg.generic"])
+    pairs = []
+    for block in tree.blocks():
+        if block.inits is not None:
+            next(plans)  # of what fills its output, which is its init
+        pairs.append((block, next(plans)))
+    found = []
+    for block, plan in pairs:
+        if not isinstance(plan, Plan):
+            continue
+        said = next((clause for clause in _WITHOUT_STEPS if getattr(plan, clause)), None)
+        if plan.square is not None or said is not None:
+            raise Decline(f"'{block.name}' has '{said or 'square'}' in its plan, which no step says")
+        found.append(_Planned(block, plan, _epilogue(block, pairs)))
+    return found
+
+
+def _epilogue(block: Block, pairs: Sequence[tuple[Block, AnyPlan | None]]) -> Block | None:
+    """The block that works on the results of a reduction before they leave registers."""
+    made = block.writes[0].buffer
+    each = (other for other, plan in pairs if isinstance(plan, EpilogueOf) and made in other.buffers)
+    return next(each, None)
+
+
+class _Split(NamedTuple):
+    """What becomes of a loop: blocks of its steps, steps, points of a step, lanes; those that there are."""
+
+    blocks: LoopRV | None
+    steps: LoopRV
+    points: LoopRV | None
+    lanes: LoopRV | None
+
+
+class _Planned(NamedTuple):
+    block: Block
+    plan: Plan
+    epilogue: Block | None
+
+    def schedule(self, sch: Schedule) -> None:
+        plan, block = self.plan, sch.get_block(self.block.name)
+        cut = next((dim for dim, _ in plan.blocks if self._is_reduced(dim)), None)
+        if cut is not None:
+            raise Decline(f"'{self.block.name}' reduces block by block, and no step keeps its sums in registers")
+        if self._is_reduced(plan.vector):
+            self._schedule_partial_sums(sch, block)
+            return
+        finish = self._finish(sch, block)
+        splits = [self._split(sch, dim, loop) for dim, loop in enumerate(self._joined(sch, block))]
+        blocks = [splits[dim].blocks for dim, _ in plan.blocks]
+        order = [each for each in blocks if each is not None] + [splits[dim].steps for dim in plan.order]
+        points = [each for dim in self._point_order() if (each := splits[dim].points) is not None]
+        lanes = splits[plan.vector].lanes
+        sch.reorder(*order, *points, *([] if lanes is None else [lanes]))
+        self._share(sch, splits)
+        kept = [block]
+        around = len(order) - plan.carried
+        if finish is not None and around:
+            sch.reverse_compute_at(finish, order[around - 1])
+            inner = sch.get_loops(finish)[around:]
+            if inner:
+                sch.vectorize(sch.split(inner[-1], [None, plan.lanes])[1])
+        self._pack(sch, block, splits[plan.vector].steps)
+        if plan.carried:
+            kept.append(sch.decompose_reduction(block, order[around]))
+        for one in kept:
+            self._in_registers(sch, one, len(points), lanes is not None)
+
+    def _is_reduced(self, dim: int) -> bool:
+        return all(self.block.iters[each].kind == REDUCE for each in self.plan.joined[dim])
+
+    def _pack(self, sch: Schedule, block: BlockRV, vectors: LoopRV) -> None:
+        """The columns of a matrix for the vectors of a step, one behind the other."""
+        panel = self.plan.panel
+        if panel is None:
+            return
+        buffer = self.block.reads[panel.operand].buffer
+        unpacks = [each for each in sch.get_producers(block) if each.name == buffer.name]
+        packed = unpacks[0] if panel.is_packed and unpacks else sch.cache_read(block, buffer.name, "global")
+        sch.compute_at(packed, vectors)
+        sch.vectorize(sch.split(sch.get_loops(packed)[-1], [None, self.plan.lanes])[1])
+
+    def _schedule_partial_sums(self, sch: Schedule, block: BlockRV) -> None:
+        """A reduction along vectors: each lane has a sum of its own, which are added up in the end."""
+        plan = self.plan
+        if any(count > 1 and dim != plan.vector for dim, count in plan.tile.items()):
+            raise Decline(f"'{self.block.name}' has vectors of sums for several results at a time, which no step says")
+        loops = self._joined(sch, block)
+        steps, inner = sch.split(loops[plan.vector], [None, plan.tile.get(plan.vector, 1) * plan.lanes])
+        sch.reorder(*(loops[dim] for dim in plan.order if dim != plan.vector), steps, inner)
+        sums = sch.rfactor(inner, len(self.block.writes[0].indices))
+        around = len(plan.order) - plan.carried
+        outer = sch.get_loops(block)[:around]
+        if outer:
+            sch.compute_at(sums, outer[-1])
+            if self.epilogue is not None:
+                sch.reverse_compute_at(sch.get_block(self.epilogue.name), outer[-1])
+        if plan.parallel is not None:
+            self._parallel(sch, outer[plan.order.index(plan.parallel.dim)])
+        *_, lanes, last = sch.get_loops(sums)[around:]
+        sch.reorder(last, lanes)
+        sch.split(lanes, [None, plan.lanes])
+        init = sch.decompose_reduction(sums, sch.get_loops(sums)[around])
+        for each in (sums, init):
+            self._in_registers(sch, each, 1, has_lanes=True)
+
+    def _finish(self, sch: Schedule, block: BlockRV) -> BlockRV | None:
+        """What takes a reduction's results out of registers: its epilogue, or a copy."""
+        if self.epilogue is not None:
+            return sch.get_block(self.epilogue.name)
+        return sch.cache_write(block, 0, "local") if self.plan.carried else None
+
+    def _joined(self, sch: Schedule, block: BlockRV) -> list[LoopRV]:
+        """Its loops, those that run as one joined."""
+        loops = sch.get_loops(block)
+        chains = [self.plan.joined[dim] for dim in self.plan.order]
+        flat = [loops[dim] for chain in chains for dim in chain]
+        if any(len(chain) > 1 for chain in chains) and flat != loops:
+            sch.reorder(*flat)
+        joined = ([loops[dim] for dim in chain] for chain in self.plan.joined)
+        return [sch.fuse(*each) if len(each) > 1 else each[0] for each in joined]
+
+    def _split(self, sch: Schedule, dim: int, loop: LoopRV) -> _Split:
+        plan = self.plan
+        points, lanes = plan.tile.get(dim, 1), plan.lanes if dim == plan.vector else 1
+        length = dict(plan.blocks).get(dim)
+        factors: list[int | None] = [None]
+        factors += [] if length is None else [-(-length // (points * lanes))]
+        factors += [count for count in (points, lanes) if count > 1]
+        parts = iter(sch.split(loop, factors) if len(factors) > 1 else [loop])
+        blocks = None if length is None else next(parts)
+        steps = next(parts)
+        return _Split(blocks, steps, next(parts) if points > 1 else None, next(parts) if lanes > 1 else None)
+
+    def _point_order(self) -> list[int]:
+        """Loops of a step's points, those last at whose points other vectors are read: these stay in registers."""
+        names = [{self.block.iters[each].name for each in chain} for chain in self.plan.joined]
+        lanes = names[self.plan.vector]
+        vectors = [used for access in self.block.reads if not (used := _names(access.indices)).isdisjoint(lanes)]
+        return sorted(range(len(names)), key=lambda dim: any(not names[dim].isdisjoint(used) for used in vectors))
+
+    def _share(self, sch: Schedule, splits: Sequence[_Split]) -> None:
+        shared = self.plan.parallel
+        if shared is None:
+            return
+        of_blocks = splits[shared.dim].blocks
+        self._parallel(sch, splits[shared.dim].steps if of_blocks is None else of_blocks)
+
+    def _parallel(self, sch: Schedule, loop: LoopRV) -> None:
+        sch.parallel(loop)
+        shared = self.plan.parallel
+        if shared is not None and shared.grain is not None:
+            sch.annotate(loop, GRAIN, max(shared.grain // self._points_of(shared.dim), 1))
+
+    def _points_of(self, dim: int) -> int:
+        """Of the loop that threads share, how many points one of its steps has."""
+        plan = self.plan
+        return dict(plan.blocks).get(dim, plan.tile.get(dim, 1) * (plan.lanes if dim == plan.vector else 1))
+
+    def _in_registers(self, sch: Schedule, block: BlockRV, points: int, has_lanes: bool) -> None:
+        """A step's points, each with code of its own, on vectors."""
+        loops = sch.get_loops(block)
+        if has_lanes:
+            sch.vectorize(loops.pop())
+        for loop in reversed(loops[len(loops) - points :]) if points else ():
+            sch.unroll(loop)
+
+
+def _names(indices: Sequence[object]) -> set[str]:
+    return {str(name) for index in indices for name in variables_of(index)}  # type: ignore[arg-type]

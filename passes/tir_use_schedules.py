@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Gives PrimFuncs the schedules of a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from ..bindings.ir import Operation
+from ..bindings.navigation import symbol_name
+from ..dialects.core.ir_attributes import SCHEDULE
+from ..dialects.tir.prim_func import prim_funcs_in, set_schedule_lines
+from ..support.errors import RelaxError
+from ..support.suggest import suggest
+from .core.base import Pass
+from .core.registry import register_pass
+
+
+@register_pass
+@dataclass(frozen=True)
+class UseSchedules(Pass):
+    """Gives PrimFuncs the schedules that a file has for them, in place of what rules of a target choose."""
+
+    name: ClassVar[str] = "tir-use-schedules"
+    anchor: ClassVar[str] = "builtin.module"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "bufferization", "linalg", "memref", "scf", "tensor")
+
+    #: Python with a function for each kernel; what it is called where `content` is given.
+    file: str = ""
+    #: What is in the file, where it has been read.
+    content: str = ""
+
+    def run(self, op: Operation) -> None:
+        from .loops.schedule import Schedule  # seldom needed, and all primitives with it
+        from .loops.schedule_files import at_file, read_file
+
+        functions = {symbol_name(each): each for each in prim_funcs_in(op)}
+        for kernel, schedule in read_file(self.content or _content(self.file), self.file).items():
+            if kernel not in functions:
+                known = ", ".join(functions)
+                problem = f"there is no kernel '{kernel}'{suggest(kernel, functions)} (there are {known})"
+                raise RelaxError(f"{self.file}:{schedule.numbers[0]}: {problem}")
+            function = functions[kernel]
+            if SCHEDULE in function.attributes:
+                del function.attributes[SCHEDULE]
+            if len(schedule.lines) < 2:
+                continue
+            try:
+                set_schedule_lines(function, schedule.lines)
+                Schedule(function)
+            except RelaxError as error:
+                message = at_file(error.message, schedule, self.file) + f" (kernel {kernel})"
+                raise RelaxError(message, notes=error.notes) from None
+
+
+def _content(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise RelaxError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
