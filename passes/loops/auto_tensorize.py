@@ -69,13 +69,17 @@ class AutoTensorize(Steps):
     _tree: Callable[[str], Tree]
     _undone_if_refused: Callable[[], AbstractContextManager[None]]
 
-    def auto_tensorize(self, block: BlockRV | str, *intrinsics: str, stages: int = 0) -> LoopRV:
+    def auto_tensorize(
+        self, block: BlockRV | str, *intrinsics: str, stages: int = 0, runs: Sequence[int] = ()
+    ) -> LoopRV:
         """Has intrinsics compute a block, whose loops are as they were read: the loop that is tensorized.
 
         Of those that are named, all where none is, the cheapest that fits is taken. What does not divide is padded,
         operands are brought to the intrinsic's memories and layouts, reductions get their init from an intrinsic, too,
-        if one fits; with `stages` copies are pipelined. All of this is in the trace, step by step. Raises RelaxError
-        that says of each intrinsic why it does not fit; nothing is changed then.
+        if one fits; with `stages` copies are pipelined. `runs` says for how many runs along each of the intrinsic's
+        iters operands are copied at once, at most: (4, 4, 2) are tiles of 4 by 4 results, and 2 steps of a sum. All of
+        this is in the trace, step by step. Raises RelaxError that says of each intrinsic why it does not fit; nothing
+        is changed then.
         """
         names = list(intrinsics) or [each.name for each in all_intrins()]
         fits, reasons = list[_Fit](), list[str]()
@@ -89,25 +93,31 @@ class AutoTensorize(Steps):
             if not fits:
                 raise RelaxError(f"auto_tensorize({handle.name}): no intrinsic fits it", notes=reasons)
             best = min(fits, key=lambda each: each.cost)
-            return self._made_of(handle, best, names, stages)
+            if runs and (len(runs) != len(best.iters) or any(type(each) is not int or each < 1 for each in runs)):
+                counts = f"{len(best.iters)} numbers of at least 1, one for each iter of '{best.name}'"
+                raise RelaxError(f"auto_tensorize({handle.name}): expected runs of {counts}, got {runs!r}")
+            return self._made_of(handle, best, names, stages, runs or [1] * len(best.iters))
 
     def _block_of(self, handle: BlockRV) -> Block:
         return self._tree(handle.function).block(handle.name)
 
-    def _made_of(self, block: BlockRV, fit: _Fit, names: Sequence[str], stages: int) -> LoopRV:
+    def _made_of(self, block: BlockRV, fit: _Fit, names: Sequence[str], stages: int, runs: Sequence[int]) -> LoopRV:
         sizes = fit.sizes()
-        self._pad(block, sizes)
+        counts = {each.name: _at_once(each, sizes[each.name], most) for each, most in zip(fit.iters, runs, strict=True)}
+        self._pad(block, {name: size * counts[name] for name, size in sizes.items()})
         copies, result = self._bring(block, fit)
         iters = self._block_of(block).iters
-        outer, inner = dict[str, LoopRV](), dict[str, LoopRV]()
+        outer, middle, inner = dict[str, LoopRV](), dict[str, LoopRV](), dict[str, LoopRV]()
         for each, loop in zip(iters, self._plain_loops(block), strict=True):
             outer[each.name] = loop
             if each.name in sizes:
-                outer[each.name], inner[each.name] = self.split(loop, [None, sizes[each.name]])
+                several = [counts[each.name]] if counts[each.name] > 1 else []
+                outer[each.name], *between, inner[each.name] = self.split(loop, [None, *several, sizes[each.name]])
+                middle.update(zip([each.name], between, strict=False))
         reduced = [outer[each.name] for each in iters if each.kind == REDUCE]
         spatial = [outer[each.name] for each in iters if each.kind != REDUCE]
         tile = [inner[each.name] for each in fit.iters]
-        self.reorder(*spatial, *reduced, *tile)
+        self.reorder(*spatial, *reduced, *(middle[each.name] for each in fit.iters if each.name in middle), *tile)
         chosen = [iters.index(next(each for each in iters if each.name == mine.name)) for mine in fit.iters]
         if chosen != sorted(chosen):
             self.reorder_block_iter_var(block, [*(n for n in range(len(iters)) if n not in chosen), *chosen])
@@ -226,6 +236,14 @@ def _choices(mine: _Classes, wanted: _Classes, order: Sequence[Iter]) -> Iterato
 def _runs(block: Block, iters: Sequence[Iter], target: Block) -> int:
     sizes = {mine.name: int(other.extent) for mine, other in zip(iters, target.iters, strict=True)}  # type: ignore[arg-type]
     return prod(-(-_steps(each.extent) // sizes.get(each.name, 1)) for each in block.iters)
+
+
+def _at_once(each: Iter, size: int, most: int) -> int:
+    """How many runs along an iter one copy is for: without a rest, where the extent is known."""
+    if not isinstance(each.extent, int):
+        return most
+    runs = -(-each.extent // size)
+    return max(count for count in range(1, most + 1) if runs % count == 0)
 
 
 def _steps(extent: Size) -> int:

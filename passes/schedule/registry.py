@@ -73,7 +73,9 @@ class ScheduleContext:
 
         return LoopSchedule(function)
 
-    def tensorized(self, function: Operation, *intrinsics: str, stages: int = 0) -> LoopSchedule | Decline:
+    def tensorized(
+        self, function: Operation, *intrinsics: str, stages: int = 0, runs: Sequence[int] = ()
+    ) -> LoopSchedule | Decline:
         """A schedule in which intrinsics compute all blocks that one of them fits, all intrinsics where none is named
         (`sch.auto_tensorize`): a rule returns it. It declines where none fits."""
         schedule = self.schedule(function)
@@ -81,7 +83,7 @@ class ScheduleContext:
         blocks = [block.name for tree in schedule.trees() for block in tree.blocks()]
         for block in blocks:
             try:
-                schedule.auto_tensorize(block, *intrinsics, stages=stages)
+                schedule.auto_tensorize(block, *intrinsics, stages=stages, runs=runs)
             except RelaxError as error:
                 refused.append("; ".join([error.message, *error.notes]))
         return self.decline(" and ".join(refused)) if len(refused) == len(blocks) else schedule

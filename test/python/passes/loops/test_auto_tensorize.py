@@ -59,6 +59,23 @@ def test_of_dynamic_sizes(seed: int) -> None:
     check(kernel("open_matmul"), sch, seed)
 
 
+@pytest.mark.parametrize(("name", "copies"), [("matmul_relu", 2 * 2 * (2 * 3 + 1)), ("matmul", 3 * 3 * (2 * 3 + 1))])
+def test_copies_for_several_runs(name: str, copies: int) -> None:
+    """Tiles of 2 x 4 results, or as many as divide; a copy brings what 2 steps of 4 need."""
+    sch = rx.Schedule(kernel(name).module())
+    sch.auto_tensorize("Y" if name == "matmul_relu" else "C", stages=2, runs=(2, 4, 2))
+    check(kernel(name), sch)
+    assert device().device_started(0) == copies
+
+
+def test_copies_for_several_runs_of_dynamic_sizes() -> None:
+    sch = rx.Schedule(kernel("open_matmul").module())
+    sch.auto_tensorize("C", stages=2, runs=(2, 1, 2))
+    check(kernel("open_matmul"), sch, 2)
+    with pytest.raises(rx.RelaxError, match="expected runs of 3 numbers of at least 1"):
+        rx.Schedule(kernel("open_matmul").module()).auto_tensorize("C", "device.product", runs=(2,))
+
+
 def transposed(a: bool, b: bool, c: bool) -> rx.Module:
     """A product of 8 x 12 by 12 x 16 where some are the other way round."""
     left = te.placeholder((12, 8) if a else (8, 12), name="A")
