@@ -77,7 +77,16 @@ def _note(function: Operation, schedule: str, place: str, declined: Sequence[dic
     """Notes which schedule took a PrimFunc, if a journal is active; none, where it becomes plain loops."""
     journal = Journal.active()
     if journal is not None:
-        journal.add(ScheduleFact(symbol_name(function), schedule, place, declined))
+        journal.add(ScheduleFact(symbol_name(function), schedule, place, declined, _steps(function)))
+
+
+def _steps(function: Operation) -> list[str]:
+    from .schedule.plan_steps import schedule_of_plans  # seldom needed, and all primitives with it
+
+    try:
+        return schedule_of_plans(function).trace.splitlines()[1:]
+    except Decline as decline:
+        return [f"# {decline.reason}"]
 
 
 # ---- schedules that a PrimFunc names itself: transform.named_sequence operations of the module ----

@@ -147,6 +147,8 @@ class ScheduleFact(Fact):
     schedule: str
     place: str
     declined: Sequence[Mapping[str, str]] = ()
+    #: Lines of a schedule that do the same, or a comment that says why there are none.
+    steps: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

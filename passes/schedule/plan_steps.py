@@ -43,8 +43,8 @@ def _planned(sch: Schedule, function: Operation) -> list[_Planned]:
     pairs = []
     for block in tree.blocks():
         if block.inits is not None:
-            next(plans)  # of what fills its output, which is its init
-        pairs.append((block, next(plans)))
+            next(plans, None)  # of what fills its output, which is its init
+        pairs.append((block, next(plans, None)))
     found = []
     for block, plan in pairs:
         if not isinstance(plan, Plan):
@@ -132,15 +132,16 @@ class _Planned(NamedTuple):
         around = len(plan.order) - plan.carried
         outer = sch.get_loops(block)[:around]
         if outer:
-            sch.compute_at(sums, outer[-1])
+            sch.compute_at(sums, outer[-1], preserve_unit_loops=True)
             if self.epilogue is not None:
                 sch.reverse_compute_at(sch.get_block(self.epilogue.name), outer[-1])
         if plan.parallel is not None:
             self._parallel(sch, outer[plan.order.index(plan.parallel.dim)])
-        *_, lanes, last = sch.get_loops(sums)[around:]
-        sch.reorder(last, lanes)
+        inside = sch.get_loops(sums)
+        lanes, reduced = inside[len(inside) - plan.carried - 1], inside[len(inside) - plan.carried :]
+        sch.reorder(*reduced, lanes)
         sch.split(lanes, [None, plan.lanes])
-        init = sch.decompose_reduction(sums, sch.get_loops(sums)[around])
+        init = sch.decompose_reduction(sums, reduced[0])
         for each in (sums, init):
             self._in_registers(sch, each, 1, has_lanes=True)
 

@@ -151,10 +151,17 @@ function kernelDetails(number) {
       ["time", isMeasured ? `${secondsText(kernelSeconds(kernel))} · ${percentText(kernelSeconds(kernel) / totalSeconds)}` : ""],
     ]),
     part("Loops", list(kernel.loops.map(loopLine))),
+    stepsText(kernel.schedule.steps ?? []),
     part("Schedules that declined", list((kernel.schedule.declined ?? []).map((each) => el("span", {}, each.schedule, el("span", { class: "muted" }, `: ${each.reason}`))))),
     part("Calls", list(some(kernel.calls, 40, callByNodes))),
     kernelText(kernel, true),
   ].flat(2);
+}
+
+// The same as lines that relax-compile --schedules takes.
+function stepsText(lines) {
+  if (!lines.length) return [];
+  return [el("details", {}, el("summary", {}, "Loops as steps of a schedule"), el("pre", { tabindex: "0" }, lines.join("\n")))];
 }
 
 // How the loops of an operation run: 64 × 112 × 112, summed over 3 × 7 × 7.

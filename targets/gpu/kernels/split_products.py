@@ -65,7 +65,8 @@ def _split(planned: Fused, group: PlannedGroup, count: Size) -> None:
     with ir.InsertionPoint(second):
         _apart(group.op, between, group)
     for each in (*planned.starts, *planned.epilogues):
-        del each.attributes[PLAN]
+        if PLAN in each.attributes:  # what fills the output may have none
+            del each.attributes[PLAN]
     op.erase()
 
 

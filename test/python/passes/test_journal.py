@@ -240,6 +240,8 @@ def test_kernels_their_schedules_and_loops(journal: rx.Journal) -> None:
     assert sorted(product["sizes"]) == [4, 4, 8]
     assert [product["sizes"][dim] for dim in product["reductions"]] == [4]
     assert product["flops"] == 2
+    steps = schedules[product["kernel"]]["steps"]
+    assert any(line.startswith("sch.vectorize(") for line in steps) or steps[0].startswith("# "), steps
 
 
 def test_a_buffer_of_symbolic_size_has_a_slot() -> None:
