@@ -12,7 +12,7 @@
 // RUN: relax-opt --list-primitives --load-plugin=%S/../passes/primitives/Inputs/tensor_intrins.py | FileCheck %s --check-prefix=PRIMITIVES
 // PRIMITIVES: Steps of schedules:
 // PRIMITIVES: bind(loop, thread_axis) {{ +}}Has blocks of
-// PRIMITIVES: split(loop, factors, preserve_unit_iters=True)
+// PRIMITIVES: split(loop, factors, preserve_unit_iters=True, disable_predication=False)
 // PRIMITIVES-NEXT: Makes several loops of one
 // PRIMITIVES: Intrinsics that tensorize takes:
 // PRIMITIVES: lit.tile {{ +}}{{.*}}tensor_intrins.py:
