@@ -203,7 +203,7 @@ class Steps:
         """Allocates a buffer that a block writes with a stride of an axis that is a multiple of `factor`, and `offset` more: a GPU's threads that read a column of "shared" memory, for instance, then meet in no bank."""
 
     def tensorize(self, block_or_loop: BlockRV | LoopRV, tensor_intrin: str, preserve_unit_iters: bool = ...) -> None:
-        """Has an intrinsic (register_tensor_intrin) compute a loop and all in it, which must be what it says it does."""
+        """Has an intrinsic (register_tensor_intrin) compute a loop and all in it, which must be what it says it does; what a reduction starts from is filled before."""
 
     def tile(self, x_parent: LoopRV, y_parent: LoopRV, x_factor: int, y_factor: int) -> list[LoopRV]:
         """Splits two loops by a tile's sizes, and puts the loops over tiles outside: (xo, yo, xi, yi)."""
