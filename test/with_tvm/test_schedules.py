@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""TVM's schedules step by step as its traces have them, on the same programs; what TVM has scheduled, scheduled on."""
+"""TVM's schedules, step by step as its traces have them; what TVM has scheduled is scheduled on."""
 
 from __future__ import annotations
 
