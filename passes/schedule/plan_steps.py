@@ -114,9 +114,7 @@ class _Planned(NamedTuple):
         panel = self.plan.panel
         if panel is None:
             return
-        buffer = self.block.reads[panel.operand].buffer
-        unpacks = [each for each in sch.get_producers(block) if each.name == buffer.name]
-        packed = unpacks[0] if panel.is_packed and unpacks else sch.cache_read(block, buffer.name, "global")
+        packed = sch.cache_read(block, self.block.reads[panel.operand].buffer.name, "global")
         sch.compute_at(packed, vectors)
         sch.vectorize(sch.split(sch.get_loops(packed)[-1], [None, self.plan.lanes])[1])
 

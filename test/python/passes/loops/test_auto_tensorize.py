@@ -55,7 +55,7 @@ def test_products_and_convolutions(name: str, block: str, runs: int, stages: int
 @pytest.mark.parametrize("seed", range(3))
 def test_of_dynamic_sizes(seed: int) -> None:
     sch = rx.Schedule(kernel("open_matmul").module())
-    sch.auto_tensorize("C", stages=2)
+    sch.auto_tensorize("C", "device.product", "device.clear", stages=2)
     check(kernel("open_matmul"), sch, seed)
 
 
@@ -63,14 +63,16 @@ def test_of_dynamic_sizes(seed: int) -> None:
 def test_copies_for_several_runs(name: str, copies: int) -> None:
     """Tiles of 2 x 4 results, or as many as divide; a copy brings what 2 steps of 4 need."""
     sch = rx.Schedule(kernel(name).module())
-    sch.auto_tensorize("Y" if name == "matmul_relu" else "C", stages=2, runs=(2, 4, 2))
+    sch.auto_tensorize(
+        "Y" if name == "matmul_relu" else "C", "device.product", "device.clear", stages=2, runs=(2, 4, 2)
+    )
     check(kernel(name), sch)
     assert device().device_started(0) == copies
 
 
 def test_copies_for_several_runs_of_dynamic_sizes() -> None:
     sch = rx.Schedule(kernel("open_matmul").module())
-    sch.auto_tensorize("C", stages=2, runs=(2, 1, 2))
+    sch.auto_tensorize("C", "device.product", "device.clear", stages=2, runs=(2, 1, 2))
     check(kernel("open_matmul"), sch, 2)
     with pytest.raises(rx.RelaxError, match="expected runs of 3 numbers of at least 1"):
         rx.Schedule(kernel("open_matmul").module()).auto_tensorize("C", "device.product", runs=(2,))
@@ -93,7 +95,7 @@ def transposed(a: bool, b: bool, c: bool) -> rx.Module:
 def test_of_other_layouts(turned: tuple[int, int, int]) -> None:
     a, b, c = map(bool, turned)
     sch = rx.Schedule(transposed(a, b, c))
-    sch.auto_tensorize("C", stages=2)
+    sch.auto_tensorize("C", "device.product", "device.clear", stages=2)
     random = np.random.default_rng(0)
     left, right = (random.standard_normal(size).astype("float32") for size in ((8, 12), (12, 16)))
     function = rx.compile(sch.mod)["main"]
@@ -134,7 +136,7 @@ def test_what_fits_nothing_is_refused_with_the_reasons() -> None:
     sch = rx.Schedule(kernel("softmax").module())
     before = sch.show()
     with pytest.raises(rx.RelaxError, match=r"auto_tensorize\(S\): no intrinsic fits it") as refused:
-        sch.auto_tensorize("S")
+        sch.auto_tensorize("S", "device.product")
     assert "'device.product': it has 2 inputs, 'S' 1" in str(refused.value)
     sch = rx.Schedule(kernel("products_of_bytes").module())
     with pytest.raises(rx.RelaxError, match=r"it computes C\[vi, vj\] \+ A"):
@@ -181,5 +183,5 @@ def test_memories_that_are_not_the_device_s_stay() -> None:
     """What is in the right memory is not copied again."""
     sch = rx.Schedule(kernel("matmul_relu").module())
     sch.cache_read("Y", "A", SRAM)
-    sch.auto_tensorize("Y")
+    sch.auto_tensorize("Y", "device.product", "device.clear")
     assert sch.show().count(f'scope="{SRAM}"') == 2 and sch.show().count(f'scope="{SUMS}"') == 1
