@@ -100,6 +100,8 @@ def parse(argv: Sequence[str]) -> Arguments:
         raise OptionError("option --jobs expects at least 1")
     if arguments["cache-dir"] == "":
         raise OptionError("option --cache-dir expects a folder")
+    if arguments["schedules"] == "":
+        raise OptionError("option --schedules expects a file")
     if arguments["O"] > 3:
         raise OptionError(f"option -O expects 0 to 3, got {arguments['O']}")
     _check_stages(arguments)
