@@ -15,8 +15,8 @@ from ..passes.core.stages import Stages
 from ..passes.tir_use_schedules import UseSchedules
 from ..support.errors import OptionError
 
-#: Where the loops of kernels are chosen.
-_PLANS = "tir-plan"
+#: Where the loops of kernels are chosen; else where they become what schedules say.
+_PLANS, _APPLIED = "tir-plan", "tir-apply-schedule"
 Schedules = str | os.PathLike[str] | Mapping[str, object]
 
 
@@ -31,9 +31,11 @@ def with_schedules(stages: Stages, schedules: Schedules) -> Stages:
 
 
 def until_planned(stages: Stages) -> Stages:
-    """The stages up to where the loops of all kernels are chosen."""
+    """The stages up to where the loops of all kernels are chosen, if the target does."""
     stage, place = _place(stages)
-    return stages.until(stage).replace(stage, stages[stage].passes[: place + 1])
+    passes = stages[stage].passes
+    is_planned = str(passes[place]).startswith(_PLANS)
+    return stages.until(stage).replace(stage, passes[: place + is_planned])
 
 
 def chosen_schedules(module: Operation, target: str) -> str:
@@ -60,8 +62,10 @@ def _before_plans(stages: Stages, pass_: Pass) -> Stages:
 
 
 def _place(stages: Stages) -> tuple[str, int]:
-    for stage in stages:
-        for place, each in enumerate(stage.passes):
-            if str(each if isinstance(each, str) else each.name).startswith(_PLANS):
-                return stage.name, place
-    raise OptionError(f"no stage of target '{stages.target}' runs {_PLANS}: its kernels have no schedules")
+    for wanted in (_PLANS, _APPLIED):
+        for stage in stages:
+            for place, each in enumerate(stage.passes):
+                if str(each if isinstance(each, str) else each.name).startswith(wanted):
+                    return stage.name, place
+    found = f"no stage of target '{stages.target}' runs {_PLANS} or {_APPLIED}"
+    raise OptionError(f"{found}: its kernels have no schedules")

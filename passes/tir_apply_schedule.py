@@ -27,6 +27,8 @@ class TirApplySchedule(Pass):
 
     #: Whether bound loops are threads of kernels; else they run in order.
     threads: bool = False
+    #: Whether vectorized loops are vectors; else they run in order, as compilers of C make vectors of them.
+    vectors: bool = True
     #: Whose rules lower the intrinsics and calls of C functions that tensor intrinsics emit; they stay without.
     target: str = ""
 
@@ -37,6 +39,6 @@ class TirApplySchedule(Pass):
         from .loops.apply_schedule import apply_schedule  # seldom needed, and all primitives with it
 
         for function in scheduled:
-            made = apply_schedule(function, has_threads=self.threads)
+            made = apply_schedule(function, has_threads=self.threads, has_vectors=self.vectors)
             if self.target:
                 LowerIntrinsics(parse_target(self.target).name).lower(made)

@@ -34,6 +34,7 @@ class UseSchedules(Pass):
     def run(self, op: Operation) -> None:
         from .loops.schedule import Schedule  # seldom needed, and all primitives with it
         from .loops.schedule_files import at_file, read_file
+        from .loops.trace import read_requests
 
         functions = {symbol_name(each): each for each in prim_funcs_in(op)}
         for kernel, schedule in read_file(self.content or _content(self.file), self.file).items():
@@ -44,11 +45,11 @@ class UseSchedules(Pass):
             function = functions[kernel]
             if SCHEDULE in function.attributes:
                 del function.attributes[SCHEDULE]
-            if len(schedule.lines) < 2:
-                continue
             try:
                 set_schedule_lines(function, schedule.lines)
                 Schedule(function)
+                if all(each.primitive.startswith("get_") for each in read_requests(schedule.lines)):
+                    del function.attributes[SCHEDULE]
             except RelaxError as error:
                 message = at_file(error.message, schedule, self.file) + f" (kernel {kernel})"
                 raise RelaxError(message, notes=error.notes) from None

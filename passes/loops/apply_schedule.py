@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_of, symbol_name
@@ -11,14 +14,17 @@ from ...support.errors import RelaxError
 from ..core.pipeline import Pipeline
 from .gpu_kernels import KernelWriter
 from .schedule import Schedule
+from .tree import SERIAL, VECTORIZED, Block, Node
 from .tree_writer import Writer, write_tree
 
 
-def apply_schedule(function: Operation, *, has_threads: bool = False) -> Operation:
+def apply_schedule(function: Operation, *, has_threads: bool = False, has_vectors: bool = True) -> Operation:
     """Has a PrimFunc run as its schedule says, over memory: the operation that takes its place. `has_threads`: bound
-    loops are kernels."""
+    loops are kernels; `has_vectors`: vectorized loops are vectors."""
     schedule, name = Schedule(function), symbol_name(function)
     scratch, tree = schedule.scratch_of(name)
+    if not has_vectors:
+        tree = replace(tree, body=_without_vectors(tree.body))
     try:
         write_tree(scratch.function, scratch.read, tree, KernelWriter if has_threads else Writer)
     except RelaxError as error:
@@ -34,3 +40,12 @@ def apply_schedule(function: Operation, *, has_threads: bool = False) -> Operati
     made = next(op for op in operations_of(function.block) if op != function and symbol_name(op) == name)
     function.erase()
     return made
+
+
+def _without_vectors(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    return tuple(
+        node
+        if isinstance(node, Block)
+        else replace(node, kind=SERIAL if node.kind == VECTORIZED else node.kind, body=_without_vectors(node.body))
+        for node in nodes
+    )

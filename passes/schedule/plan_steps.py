@@ -31,6 +31,9 @@ def schedule_of_plans(function: Operation) -> Schedule:
         if schedule_lines(function) is None:
             for planned in _planned(sch, function):
                 planned.schedule(sch)
+            if len(sch.trace.splitlines()) < 2:  # where to begin
+                for block in sch.scratch_of(symbol_name(function))[1].blocks():
+                    sch.get_loops(sch.get_block(block.name))
     except RelaxError as error:
         raise Decline(error.message) from None
     return sch
@@ -52,6 +55,8 @@ def _planned(sch: Schedule, function: Operation) -> list[_Planned]:
         said = next((clause for clause in _WITHOUT_STEPS if getattr(plan, clause)), None)
         if plan.square is not None or said is not None:
             raise Decline(f"'{block.name}' has '{said or 'square'}' in its plan, which no step says")
+        if len(tree.around(block.name)) != len(block.iters):
+            raise Decline(f"'{block.name}' has other loops in its text than its plan is about")
         found.append(_Planned(block, plan, _epilogue(block, pairs)))
     return found
 

@@ -14,7 +14,7 @@ _IN_C = (
     "lower-affine",
 )
 
-#: Loops are not planned: compilers of C do that.
+#: Loops that have no schedule are not planned: compilers of C do that.
 STAGES = (
     common.SIMPLIFY,
     common.NORMS,
@@ -30,6 +30,12 @@ STAGES = (
     common.LEGALIZE,
     common.fuse(),
     common.INTRINSICS,
+    Stage(
+        "apply",
+        ("tir-apply-schedule{target=@target vectors=false}",),
+        "loops run as schedules say; compilers make vectors of them",
+        verify="end",
+    ),
     common.bufferize(),
     common.SMALL_TYPES,
     Stage("loops", (f"func.func({','.join(_IN_C)})",), "what is computed is what C computes", verify="end"),
