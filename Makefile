@@ -52,7 +52,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-pythons test-processes conformance check-codegens reference lint format typecheck bench fuzz mutants generate docs wheel clean distclean
-.PHONY: test-torch torch-ops env-torch test-jax jax-harnesses env-jax test-tvm env-tvm
+.PHONY: test-torch torch-ops env-torch test-jax jax-harnesses env-jax test-tvm env-tvm npu
 .PHONY: env env-dev env-site env-release site dist models bench-models gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
 
@@ -89,6 +89,10 @@ test-tvm: env-tvm ## the tests with TVM, in build/env-tvm (1 GB)
 
 jax-harnesses: env-jax ## jax's own table of functions, whole, compared with the lists of what is refused (JAX_HARNESSES=...)
 	@$(JAX_ENV)/bin/python tools/dev/jax_harnesses.py --jobs $(JOBS) $(JAX_HARNESSES)
+
+npu: env ## the models of examples/npu, whole, on its simulated accelerator, against their references
+	@$(BIN)/python examples/npu/run_resnet.py
+	@$(BIN)/python examples/npu/run_llama.py
 
 test-processes: env ## the lit tests again, each command a process of its own
 	@$(LIT) --param processes=1 test
