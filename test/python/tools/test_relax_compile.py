@@ -271,7 +271,10 @@ def test_what_cannot_be_imported(tanh: Path, tmp_path: Path) -> None:
         ([], "expected one input file, model.onnx, model.pt2, model.tflite or module.mlir, got none"),
         (["a.onnx", "b.onnx"], "got a.onnx, b.onnx"),
         (["M", "-o", "x", "--emitt=obj"], "unknown option '--emitt=obj'; did you mean 'emit'?"),
-        (["M", "--emit=object"], "expects one of relax, tir, llvm, ll, asm, obj, artifact, source, got 'object'"),
+        (
+            ["M", "--emit=object"],
+            "expects one of relax, tir, schedules, llvm, ll, asm, obj, artifact, source, got 'object'",
+        ),
         (["-"], "--emit=artifact needs a file to write: -o <file>"),
         (["M", "-o", "-"], "--emit=artifact needs a file to write: -o <file>"),
         (["M", "--emit=obj", "-o", "-"], "--emit=obj needs a file to write"),
