@@ -14,6 +14,7 @@ import os
 os.environ.setdefault("RELAX_NUM_THREADS", "1")
 
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -57,10 +58,12 @@ def compare(path: str) -> str:
     text = rx.schedules.chosen(module)
     head, _, without = text.partition("# Without steps:")
     kernels = [head.count("\ndef "), without.count("\n#   ")]
-    namespace = {kernel: lines for kernel, lines in pieces(head)}
     compiled(module)  # both find what is imported, and constants, as warm as the other does
     planned, of_plans = compiled(module)
-    scheduled, of_steps = compiled(module, schedules=namespace)
+    with tempfile.NamedTemporaryFile("w", suffix=".py", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        scheduled, of_steps = compiled(module, schedules=file.name)
     pairs = zip(results(planned["main"](*arguments)), results(scheduled["main"](*arguments)), strict=True)
     difference = max(float(abs(one.astype("float64") - other).max()) for one, other in pairs)
     best, end = [float("inf")] * 2, time.perf_counter() + SECONDS
@@ -72,16 +75,6 @@ def compare(path: str) -> str:
     name = os.path.basename(path).removesuffix(".onnx")
     counts = f"{kernels[0]:>4} of {sum(kernels):<4}"
     return f"{name:<24}{counts}{best[1] / best[0]:>8.2f}{of_steps / of_plans:>10.2f}{difference:>12.1e}"
-
-
-def pieces(text: str) -> list[tuple[str, str]]:
-    """Traces by kernels."""
-    found = []
-    for part in text.split("\ndef ")[1:]:
-        kernel, _, body = part.partition("(sch):\n")
-        lines = [line.strip() for line in body.splitlines() if line.strip() and not line.startswith("#")]
-        found.append((kernel, "\n".join(["# schedule 1", *lines])))
-    return found
 
 
 def main(paths: Sequence[str]) -> None:

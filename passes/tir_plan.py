@@ -77,7 +77,8 @@ def _note(function: Operation, schedule: str, place: str, declined: Sequence[dic
     """Notes which schedule took a PrimFunc, if a journal is active; none, where it becomes plain loops."""
     journal = Journal.active()
     if journal is not None:
-        journal.add(ScheduleFact(symbol_name(function), schedule, place, declined, _steps(function)))
+        steps = _steps(function) if journal.steps else []
+        journal.add(ScheduleFact(symbol_name(function), schedule, place, declined, steps))
 
 
 def _steps(function: Operation) -> list[str]:

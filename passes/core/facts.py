@@ -147,7 +147,7 @@ class ScheduleFact(Fact):
     schedule: str
     place: str
     declined: Sequence[Mapping[str, str]] = ()
-    #: Lines of a schedule that do the same, or a comment that says why there are none.
+    #: Where a journal asks for them: lines of a schedule that do the same, or a comment that says why there are none.
     steps: Sequence[str] = ()
 
 

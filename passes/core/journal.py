@@ -66,8 +66,10 @@ class PassFact(Fact):
 class Journal:
     """Facts in the order in which they were noted."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, steps: bool = False) -> None:
+        """With `steps` it also has the schedules that kernels' plans stand for, which takes time for each kernel."""
         self.facts: list[dict[str, Any]] = []
+        self.steps = steps
 
     @staticmethod
     def active() -> Journal | None:

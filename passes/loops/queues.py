@@ -21,7 +21,7 @@ from .ranges import Range, guards, ranges_of
 from .tree import PARALLEL, Access, Block, Buffer, Loop, Node, Tree, blocks_in, loops_in, variable
 from .turns import Places, Turn, Turns, place_in
 
-#: Parts of a buffer that one node may have used at the steps before, and are told apart.
+#: Parts of a buffer that one node may have used at the steps before, and are distinguished.
 _MOST_PARTS = 8
 #: For a node, the queues that are waited for before it, and how many may go on.
 Waits = dict[str, dict[EmitWait, int]]

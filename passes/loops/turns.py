@@ -70,7 +70,7 @@ class Turns:
         return max(self._of.values(), default=0)
 
     def entered(self, loop: Loop, buffer: Buffer, dim: int, known: Turn) -> Turn:
-        """As it is told in a loop that takes turns: at its first step, 1 is the version of the step behind."""
+        """As it is written in a loop that takes turns: at its first step, 1 is the version of the step behind."""
         if loop.name in variables_of(known.step):
             return known
         for block in _users(loop, buffer):

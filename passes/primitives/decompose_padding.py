@@ -47,7 +47,7 @@ def _padding(edit: Edit, found: Block) -> tuple[Expr, Expr, dict[str, Range]]:
         edit.refuse(f"'{found.name}' reads memory outside as well: expected a value")
     limits = limits_of(condition)
     if limits is None:
-        edit.refuse(f"where '{found.name}' chooses the value is not told by limits of its iters alone")
+        edit.refuse(f"where '{found.name}' chooses the value is no limit of its iters alone")
     low: dict[str, list[Size]] = {each.name: [0] for each in found.iters}
     high: dict[str, list[Size]] = {each.name: [each.extent] for each in found.iters}
     for limit in limits:

@@ -36,7 +36,7 @@ class Reporting:
         self.is_asked_for: bool = arguments["report"] is not None
         self._shapes = _shapes(arguments)
         self._before = _earlier(arguments)
-        self.journal = Journal()
+        self.journal = Journal(steps=self.is_asked_for)
         #: Whether the compilation is to write into the journal.
         self.is_recorded = self.is_asked_for or bool(arguments["partition"])
 

@@ -34,7 +34,7 @@ def evaluate(module: Any, *inputs: Array) -> list[Array]:
             values[op.result] = rx.array_of_attribute(op.attributes["value"], element, tuple(type_.shape))
         elif name != "relax.shape_expr":
             if name not in OPERATORS:
-                raise NotImplementedError(f"{name} has no reference")
+                raise rx.RelaxError(f"the reference has no {name}: add it to OPERATORS")
             given = [values[each] for each in op.operands if each in values]
             values[op.result] = OPERATORS[name](view, *given)
     raise AssertionError("a function returns")

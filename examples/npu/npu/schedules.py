@@ -45,7 +45,7 @@ def f(A: T.Buffer(({sizes}16,), "{narrow}"), B: T.Buffer((16, 16), "{narrow}"), 
 
 @functools.cache
 def product(rows: tuple[int, ...], narrow: str, *, transposed: bool = False) -> str:
-    """The name of the intrinsic that multiplies so many rows, or rows of rows."""
+    """The name of the intrinsic that multiplies N rows, or rows of rows."""
     name = f"npu.product_{'x'.join(map(str, rows))}_{narrow}{'_t' if transposed else ''}"
     names = "ih"[: len(rows)]
     text = _PRODUCT.format(

@@ -81,7 +81,7 @@ def f(A: T.Buffer((4, 10), "float32"), C: T.Buffer((4, 16), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{where 'C' chooses the value is not told by limits of its iters alone}}
+# expected-error@+1 {{where 'C' chooses the value is no limit of its iters alone}}
 def f(A: T.Buffer((4, 10), "float32"), C: T.Buffer((4, 16), "float32")):
     T.func_attr(
         {

@@ -37,7 +37,7 @@ def module() -> rx.Module:
 
 @pytest.fixture(scope="module")
 def journal() -> rx.Journal:
-    kept = rx.Journal()
+    kept = rx.Journal(steps=True)
     rx.compile(module(), journal=kept)
     return kept
 
@@ -242,6 +242,9 @@ def test_kernels_their_schedules_and_loops(journal: rx.Journal) -> None:
     assert product["flops"] == 2
     steps = schedules[product["kernel"]]["steps"]
     assert any(line.startswith("sch.vectorize(") for line in steps) or steps[0].startswith("# "), steps
+    plain = rx.Journal()
+    rx.compile(module(), journal=plain)
+    assert not any(fact["steps"] for fact in plain.of("schedule"))
 
 
 def test_a_buffer_of_symbolic_size_has_a_slot() -> None:
