@@ -7,9 +7,7 @@ import os
 from collections.abc import Mapping
 
 from ..bindings.ir import Operation
-from ..bindings.navigation import symbol_name
 from ..bindings.rewriting import Decline
-from ..dialects.tir.prim_func import prim_funcs_in
 from ..passes.core.base import Pass
 from ..passes.core.stages import Stages
 from ..passes.tir_use_schedules import UseSchedules
@@ -41,15 +39,15 @@ def until_planned(stages: Stages) -> Stages:
 def chosen_schedules(module: Operation, target: str) -> str:
     """A file of the schedules that kernels have where their loops have been chosen."""
     from ..passes.loops.schedule_files import file_of, is_writable
+    from ..passes.schedule.constant_arguments import callers_in
     from ..passes.schedule.plan_steps import schedule_of_plans
 
     schedules, left_out = {}, {}
-    for function in prim_funcs_in(module):
-        name = symbol_name(function)
+    for name, callers in callers_in(module).items():
         try:
             if not is_writable(name):
                 raise Decline("no function of Python can have its name")
-            schedules[name] = schedule_of_plans(function).trace
+            schedules[name] = schedule_of_plans(callers.function, callers.constants()).trace
         except Decline as decline:
             left_out[name] = decline.reason
     return file_of(schedules, left_out, f"For target {target}: --schedules takes this file, or some kernels of it.")

@@ -3,33 +3,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from ...bindings.ir import Operation
-from ...bindings.navigation import operations_in, symbol_name
+from ...bindings.mlir import ir
+from ...bindings.navigation import operations_in, symbol_name, use_count
 from ...bindings.rewriting import Decline
 from ...dialects.core.symbols_expr import variables_of
 from ...dialects.tir.prim_func import schedule_lines
+from ...emit.structured import analyze
 from ...support.errors import RelaxError
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.schedule import Schedule
 from ..loops.tree import GRAIN, REDUCE, Block
-from .plan import AnyPlan, EpilogueOf, Plan, plan_of
+from .packed_plans import packing_of
+from .plan import AnyPlan, EpilogueOf, Plan, panel_form, plan_of
 
 #: What plans say that no step does yet.
 _WITHOUT_STEPS = ("dot", "tiles", "square", "threads", "shared", "instruction", "parts")
 
 
-def schedule_of_plans(function: Operation) -> Schedule:
-    """What a PrimFunc with plans does as a schedule of it; the one that it has, where there is one.
+def schedule_of_plans(function: Operation, constants: Set[int] = frozenset()) -> Schedule:
+    """What a PrimFunc with plans does as a schedule of it; the one that it has, where there is one. `constants`: the
+    parameters for which all callers give constants.
 
     Raises Decline with the reason where steps cannot say it.
     """
     try:
         sch = Schedule(function)
         if schedule_lines(function) is None:
-            for planned in _planned(sch, function):
+            for planned in _planned(sch, function, constants):
                 planned.schedule(sch)
             if len(sch.trace.splitlines()) < 2:  # where to begin
                 for block in sch.scratch_of(symbol_name(function))[1].blocks():
@@ -39,10 +43,11 @@ def schedule_of_plans(function: Operation) -> Schedule:
     return sch
 
 
-def _planned(sch: Schedule, function: Operation) -> list[_Planned]:
+def _planned(sch: Schedule, function: Operation, constants: Set[int]) -> list[_Planned]:
     """The blocks whose loops a plan is about, in the order in which they run."""
     scratch, tree = sch.scratch_of(symbol_name(function))
-    plans = iter([plan_of(op) for op in operations_in(scratch.function) if op.name == "linalg.generic"])
+    generics = [op for op in operations_in(scratch.function) if op.name == "linalg.generic"]
+    plans = iter([_packed(op, plan_of(op), constants) for op in generics])
     pairs = []
     for block in tree.blocks():
         if block.inits is not None:
@@ -59,6 +64,16 @@ def _planned(sch: Schedule, function: Operation) -> list[_Planned]:
             raise Decline(f"'{block.name}' has other loops in its text than its plan is about")
         found.append(_Planned(block, plan, _epilogue(block, pairs)))
     return found
+
+
+def _packed(op: Operation, plan: AnyPlan | None, constants: Set[int]) -> AnyPlan | None:
+    """The plan with a constant matrix packed, as tir-pack-constants would have it."""
+    packing = packing_of(analyze(op, on_memrefs=True), plan) if constants and isinstance(plan, Plan) else None
+    if packing is None or packing.plan.panel is None:
+        return plan
+    weights = op.operands[packing.operand]
+    is_known = isinstance(weights, ir.BlockArgument) and weights.arg_number in constants and use_count(weights) == 1
+    return packing.plan if is_known else plan
 
 
 def _epilogue(block: Block, pairs: Sequence[tuple[Block, AnyPlan | None]]) -> Block | None:
@@ -120,6 +135,10 @@ class _Planned(NamedTuple):
         if panel is None:
             return
         packed = sch.cache_read(block, self.block.reads[panel.operand].buffer.name, "global")
+        if panel.is_packed:  # before any call: nothing but its layout matters
+            width = panel_form(self.plan, panel).width
+            sch.transform_layout(packed, ("write", 0), lambda row, column: (column // width, row, column % width))
+            return
         sch.compute_at(packed, vectors)
         sch.vectorize(sch.split(sch.get_loops(packed)[-1], [None, self.plan.lanes])[1])
 
