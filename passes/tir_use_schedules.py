@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ..bindings.ir import Operation
 from ..bindings.navigation import symbol_name
-from ..dialects.core.ir_attributes import SCHEDULE
+from ..dialects.core.ir_attributes import SCHEDULE, SCHEDULE_PLACES
 from ..dialects.tir.prim_func import prim_funcs_in, set_schedule_lines
 from ..support.errors import RelaxError
 from ..support.suggest import suggest
@@ -32,8 +32,7 @@ class UseSchedules(Pass):
     content: str = ""
 
     def run(self, op: Operation) -> None:
-        from .loops.schedule import Schedule  # seldom needed, and all primitives with it
-        from .loops.schedule_files import at_file, read_file
+        from .loops.schedule_files import at_file, read_file  # seldom needed
         from .loops.trace import read_requests
 
         functions = {symbol_name(each): each for each in prim_funcs_in(op)}
@@ -41,18 +40,26 @@ class UseSchedules(Pass):
             if kernel not in functions:
                 known = ", ".join(functions)
                 problem = f"there is no kernel '{kernel}'{suggest(kernel, functions)} (there are {known})"
-                raise RelaxError(f"{self.file}:{schedule.numbers[0]}: {problem}")
+                raise RelaxError(f"{schedule.places[0]}: {problem}")
             function = functions[kernel]
             if SCHEDULE in function.attributes:
                 del function.attributes[SCHEDULE]
+            set_schedule_lines(function, schedule.lines)
+            set_schedule_lines(function, schedule.places, SCHEDULE_PLACES)
             try:
-                set_schedule_lines(function, schedule.lines)
-                Schedule(function)
                 if all(each.primitive.startswith("get_") for each in read_requests(schedule.lines)):
-                    del function.attributes[SCHEDULE]
+                    _only_look(function)
             except RelaxError as error:
-                message = at_file(error.message, schedule, self.file) + f" (kernel {kernel})"
-                raise RelaxError(message, notes=error.notes) from None
+                raise at_file(error, kernel, schedule.places) from None
+
+
+def _only_look(function: Operation) -> None:
+    """A schedule that changes nothing is none, if it is right: the target's choice stays."""
+    from .loops.schedule import Schedule
+
+    Schedule(function)
+    for name in (SCHEDULE, SCHEDULE_PLACES):
+        del function.attributes[name]
 
 
 def _content(file: str) -> str:

@@ -142,6 +142,8 @@ TIR_TARGET = _row(
 )
 #: How a PrimFunc's loops run: the lines of a schedule, or the transform.named_sequence that says it.
 SCHEDULE = _row("tir.schedule", _FUNCTIONS, _SCHEDULE, "rx.Schedule, TVMScript -> tir-plan, tir-apply-schedule")
+#: Where in a file each of these lines stands, as messages name it.
+SCHEDULE_PLACES = _row("tir.schedule_places", _FUNCTIONS, _LINES, "tir-use-schedules -> tir-apply-schedule")
 #: The loops that a PrimFunc's text had around its blocks (passes/loops/text_loops.py), which schedules begin with.
 LOOPS = _row("tir.loops", _FUNCTIONS, _LINES, "TVMScript -> rx.Schedule")
 #: The operator that a function computes, several joined by +, for messages.

@@ -154,10 +154,10 @@ def schedule_lines(op: Operation, name: str = SCHEDULE) -> list[str] | None:
     return [string_value(line) for line in attributes[name]]
 
 
-def set_schedule_lines(op: Operation, lines: Sequence[str]) -> None:
+def set_schedule_lines(op: Operation, lines: Sequence[str], name: str = SCHEDULE) -> None:
     operation = op.operation
     texts = [ir.StringAttr.get(line, operation.context) for line in lines]
-    operation.attributes[SCHEDULE] = ir.ArrayAttr.get(texts, operation.context)
+    operation.attributes[name] = ir.ArrayAttr.get(texts, operation.context)
 
 
 # ---- verification ----

@@ -11,11 +11,14 @@ from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_of, symbol_name
 from ...bindings.rewriting import located_error
+from ...dialects.core.ir_attributes import SCHEDULE_PLACES
+from ...dialects.tir.prim_func import schedule_lines
 from ...support.errors import RelaxError
 from ..core.pipeline import Pipeline
 from .constant_copies import constant_copies, take_copied
 from .gpu_kernels import KernelWriter
 from .schedule import Schedule
+from .schedule_files import at_file
 from .tree import SERIAL, VECTORIZED, Block, Node
 from .tree_writer import Writer, write_tree
 
@@ -33,8 +36,8 @@ def apply_schedule(
     """Has a PrimFunc run as its schedule says, over memory: the operation that takes its place. `has_threads`: bound
     loops are kernels; `has_vectors`: vectorized loops are vectors; `constants`: which parameters are constants that
     callers can give packed, as the second result says."""
-    schedule, name = Schedule(function), symbol_name(function)
-    scratch, tree = schedule.scratch_of(name)
+    name = symbol_name(function)
+    scratch, tree = _scheduled(function).scratch_of(name)
     read = scratch.read
     if not has_vectors:
         tree = replace(tree, body=_without_vectors(tree.body))
@@ -56,6 +59,18 @@ def apply_schedule(
     made = next(op for op in operations_of(function.block) if op != function and symbol_name(op) == name)
     function.erase()
     return made, {each.parameter: each.of for each in copies}
+
+
+def _scheduled(function: Operation) -> Schedule:
+    """By its lines, which may stand in a file."""
+    places = schedule_lines(function, SCHEDULE_PLACES)
+    if places is None:
+        return Schedule(function)
+    del function.attributes[SCHEDULE_PLACES]
+    try:
+        return Schedule(function)
+    except RelaxError as error:
+        raise at_file(error, symbol_name(function), places) from None
 
 
 def _without_vectors(nodes: Sequence[Node]) -> tuple[Node, ...]:

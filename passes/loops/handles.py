@@ -12,7 +12,16 @@ from types import NoneType
 from typing import Any
 
 from ...dialects.core.indices import evaluated
-from ...dialects.core.symbols_expr import Size, SymbolError, SymExpr, extremum, make_variable, substituted, terms_of
+from ...dialects.core.symbols_expr import (
+    Size,
+    SymbolError,
+    SymExpr,
+    extremum,
+    make_variable,
+    substituted,
+    terms_of,
+    variables_of,
+)
 from ...dialects.core.symbols_terms import Atom
 from ...dialects.script.syntax import APPLIED, dotted, operation_of
 from ...support.blaming import blaming
@@ -73,12 +82,31 @@ class IndexMap:
     def is_injective(self, shape: Sequence[Size]) -> bool:
         """Whether no two elements of a shape get the same indices: of a size that is not known, or is large, as many
         steps are tried as it takes for the map to repeat itself, and where these are too many some of them."""
+        apart = self._apart()
+        if len(apart) > 1:  # parameters of which no result is made together are looked at each by itself
+            extents = dict(zip(self.parameters, shape, strict=True))
+            return all(each.is_injective([extents[name] for name in each.parameters]) for each in apart)
         divisors, factors = _numbers_in(self.results)
         enough = max(3 * math.lcm(*divisors), 2 * max(factors))
         sizes = [size if isinstance(size, int) else enough for size in shape]
         if math.prod(sizes) > _MOST_POINTS:
             sizes = [min(size, enough) for size in sizes]
         return all(map(self._is_injective, _boxes(sizes)))
+
+    def _apart(self) -> list[IndexMap]:
+        """Maps of fewer parameters, which have no results in common."""
+        groups = [{name} for name in self.parameters]
+        for result in self.results:
+            used = variables_of(result)
+            joined = [group for group in groups if not group.isdisjoint(used)]
+            groups = [group for group in groups if group.isdisjoint(used)] + ([set().union(*joined)] if joined else [])
+        return [
+            IndexMap(
+                tuple(name for name in self.parameters if name in group),
+                tuple(each for each in self.results if not group.isdisjoint(variables_of(each))),
+            )
+            for group in groups
+        ]
 
     def inverse(self, names: Sequence[str], shape: Sequence[Size]) -> IndexMap | None:
         """From results, by these names, to parameters; None where a result is no sum of digits of these, or where not

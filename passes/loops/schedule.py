@@ -213,8 +213,9 @@ class Schedule(AutoTensorize):
         edit = Edit(tree, self._gone.setdefault(function, {}), self._random)
         try:
             made = self._changed(primitive, edit, bound, shown)
-            check_size(edit, tree, self._most_operations, self._sizes)
-            check_rolling(edit)
+            if edit.tree is not tree:
+                check_size(edit, tree, self._most_operations, self._sizes)
+                check_rolling(edit)
         except Refused as refusal:
             edit.tree = tree
             at = edit.shown(refusal.name).split("\n")
@@ -222,10 +223,11 @@ class Schedule(AutoTensorize):
             raise located_error(
                 f"{shown}: {refusal.reason}", self._functions[function].location, [shown_loops]
             ) from None
-        self._check_tensorized(function, edit, shown)
-        self._trees[function] = edit.tree
-        for name in _names(tree) - _names(edit.tree):
-            self._gone[function][name] = f"{shown} took it away"
+        if edit.tree is not tree:
+            self._check_tensorized(function, edit, shown)
+            self._trees[function] = edit.tree
+            for name in tree.names - edit.tree.names:
+                self._gone[function][name] = f"{shown} took it away"
         made = self._sampled(made, function)
         if edit.decision is not None:
             bound.arguments["decision"] = edit.decision
@@ -417,10 +419,6 @@ class Schedule(AutoTensorize):
 
 def _called(schedule: Schedule, primitive: Primitive, *arguments: object, **options: object) -> Any:
     return schedule._do(primitive, arguments, options)
-
-
-def _names(tree: Tree) -> set[str]:
-    return {*(loop.name for loop in tree.loops()), *(block.name for block in tree.blocks())}
 
 
 def _plain_numbers(value: Any) -> Any:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from keyword import iskeyword
 from typing import NamedTuple
@@ -26,11 +26,10 @@ _LINE = re.compile(r"line (\d+) of the schedule, ")
 
 
 class KernelSchedule(NamedTuple):
-    """The lines of a kernel as its attribute has them, and where each stands."""
+    """The lines of a kernel as its attribute has them, and where each stands: "kernels.py:3"."""
 
     lines: list[str]
-    #: The file's line of each.
-    numbers: list[int]
+    places: list[str]
 
 
 def is_writable(kernel: str) -> bool:
@@ -68,12 +67,14 @@ def read_file(text: str, name: str) -> dict[str, KernelSchedule]:
             raise RelaxError(f"{name}:{statement.lineno}: a second schedule of '{statement.name}'")
         steps = [each for each in statement.body if not isinstance(each, ast.Pass)]
         lines = [HEADER, *map(ast.unparse, steps)]
-        found[statement.name] = KernelSchedule(lines, [statement.lineno, *(each.lineno for each in steps)])
+        places = [f"{name}:{each.lineno}" for each in (statement, *steps)]
+        found[statement.name] = KernelSchedule(lines, places)
     return found
 
 
-def at_file(problem: str, schedule: KernelSchedule, name: str) -> str:
-    """What is wrong with a schedule, with the place in its file."""
-    where = _LINE.match(problem)
-    number = schedule.numbers[int(where[1]) - 1] if where else schedule.numbers[0]
-    return f"{name}:{number}: {problem[where.end() :] if where else problem}"
+def at_file(error: RelaxError, kernel: str, places: Sequence[str]) -> RelaxError:
+    """What is wrong with a kernel's schedule, with the place in its file."""
+    where = _LINE.match(error.message)
+    problem = error.message[where.end() :] if where else error.message
+    place = places[int(where[1]) - 1 if where else 0]
+    return RelaxError(f"{place}: {problem} (kernel {kernel})", notes=error.notes)

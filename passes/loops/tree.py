@@ -239,16 +239,29 @@ class Tree:
 
     def blocks(self) -> list[Block]:
         """In the order in which they run."""
-        return blocks_in(self.body)
+        return list(self._blocks)
 
     def loops(self) -> list[Loop]:
+        return list(self._loops)
+
+    @cached_property
+    def _blocks(self) -> list[Block]:
+        return blocks_in(self.body)
+
+    @cached_property
+    def _loops(self) -> list[Loop]:
         return loops_in(self.body)
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Of all loops and blocks."""
+        return frozenset({loop.name for loop in self._loops} | {block.name for block in self._blocks})
+
     def block(self, name: str) -> Block:
-        return next(block for block in self.blocks() if block.name == name)
+        return next(block for block in self._blocks if block.name == name)
 
     def loop(self, name: str) -> Loop:
-        return next(loop for loop in self.loops() if loop.name == name)
+        return next(loop for loop in self._loops if loop.name == name)
 
     def block_names(self) -> list[str]:
         """Of all, those around others, too."""
@@ -286,7 +299,7 @@ class Tree:
 
     def new_name(self, wanted: str, taken: Iterable[str] = ()) -> str:
         """A name that no loop or block has."""
-        return unique(wanted, {*names_in(self.body), *taken})
+        return unique(wanted, {*self.names, *taken})
 
     def new_buffer_name(self, wanted: str) -> str:
         return unique(wanted, {buffer.name for buffer in self.buffers})
