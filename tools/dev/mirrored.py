@@ -35,6 +35,7 @@ ELSEWHERE = {
     "passes/decompose/definitions": ("test_decompose_ops", "relax_decompose_ops"),
     "targets/llvm/passes": ("test_compile",),
     "targets/llvm/plans": ("test_schedule", "tir_plan"),
+    "targets/llvm/intrinsics": ("test_intrinsics", "test_lower_intrinsics"),
     "targets/llvm": ("test_compile", "test_packed", "test_schedule", "test_intrinsics", "test_lower_intrinsics"),
     "targets/c": ("test_c_", "c_"),
     "targets/gpu": ("test_parallel_operators",),

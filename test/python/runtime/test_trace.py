@@ -210,7 +210,7 @@ def test_ranges_of_threads() -> None:
 
 
 def test_loops_that_run_at_the_same_time() -> None:
-    """Each is one range; kernels are in those that the calling thread runs."""
+    """Each is one range, or both where one thread is there first; kernels are in those that the caller runs."""
     helper, random = onnx.helper, numpy.random.default_rng(0)
     weights = [
         onnx.numpy_helper.from_array(random.normal(size=size).astype("float32"), name)
@@ -225,7 +225,7 @@ def test_loops_that_run_at_the_same_time() -> None:
     trace = program.trace("main", random.normal(size=(50, 4, 32)).astype("float32"), repeat=3)
     checked(trace)
     loops = [each for each in trace.of_kind("range") if each.name == "shared loop"]
-    assert len(loops) == 6
+    assert 3 <= len(loops) <= 6
     (step, *_) = [each for each in trace.of_kind("kernel") if each.details["nodes"] == ["lstm"]]
     assert step.row == "caller"
 
