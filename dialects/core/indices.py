@@ -15,13 +15,23 @@ from .symbols_terms import Atom, bounds
 
 def is_below(index: Size, limit: Size, extents: Mapping[str, Size] = {}) -> bool:
     """Whether an index of loops with these extents is known to be below a limit."""
-    if _is_at_least(limit - index, 1):
+    if _is_at_least(limit - index, 1) or _is_remainder(index, limit):
         return True
     # Loops of open extents: what they add is most at their last step.
     last = {name: extents[name] - 1 for name in variables_of(index) if isinstance(extents.get(name), SymExpr)}
     if not last or not all(_grows_with(index, name) for name in last):
         return False
     return _is_at_least(limit - substituted(index, last), 1)
+
+
+def _is_remainder(index: Size, limit: Size) -> bool:
+    """Whether it is x % limit; of a limit of 0 there are no points."""
+    terms = list(terms_of(index).items())
+    return (
+        len(terms) == 1
+        and terms[0][1] == 1
+        and [(each.kind, each.args[1:]) for each in terms[0][0]] == [("%", (limit,))]
+    )
 
 
 def is_never_negative(index: Size) -> bool:
@@ -34,11 +44,11 @@ def regrouped(index: Size) -> Size:
 
 
 def _regrouped_atom(atom: Atom) -> Size:
-    whole = make({(atom,): 1})
-    if atom.kind not in ("//", "%") or not isinstance(atom.args[1], int) or atom.args[1] < 1:
-        return whole
-    inner, by = regrouped(atom.args[0]), atom.args[1]
-    for size in sorted({gcd(by, coefficient) for coefficient in terms_of(inner).values()}, reverse=True):
+    if atom.kind not in ("//", "%"):
+        return make({(atom,): 1})
+    inner, by = map(regrouped, atom.args)
+    shared = gcd(*terms_of(by).values())
+    for size in sorted({gcd(shared, coefficient) for coefficient in terms_of(inner).values()}, reverse=True):
         parts = {monomial: each for monomial, each in terms_of(inner).items() if each % size == 0}
         rest = inner - make(parts)
         if size > 1 and parts and is_never_negative(rest) and is_below(rest, size):

@@ -146,11 +146,12 @@ class Guard(NamedTuple):
 
 
 def _of_quotient(index: Size, limit: Size) -> tuple[Size, Size]:
-    """x < n * y for x // y < n: where joined loops go too far, all that is made of them does."""
+    """x < n * y for x // y < n: where joined loops go too far, all that is made of them does. What is divided by a size
+    of 0 has no points."""
     terms = list(terms_of(index).items())
     if len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1 and terms[0][0][0].kind == "//":
         whole, by = terms[0][0][0].args
-        if is_never_negative(by - 1):
+        if is_never_negative(by):
             return whole, limit * by
     return index, limit
 
