@@ -74,16 +74,16 @@ def _groups(tree: Tree, buffer: Buffer) -> Groups:
     places = [access.indices for block in tree.blocks() for access in block.placed_accesses if access.buffer is buffer]
     groups: list[tuple[int, ...]] = []
     for dim in range(len(buffer.shape)):
-        if groups and any(_is_simpler(place, (*groups[-1], dim), buffer.shape) for place in places):
+        if groups and any(_is_simpler(place, groups[-1], dim, buffer.shape) for place in places):
             groups[-1] = (*groups[-1], dim)
         else:
             groups.append((dim,))
     return tuple(groups)
 
 
-def _is_simpler(place: Sequence[Size], group: Sequence[int], shape: Sequence[Size]) -> bool:
-    before = sum(divisions(place[dim]) for dim in group)
-    return before > 0 and divisions(_index(place, group, shape)) < before
+def _is_simpler(place: Sequence[Size], group: Sequence[int], dim: int, shape: Sequence[Size]) -> bool:
+    apart = divisions(_index(place, group, shape)) + divisions(place[dim])
+    return apart > 0 and divisions(_index(place, (*group, dim), shape)) < apart
 
 
 def _index(place: Sequence[Size], group: Sequence[int], shape: Sequence[Size]) -> Size:

@@ -182,12 +182,19 @@ def test_elementwise_of_open_sizes(factors: list[int | None]) -> None:
     library.check()
 
 
-@pytest.mark.parametrize(("lanes", "is_whole"), [(2, True), (4, False)])
-def test_vectors_at_once_where_they_begin_at_multiples_of_their_size(lanes: int, is_whole: bool) -> None:
-    sch = rx.Schedule(kernel("chain").module())  # of lines of 30
+@pytest.mark.parametrize(("lanes", "is_joined", "is_whole"), [(2, False, True), (4, True, True), (4, False, False)])
+def test_vectors_at_once_where_they_begin_at_multiples_of_their_size(
+    lanes: int, is_joined: bool, is_whole: bool
+) -> None:
+    """Lines of 30 elements begin anywhere; all of them as one line are as good as any."""
+    sch = rx.Schedule(kernel("chain").module())
     for name in "CB":
         sch.compute_inline(sch.get_block(name))
-    blocks, threads, vector = sch.split(sch.fuse(*sch.get_loops(sch.get_block("D"))), [None, 10, lanes])
+    i, j = sch.get_loops(sch.get_block("D"))
+    if is_joined:
+        blocks, threads, vector = sch.split(sch.fuse(i, j), [None, 10, lanes])
+    else:
+        blocks, (threads, vector) = i, sch.split(j, [None, lanes])
     sch.bind(blocks, "blockIdx.x")
     sch.bind(threads, "threadIdx.x")
     sch.vectorize(vector)
