@@ -14,6 +14,7 @@ from functools import reduce
 
 from ...dialects.core.indices import divisions, undivided
 from ...dialects.core.symbols_expr import Size
+from .buffer_allocation import BufferPlace, places_of
 from .device_copies import copies_of
 from .intrins import TENSORIZED
 from .tree import Access, Block, Buffer, Tree, blocks_in, iter_variable, names_in, unique
@@ -29,10 +30,15 @@ def flattened(tree: Tree, strided: Set[Buffer] = frozenset()) -> tuple[Tree, Map
     kept = _kept(tree) | strided
     joined = {buffer: groups for buffer in tree.buffers if buffer not in kept
               if len(groups := _groups(tree, buffer)) < len(buffer.shape)}  # fmt: skip
-    if not joined:
-        return tree, {}
-    new = {buffer: buffer.laid_out(_collapsed(buffer.shape, groups)) for buffer, groups in joined.items()}
+    made = _joined(tree, joined)
+    larger = _larger(tree, *made)
+    if larger:
+        made = _joined(tree, {buffer: groups for buffer, groups in joined.items() if buffer not in larger})
+    return made
 
+
+def _joined(tree: Tree, joined: Mapping[Buffer, Groups]) -> tuple[Tree, Mapping[Buffer, tuple[Buffer, Groups]]]:
+    new = {buffer: buffer.laid_out(_collapsed(buffer.shape, groups)) for buffer, groups in joined.items()}
     loops = set(names_in(tree.body))
 
     def change(block: Block) -> Block:
@@ -43,8 +49,24 @@ def flattened(tree: Tree, strided: Set[Buffer] = frozenset()) -> tuple[Tree, Map
             writes=tuple(_flat(block, each, joined, new) for each in block.writes),
         )
 
-    tree = replace(tree.mapped(change), buffers=tuple(new.get(each, each) for each in tree.buffers))
+    if joined:
+        tree = replace(tree.mapped(change), buffers=tuple(new.get(each, each) for each in tree.buffers))
     return tree, {made: (buffer, joined[buffer]) for buffer, made in new.items()}
+
+
+def _larger(tree: Tree, flat: Tree, new: Mapping[Buffer, tuple[Buffer, Groups]]) -> set[Buffer]:
+    """Buffers of which a step of a loop would need more: of a part there is the box around what is used, along a row
+    that is all from its begin to its end."""
+    own = {made: old for made, (old, _) in new.items() if not made.is_given}
+    if not own:
+        return set()
+    before, after = places_of(tree), places_of(flat)
+    return {old for made, old in own.items() if _elements(after[made][1]) > _elements(before[old][1])}
+
+
+def _elements(place: BufferPlace) -> float:
+    known = [size for size in place.sizes if isinstance(size, int)]
+    return math.prod(known) if len(known) == len(place.sizes) else math.inf
 
 
 def _apart(block: Block, loops: set[str]) -> Block:
