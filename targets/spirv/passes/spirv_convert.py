@@ -20,6 +20,7 @@ from ..environment import environment
 
 _ENTRY = "spirv.entry_point_abi"
 _ENVIRONMENT = "spirv.target_env"
+_ARITHMETIC = frozenset(f"spirv.{name}" for name in ("FAdd", "FSub", "FMul", "FDiv", "FRem", "FNegate"))
 #: Of a kernel's attributes; others would be decorations.
 _KEPT = ("sym_name", "function_type", "gpu.kernel", "kernel")
 #: Of upstream's: what entry points say, and which capabilities there have to be.
@@ -59,6 +60,7 @@ class Convert(Pass):
             for each in [each for each in operations_in(made.operation) if each.name == "spirv.module"]:
                 run_upstream(each, _FINISH)
                 _without_bindings(each)
+                _as_written(each, self.api)
                 each.clone()
         module.erase()
 
@@ -90,3 +92,18 @@ def _without_bindings(module: Operation) -> None:
                 del each.attributes[name]
         if symbol_name(each) not in used:
             each.erase()
+
+
+def _as_written(module: Operation, api: str) -> None:
+    """Drivers may take arithmetic of floats for that of real numbers, where they are not told not to."""
+    for each in operations_in(module):
+        if api == "vulkan" and each.name in _ARITHMETIC:
+            each.attributes["no_contraction"] = ir.UnitAttr.get()
+        if api == "opencl" and each.name == "spirv.EntryPoint":
+            attributes = {
+                "fn": each.attributes["fn"],
+                "execution_mode": ir.Attribute.parse("#spirv.execution_mode<ContractionOff>"),
+                "values": ir.ArrayAttr.get([]),
+            }
+            with ir.InsertionPoint.after(each):
+                ir.Operation.create("spirv.ExecutionMode", attributes=attributes)
