@@ -19,7 +19,7 @@ _SIMPLE = (
 )
 
 
-def device_passes(api: str) -> tuple[str, ...]:
+def device_passes(api: str, subgroup: int) -> tuple[str, ...]:
     """Of a module that holds a gpu.module."""
     said = f"{{api={api}}}"
     return (
@@ -29,7 +29,7 @@ def device_passes(api: str) -> tuple[str, ...]:
         "spirv-carry-floats",
         f"spirv-take-words{said}",
         f"spirv-lower-memory{said}",
-        f"spirv-lower-threads{said}",
+        f"spirv-lower-threads{{api={api} subgroup={subgroup}}}",
         "gpu.module(canonicalize,cse)",
         f"spirv-convert{said}",
     )
