@@ -27,6 +27,7 @@ def device_passes(api: str, subgroup: int) -> tuple[str, ...]:
         "spirv-lift-branches",
         f"gpu.module({','.join(_SIMPLE)})",
         "spirv-carry-floats",
+        "spirv-split-vectors",
         f"spirv-take-words{said}",
         f"spirv-lower-memory{said}",
         f"spirv-lower-threads{{api={api} subgroup={subgroup}}}",
