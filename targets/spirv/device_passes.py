@@ -33,5 +33,5 @@ def device_passes(api: str, subgroup: int, *, is_fused: bool = True) -> tuple[st
         f"spirv-lower-memory{said}",
         f"spirv-lower-threads{{api={api} subgroup={subgroup}}}",
         "gpu.module(canonicalize,cse)",
-        f"spirv-convert{said}",
+        f"spirv-convert{{api={api} subgroup={subgroup}}}",
     )

@@ -14,6 +14,7 @@ from ....bindings.ir import Block, Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in
 from ....bindings.rewriting import located_error, made_again, replace_op
+from ....emit.arithmetic import result_of
 from ....emit.vectors import from_elements, lane_of
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -33,10 +34,21 @@ class SplitVectors(Pass):
     def run(self, op: Operation) -> None:
         with op.context:
             for kernel in [each for each in operations_in(op) if each.name == "gpu.func"]:
+                for each in [each for each in operations_in(kernel) if each.name == "arith.select"]:
+                    _condition_of_lanes(each)
                 for each in reversed(operations_in(kernel)):
                     if _is_touched(each) and each.name not in _KEPT:
                         with each.location, ir.InsertionPoint(each):
                             _split(each)
+
+
+def _condition_of_lanes(select: Operation) -> None:
+    """SPIR-V selects lane by lane: before its version 1.4 a condition is as many."""
+    condition, type_ = select.operands[0], select.results[0].type
+    if isinstance(type_, ir.VectorType) and not isinstance(condition.type, ir.VectorType):
+        with select.location, ir.InsertionPoint(select):
+            conditions = ir.VectorType.get(type_.shape, condition.type)
+            select.operands[0] = result_of("vector.broadcast", [condition], conditions)
 
 
 def _is_touched(op: Operation) -> bool:
