@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A program's part on a Vulkan device: pipelines for its kernels, memory by the program's own functions."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+from ..artifact import DeviceCode
+from ..devices.program import DeviceProgram
+from ..devices.resident import ResidentCode
+from ..errors import ArtifactError, DeviceError
+from . import structures as vk
+from .driver import PhysicalDevice, VulkanError, driver
+from .page import VulkanDevice, open_device
+from .requirements import missing
+from .statuses import OUT_OF_MEMORY, STATUSES, status_text
+
+KIND = "vulkan"
+_FUNCTIONS = "__relax_vulkan_functions"
+#: What the program's functions (vulkan.mlir) stand for in messages, in the order of the table of device.mlir.
+_CALLED = (
+    "using the device", "leaving the device", "launching", "taking memory", "giving memory back",
+    "copying to the device", "copying from the device", "copying on the device", "waiting", "waiting for all work", "",
+    "", "making an event", "marking an event", "waiting for an event", "measuring a time", "ending an event",
+)  # fmt: skip
+_TAKE, _FREE, _WRITE, _READ, _COPY, _WAIT = 3, 4, 5, 6, 7, 8
+_SPIRV, _MAGIC, _HEADER_WORDS, _ROW_WORDS = "spirv", 0x31565352, 4, 4
+#: Words of a kernel's handle: pipeline, layout, words of parameters, whether these are in memory.
+_HANDLE_WORDS = 4
+_COMPUTE, _FULL_SUBGROUPS = 0x20, 2
+
+
+class VulkanProgram(DeviceProgram):
+    """On a device of Vulkan's loader."""
+
+    kind, dlpack_kind, called, statuses = KIND, 7, _CALLED, STATUSES
+
+    def __init__(
+        self,
+        codes: Sequence[DeviceCode],
+        number: int,
+        constants: Sequence[memoryview],
+        resident: ResidentCode,
+        device: VulkanDevice | None = None,
+    ) -> None:
+        """Raises DeviceError with the reason; what has been made until then is given back."""
+        super().__init__(codes, number)
+        kernels = read_kernels(codes[0])
+        self.device = device or open_device(driver(), number)
+        _check_fits(codes[0], kernels, self.device.physical)
+        table = resident.address(_FUNCTIONS)
+        self._functions = list((ctypes.c_uint64 * len(_CALLED)).from_address(table))
+        self.stream = self.device.page
+        copies = ctypes.CFUNCTYPE(ctypes.c_int32, vk.PLACE, vk.PLACE, vk.SIZE, vk.PLACE)
+        self._copies = {which: copies(self._functions[which]) for which in (_WRITE, _READ, _COPY)}
+        self._take = ctypes.CFUNCTYPE(ctypes.c_int32, vk.PLACE, vk.SIZE, vk.PLACE)(self._functions[_TAKE])
+        self._free = ctypes.CFUNCTYPE(ctypes.c_int32, vk.PLACE, vk.PLACE)(self._functions[_FREE])
+        self._wait = ctypes.CFUNCTYPE(ctypes.c_int32, vk.PLACE)(self._functions[_WAIT])
+        self._fill(lambda: self._load(codes[0], kernels), constants)
+
+    @property
+    def label(self) -> str:
+        return str(self.device.physical)
+
+    @property
+    def context(self) -> int:
+        return self.device.page
+
+    def functions(self) -> Sequence[int]:
+        return self._functions
+
+    def allocate(self, size: int) -> int:
+        place = ctypes.c_uint64()
+        status = self._take(ctypes.addressof(place), size, self.stream)
+        if status == OUT_OF_MEMORY:
+            raise MemoryError(status_text(status))
+        self._check(_TAKE, status)
+        self._undo.append(lambda: self._check(_FREE, self._free(place.value, self.stream)))
+        return place.value
+
+    def allocate_shared(self, size: int) -> tuple[int, int]:
+        room = self.device.host_visible(size)
+        self._undo.append(partial(self.device.free, room))
+        return room.host, room.address
+
+    def write(self, to: int, source: int, size: int) -> None:
+        self._move(_WRITE, to, source, size)
+
+    def read(self, to: int, source: int, size: int) -> None:
+        self._move(_READ, to, source, size)
+
+    def copy(self, to: int, source: int, size: int) -> None:
+        self._move(_COPY, to, source, size)
+
+    def wait(self) -> None:
+        self._check(_WAIT, self._wait(self.stream))
+
+    def _move(self, which: int, to: int, source: int, size: int) -> None:
+        self._check(which, self._copies[which](to, source, size, self.stream))
+
+    def _check(self, which: int, status: int) -> None:
+        if status:
+            raise VulkanError(f"{self.label}: {_CALLED[which]}: {status_text(status)}", status)
+
+    # ---- kernels ----
+
+    def _load(self, code: DeviceCode, kernels: Sequence[Kernel]) -> list[int]:
+        """The addresses of the kernels' handles."""
+        self._handles = (ctypes.c_uint64 * max(_HANDLE_WORDS * len(kernels), 1))()
+        most = self.device.physical.capabilities.properties.limits.push_constants // 8
+        for place, (name, kernel) in enumerate(zip(code.kernels, kernels, strict=True)):
+            in_memory = kernel.words > IN_PUSH_CONSTANTS
+            pushed = 8 * (1 if in_memory else kernel.words)
+            assert pushed <= 8 * most
+            layout = self._layout(pushed)
+            made = self._pipeline(name, kernel, layout), layout, kernel.words, int(in_memory)
+            self._handles[_HANDLE_WORDS * place : _HANDLE_WORDS * (place + 1)] = list(made)
+        base = ctypes.addressof(self._handles)
+        return [base + 8 * _HANDLE_WORDS * place for place in range(len(kernels))]
+
+    def _layout(self, pushed: int) -> int:
+        ranges = (vk.PushRange * 1)(vk.PushRange(_COMPUTE, 0, pushed))
+        info = vk.LayoutInfo(ranges=int(pushed > 0), push_ranges=ranges)
+        layout = self.device.made("vkCreatePipelineLayout", ctypes.byref(info), None)
+        self._undo.append(partial(self.device.call, "vkDestroyPipelineLayout", layout, None))
+        return layout
+
+    def _pipeline(self, name: str, kernel: Kernel, layout: int) -> int:
+        code = (ctypes.c_char * len(kernel.module)).from_buffer_copy(kernel.module)
+        module = 0
+        try:
+            info = vk.ShaderInfo(size=len(kernel.module), code=code)
+            module = self.device.made("vkCreateShaderModule", ctypes.byref(info), None)
+            size, usual = kernel.subgroup, self.device.physical.capabilities.subgroups.size
+            chosen = vk.SubgroupSizeInfo(size=size) if size and size != usual else None
+            flags = _FULL_SUBGROUPS if chosen is not None else 0
+            stage = vk.StageInfo(chosen, flags=flags, stage=_COMPUTE, module=module, name=name.encode())
+            pipeline_info = vk.PipelineInfo(layout=layout, base_index=-1, stage=stage)
+            pipeline = self.device.made("vkCreateComputePipelines", 0, 1, ctypes.byref(pipeline_info), None)
+        except VulkanError as error:
+            raise DeviceError(f"{self.label} refuses kernel '{name}' of the program: {error}") from None
+        finally:
+            if module:
+                self.device.call("vkDestroyShaderModule", module, None)
+        self._undo.append(partial(self.device.call, "vkDestroyPipeline", pipeline, None))
+        return pipeline
+
+
+#: A kernel with more words of parameters is given the address of them; devices have room for so many at least.
+IN_PUSH_CONSTANTS = 16
+
+
+class Kernel(NamedTuple):
+    """Its SPIR-V, how many words of parameters it takes, and the size of subgroups that it is for, 0 for any."""
+
+    module: memoryview
+    words: int
+    subgroup: int
+
+
+def read_kernels(code: DeviceCode) -> list[Kernel]:
+    """What a program has for its kernels. Raises ArtifactError where that is not how this release has it."""
+    if code.format != _SPIRV or len(code.data) < 4 * _HEADER_WORDS:
+        raise ArtifactError(f"{code.label} are '{code.format}', which this release does not know")
+    head = [int.from_bytes(code.data[4 * place : 4 * place + 4], "little") for place in range(_HEADER_WORDS)]
+    magic, count, subgroup, _ = head
+    if magic != _MAGIC:
+        raise ArtifactError(f"{code.label} are of another version than this release reads")
+    if count != len(code.kernels) or 4 * (_HEADER_WORDS + _ROW_WORDS * count) > len(code.data):
+        raise ArtifactError(f"{code.label} are damaged: there are {len(code.kernels)}, their code says {count}")
+    rows = code.data[4 * _HEADER_WORDS : 4 * (_HEADER_WORDS + _ROW_WORDS * count)]
+    words = [int.from_bytes(rows[place : place + 4], "little") for place in range(0, len(rows), 4)]
+    found = []
+    for offset, size, parameters, _ in zip(*[iter(words)] * _ROW_WORDS, strict=True):
+        if offset % 4 or size % 4 or offset + size > len(code.data):
+            raise ArtifactError(f"{code.label} are damaged: one is not inside of their code")
+        found.append(Kernel(memoryview(bytes(code.data[offset : offset + size])), parameters, subgroup))
+    return found
+
+
+def _check_fits(code: DeviceCode, kernels: Sequence[Kernel], device: PhysicalDevice) -> None:
+    """Raises DeviceError where the device lacks what kernels need."""
+    lacking: dict[str, None] = {}
+    for each in kernels:
+        try:
+            lacking |= dict.fromkeys(missing(each.module, device))
+        except ValueError as error:
+            raise ArtifactError(f"{code.label} are damaged: {error}") from None
+    if lacking:
+        raise DeviceError(f"{device} lacks what {code.label}, need: {', '.join(lacking)}")
+    has, sizes = device.capabilities, {each.subgroup for each in kernels}
+    for size in sizes - {0, has.subgroups.size}:
+        can_choose = has.features13.values[7] and has.features13.values[8] and has.subgroup_sizes.stages & _COMPUTE
+        if not can_choose or not has.subgroup_sizes.least <= size <= has.subgroup_sizes.most:
+            asked = f"compile for it with subgroup={has.subgroups.size}"
+            raise DeviceError(f"{device} has subgroups of {has.subgroups.size}, {code.label}, are for {size}: {asked}")
