@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is known of a device that kernels are for: the targets' options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...support.errors import OptionError
+from ..core.backend import ChosenTarget
+from ..core.registry import TargetOption
+
+OPTIONS = (
+    TargetOption("subgroup", "how many threads exchange values without memory: 32 (the usual), 1 for none, to 128"),
+    TargetOption("threads", "how many threads a block may have: 256 (the usual), 128 to 1024"),
+    TargetOption("shared", "bytes of memory that a block may have: 32768 (the usual), from 16384 on"),
+)
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device, or what all devices have that code is for."""
+
+    subgroup: int
+    threads: int
+    shared_bytes: int
+    #: What plans count with; of the usual device.
+    cores: int = 16
+    registers: int = 128
+
+
+def device_of(target: ChosenTarget) -> Device:
+    """What the options say. Raises RelaxError for values that are wrong."""
+    return Device(
+        _number(target, "subgroup", 32, 1, 128),
+        _number(target, "threads", 256, 128, 1024),
+        _number(target, "shared", 32 << 10, 16 << 10, 1 << 20),
+    )
+
+
+def _number(target: ChosenTarget, name: str, usual: int, least: int, most: int) -> int:
+    given = target.option(name) or str(usual)
+    if not given.isdigit() or not least <= int(given) <= most or (name != "shared" and int(given) & (int(given) - 1)):
+        what = "a number" if name == "shared" else "a power of two"
+        raise OptionError(f"target '{target}': option '{name}' expects {what} from {least} to {most}, got '{given}'")
+    return int(given)
