@@ -27,8 +27,8 @@ def checked_device(device: str | None, codes: Sequence[DeviceCode]) -> str:
         return f"{kind}:0" if codes else kind
     found = re.fullmatch(r"([a-z]+)(?::(\d{1,4}))?", device) if isinstance(device, str) else None
     if found is None or found[1] not in ("cpu", *KINDS):
-        named = " or ".join(f"'{each}'" for each in KINDS)
-        raise OptionError(f"device={device!r}: expected {named}, or 'cuda:0', 'cuda:1', ... by the device's number")
+        expected = "expected 'cuda' or 'cuda:0', 'cuda:1', ... by the device's number"
+        raise OptionError(f"device={device!r}: {expected}; kinds of devices are {', '.join(KINDS)}")
     if found[1] != kind:
         raise OptionError(f"device={device!r}: the program is compiled for {kind}, and has no code for another device")
     return f"{kind}:{int(found[2] or 0)}" if codes else kind
