@@ -45,7 +45,7 @@ class DeviceProgram(ABC):
     makes_maps: int = 0
 
     def __init__(self, codes: Sequence[DeviceCode], number: int) -> None:
-        _check_codes(codes, self.kind)
+        check_codes(codes, self.kind)
         self.number = number
         #: What gives something back, the last one made first.
         self._undo: list[Callable[[], None]] = []
@@ -193,7 +193,8 @@ class DeviceProgram(ABC):
 Rows = tuple[int, int]
 
 
-def _check_codes(codes: Sequence[DeviceCode], kind: str) -> None:
+def check_codes(codes: Sequence[DeviceCode], kind: str) -> None:
+    """Raises ArtifactError for codes that are not of one program for the kind of device."""
     if {each.kind for each in codes} != {kind}:
         there = ", ".join(f"code for {each.kind}" for each in codes) or "none"
         raise ArtifactError(f"a program runs on one kind of device, here {kind}; there is {there}")

@@ -9,34 +9,27 @@ from functools import partial
 from typing import NamedTuple
 
 from ..artifact import DeviceCode
-from ..devices.program import DeviceProgram
+from ..devices.paged import PagedProgram
+from ..devices.program import check_codes
 from ..devices.resident import ResidentCode
 from ..errors import ArtifactError, DeviceError
 from . import structures as vk
 from .driver import PhysicalDevice, VulkanError, driver
 from .page import VulkanDevice, open_device
 from .requirements import missing
-from .statuses import OUT_OF_MEMORY, STATUSES, status_text
+from .statuses import STATUSES
 
 KIND = "vulkan"
-_FUNCTIONS = "__relax_vulkan_functions"
-#: What the program's functions (vulkan.mlir) stand for in messages, in the order of the table of device.mlir.
-_CALLED = (
-    "using the device", "leaving the device", "launching", "taking memory", "giving memory back",
-    "copying to the device", "copying from the device", "copying on the device", "waiting", "waiting for all work", "",
-    "", "making an event", "marking an event", "waiting for an event", "measuring a time", "ending an event",
-)  # fmt: skip
-_TAKE, _FREE, _WRITE, _READ, _COPY, _WAIT = 3, 4, 5, 6, 7, 8
 _SPIRV, _MAGIC, _HEADER_WORDS, _ROW_WORDS = "spirv", 0x31565352, 4, 4
 #: Words of a kernel's handle: pipeline, layout, words of parameters, whether these are in memory.
 _HANDLE_WORDS = 4
 _COMPUTE, _FULL_SUBGROUPS = 0x20, 2
 
 
-class VulkanProgram(DeviceProgram):
+class VulkanProgram(PagedProgram):
     """On a device of Vulkan's loader."""
 
-    kind, dlpack_kind, called, statuses = KIND, 7, _CALLED, STATUSES
+    kind, dlpack_kind, table_name, statuses = KIND, 7, "__relax_vulkan_functions", STATUSES
 
     def __init__(
         self,
@@ -47,63 +40,21 @@ class VulkanProgram(DeviceProgram):
         device: VulkanDevice | None = None,
     ) -> None:
         """Raises DeviceError with the reason; what has been made until then is given back."""
-        super().__init__(codes, number)
+        check_codes(codes, KIND)
         kernels = read_kernels(codes[0])
         self.device = device or open_device(driver(), number)
         _check_fits(codes[0], kernels, self.device.physical)
-        table = resident.address(_FUNCTIONS)
-        self._functions = list((ctypes.c_uint64 * len(_CALLED)).from_address(table))
-        self.stream = self.device.page
-        copies = ctypes.CFUNCTYPE(ctypes.c_int32, vk.PLACE, vk.PLACE, vk.SIZE, vk.PLACE)
-        self._copies = {which: copies(self._functions[which]) for which in (_WRITE, _READ, _COPY)}
-        self._take = ctypes.CFUNCTYPE(ctypes.c_int32, vk.PLACE, vk.SIZE, vk.PLACE)(self._functions[_TAKE])
-        self._free = ctypes.CFUNCTYPE(ctypes.c_int32, vk.PLACE, vk.PLACE)(self._functions[_FREE])
-        self._wait = ctypes.CFUNCTYPE(ctypes.c_int32, vk.PLACE)(self._functions[_WAIT])
+        super().__init__(codes, number, self.device.page, resident)
         self._fill(lambda: self._load(codes[0], kernels), constants)
 
     @property
     def label(self) -> str:
         return str(self.device.physical)
 
-    @property
-    def context(self) -> int:
-        return self.device.page
-
-    def functions(self) -> Sequence[int]:
-        return self._functions
-
-    def allocate(self, size: int) -> int:
-        place = ctypes.c_uint64()
-        status = self._take(ctypes.addressof(place), size, self.stream)
-        if status == OUT_OF_MEMORY:
-            raise MemoryError(status_text(status))
-        self._check(_TAKE, status)
-        self._undo.append(lambda: self._check(_FREE, self._free(place.value, self.stream)))
-        return place.value
-
     def allocate_shared(self, size: int) -> tuple[int, int]:
         room = self.device.host_visible(size)
         self._undo.append(partial(self.device.free, room))
         return room.host, room.address
-
-    def write(self, to: int, source: int, size: int) -> None:
-        self._move(_WRITE, to, source, size)
-
-    def read(self, to: int, source: int, size: int) -> None:
-        self._move(_READ, to, source, size)
-
-    def copy(self, to: int, source: int, size: int) -> None:
-        self._move(_COPY, to, source, size)
-
-    def wait(self) -> None:
-        self._check(_WAIT, self._wait(self.stream))
-
-    def _move(self, which: int, to: int, source: int, size: int) -> None:
-        self._check(which, self._copies[which](to, source, size, self.stream))
-
-    def _check(self, which: int, status: int) -> None:
-        if status:
-            raise VulkanError(f"{self.label}: {_CALLED[which]}: {status_text(status)}", status)
 
     # ---- kernels ----
 

@@ -8,22 +8,23 @@ import threading
 from typing import NamedTuple
 
 from ...support.byte_sizes import byte_text
+from ..devices.paged import Page
 from ..errors import DeviceError
 from . import structures as vk
 from .driver import Capabilities, PhysicalDevice, VulkanDriver, VulkanError, VulkanFunctions
 from .statuses import OUT_OF_DEVICE_MEMORY, OUT_OF_HOST_MEMORY
 
-#: What the code calls, in the page's order, from word 40 on.
+#: What the code calls, in the page's order, from word 48 on.
 _CALLED = (
     "vkCreateBuffer", "vkDestroyBuffer", "vkGetBufferMemoryRequirements", "vkAllocateMemory", "vkFreeMemory",
     "vkBindBufferMemory", "vkMapMemory", "vkGetBufferDeviceAddress", "vkBeginCommandBuffer", "vkEndCommandBuffer",
     "vkCmdPipelineBarrier", "vkCmdBindPipeline", "vkCmdPushConstants", "vkCmdDispatch", "vkCmdCopyBuffer",
     "vkQueueSubmit", "vkWaitSemaphores",
 )  # fmt: skip
-_FUNCTIONS, _WORDS = 40, 64
+_FUNCTIONS, _WORDS = 48, 72
 #: The ring's command buffers, what each takes at most, and bytes for the parameters of its launches.
 _RING, _COMMANDS, _PARAMETER_BYTES = 16, 64, 1 << 16
-_CHUNK_BYTES, _STAGING_BYTES = 1 << 24, 1 << 22
+_STAGING_BYTES = 1 << 22
 # VkBufferUsageFlagBits: transfers from and to it, storage, its address.
 _USAGE = 1 | 2 | 0x20 | 0x20000
 # VkMemoryPropertyFlagBits.
@@ -61,25 +62,9 @@ class VulkanDevice:
             self._visible = _memory_type(has, _VISIBLE | _COHERENT)
         mapped = _memory_type(has, _LOCAL | _VISIBLE | _COHERENT)
         is_staged = has.properties.device_type == _DISCRETE or mapped < 0 if staged is None else staged
-        self._page = (ctypes.c_uint64 * _WORDS)()
+        self.page = Page(_WORDS, has.largest.size or 2**62)
         self._held: list[object] = []
         self._fill(self._local if is_staged else mapped, is_mapped=not is_staged)
-
-    @property
-    def page(self) -> int:
-        return ctypes.addressof(self._page)
-
-    @property
-    def bytes_taken(self) -> int:
-        return self._page[34]
-
-    @property
-    def blocks_taken(self) -> int:
-        return self._page[35]
-
-    @property
-    def bytes_of_chunks(self) -> int:
-        return self._page[36]
 
     def call(self, name: str, *arguments: object) -> None:
         self.functions.call(name, self.handle, *arguments)
@@ -115,30 +100,29 @@ class VulkanDevice:
         return int(find(self.functions.address("vkGetBufferDeviceAddress"))(self.handle, ctypes.addressof(info)))
 
     def _fill(self, memory_type: int, *, is_mapped: bool) -> None:
-        page, has = self._page, self.physical.capabilities
+        page, has = self.page.words, self.physical.capabilities
         queue = ctypes.c_uint64()
         self.call("vkGetDeviceQueue", has.queue_family, 0, ctypes.byref(queue))
-        page[8], page[9] = self.handle, queue.value
+        page[16], page[17] = self.handle, queue.value
         kind = vk.SemaphoreTypeInfo(semaphore_type=_TIMELINE)
-        page[10] = self.made("vkCreateSemaphore", ctypes.byref(vk.SemaphoreInfo(kind)), None)
-        page[14], page[15], page[16] = _RING, self._make_ring(), _PARAMETER_BYTES
-        page[18], page[20], page[21] = _COMMANDS, _CHUNK_BYTES, int(is_mapped)
+        page[18] = self.made("vkCreateSemaphore", ctypes.byref(vk.SemaphoreInfo(kind)), None)
+        page[22], page[23], page[24] = _RING, self._make_ring(), _PARAMETER_BYTES
+        page[26], page[27] = _COMMANDS, int(is_mapped)
         if not is_mapped:
             staging = self.host_visible(_STAGING_BYTES)
-            page[22], page[23], page[24] = staging.host, staging.buffer, _STAGING_BYTES
-        page[25] = self._hold(vk.BufferInfo(usage=_USAGE))
-        page[26] = self._hold(vk.MemoryInfo(vk.MemoryFlagsInfo(flags=2), memory_type=memory_type))
-        page[27] = self._hold(vk.BufferAddressInfo())
-        page[28] = self._hold(vk.BeginInfo(flags=_ONE_TIME))
-        page[29] = self._hold(vk.MemoryBarrier(source=_WRITES, to=_READS_AND_WRITES))
-        timeline = vk.TimelineSubmitInfo(signals=1, signal_values=self.page + 11 * 8)
+            page[28], page[29], page[30] = staging.host, staging.buffer, _STAGING_BYTES
+        page[31] = self._hold(vk.BufferInfo(usage=_USAGE))
+        page[32] = self._hold(vk.MemoryInfo(vk.MemoryFlagsInfo(flags=2), memory_type=memory_type))
+        page[33] = self._hold(vk.BufferAddressInfo())
+        page[34] = self._hold(vk.BeginInfo(flags=_ONE_TIME))
+        page[35] = self._hold(vk.MemoryBarrier(source=_WRITES, to=_READS_AND_WRITES))
+        timeline = vk.TimelineSubmitInfo(signals=1, signal_values=self.page.address + 19 * 8)
         submit = vk.SubmitInfo(timeline, buffers=1, signals=1)
-        submit.command_buffers, submit.signal_semaphores = self.page + 37 * 8, self.page + 10 * 8
-        page[30] = self._hold(submit)
-        page[31] = self._hold((ctypes.c_uint64 * 3)())
-        page[32] = self._hold(vk.MemoryRequirements())
-        page[33] = has.properties.limits.blocks[0]
-        page[38] = has.largest.size or 2**62
+        submit.command_buffers, submit.signal_semaphores = self.page.address + 40 * 8, self.page.address + 18 * 8
+        page[36] = self._hold(submit)
+        page[37] = self._hold((ctypes.c_uint64 * 3)())
+        page[38] = self._hold(vk.MemoryRequirements())
+        page[39] = has.properties.limits.blocks[0]
         for place, name in enumerate(_CALLED):
             page[_FUNCTIONS + place] = self.functions.address(name)
 

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What Vulkan's statuses mean, and those of the program's own functions (targets/host/library/vulkan.mlir)."""
+"""What Vulkan's statuses mean."""
 
 from __future__ import annotations
 
-OUT_OF_MEMORY, TOO_MANY_BLOCKS, FOREIGN = 2, 3, 4
+from ..devices import paged
+
 OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, LOST = -1, -2, -4
 INCOMPATIBLE_DRIVER = -9
 STATUSES: tuple[tuple[int, str, str], ...] = (
-    (OUT_OF_MEMORY, "out of memory", "the device has no room for more"),
-    (TOO_MANY_BLOCKS, "too many blocks", "a launch on this device takes fewer work groups (maxComputeWorkGroupCount)"),
-    (FOREIGN, "foreign memory", "the address is in no memory that programs have taken on this device"),
+    *paged.OWN_STATUSES,
     (OUT_OF_HOST_MEMORY, "VK_ERROR_OUT_OF_HOST_MEMORY", "the driver has no room on the host"),
     (OUT_OF_DEVICE_MEMORY, "VK_ERROR_OUT_OF_DEVICE_MEMORY", "the device has no room for more"),
     (-3, "VK_ERROR_INITIALIZATION_FAILED", "the driver could not be set up"),
@@ -27,5 +26,4 @@ STATUSES: tuple[tuple[int, str, str], ...] = (
 
 def status_text(status: int) -> str:
     """A status with its name."""
-    known = {number: f"{name}: {text}" for number, name, text in STATUSES}
-    return known.get(status, f"status {status}")
+    return paged.status_text(STATUSES, status)

@@ -22,7 +22,7 @@ from ...dialects.core.ir_attributes import ENTRY
 _FILES = (
     "support.mlir", "kept.mlir", "calls.mlir", "native_calls.mlir", "device.mlir", "device_tensors.mlir",
     "device_calls.mlir", "device_profile.mlir", "device_recording.mlir", "device_graphs.mlir",
-    "device_tensor_maps.mlir", "vulkan.mlir",
+    "device_tensor_maps.mlir", "device_memory.mlir", "vulkan.mlir",
 )  # fmt: skip
 _PREFIX = "__relax_"
 _FOLDER = Path(__file__).parent / "library"

@@ -5,60 +5,34 @@
 // the structures that Vulkan is passed filled in). Work is recorded into a ring of command buffers, in order, each command
 // followed by a barrier; what is recorded is submitted when somebody waits, or when a buffer has enough.
 //
-// `%page` has words of 8 bytes:
-//   0 a mutex of 8 words   8 VkDevice   9 VkQueue   10 VkSemaphore, a timeline   11 its value once all submitted is done
-//  12 commands recorded   13 the ring's place   14 its rows   15 the ring: command buffer, value, parameters of launches
-//  as the host and as the device sees them   16 bytes of these in each row   17 bytes of them in use
-//  18 commands in a buffer at most   19 blocks of memory   20 bytes of a new chunk at least   21 whether memory is mapped
-//  22 staging memory  23 its VkBuffer  24 its bytes   25 VkBufferCreateInfo   26 VkMemoryAllocateInfo
-//  27 VkBufferDeviceAddressInfo   28 VkCommandBufferBeginInfo   29 VkMemoryBarrier   30 VkSubmitInfo   31 VkBufferCopy
-//  32 VkMemoryRequirements   33 blocks of a launch at most   34 bytes taken   35 blocks taken   36 bytes of chunks
-//  37 the command buffer in use   38 bytes of an allocation at most
-//  40 vkCreateBuffer  41 vkDestroyBuffer  42 vkGetBufferMemoryRequirements  43 vkAllocateMemory  44 vkFreeMemory
-//  45 vkBindBufferMemory  46 vkMapMemory  47 vkGetBufferDeviceAddress  48 vkBeginCommandBuffer  49 vkEndCommandBuffer
-//  50 vkCmdPipelineBarrier  51 vkCmdBindPipeline  52 vkCmdPushConstants  53 vkCmdDispatch  54 vkCmdCopyBuffer
-//  55 vkQueueSubmit  56 vkWaitSemaphores
-// Statuses are Vulkan's, but: 2 is out of memory, 3 too many blocks, 4 an address that is none of this device's.
+// `%page` has words of 8 bytes, the first 16 as device_memory.mlir says:
+//  16 VkDevice   17 VkQueue   18 VkSemaphore, a timeline   19 its value once all submitted is done   20 commands recorded
+//  21 the ring's place   22 its rows   23 the ring: command buffer, value, parameters of launches as the host and as the
+//  device sees them   24 bytes of these in each row   25 bytes of them in use   26 commands in a buffer at most
+//  27 whether memory is mapped   28 staging memory   29 its VkBuffer   30 its bytes   31 VkBufferCreateInfo
+//  32 VkMemoryAllocateInfo   33 VkBufferDeviceAddressInfo   34 VkCommandBufferBeginInfo   35 VkMemoryBarrier
+//  36 VkSubmitInfo   37 VkBufferCopy   38 VkMemoryRequirements   39 blocks of a launch at most
+//  40 the command buffer in use
+//  48 vkCreateBuffer  49 vkDestroyBuffer  50 vkGetBufferMemoryRequirements  51 vkAllocateMemory  52 vkFreeMemory
+//  53 vkBindBufferMemory  54 vkMapMemory  55 vkGetBufferDeviceAddress  56 vkBeginCommandBuffer  57 vkEndCommandBuffer
+//  58 vkCmdPipelineBarrier  59 vkCmdBindPipeline  60 vkCmdPushConstants  61 vkCmdDispatch  62 vkCmdCopyBuffer
+//  63 vkQueueSubmit  64 vkWaitSemaphores
+// Statuses are Vulkan's, and those of device_memory.mlir.
 
-// A chunk of the driver's memory: buffer, memory, where the host sees it, address on the device, bytes.
+// As in device_memory.mlir.
 !chunk = !llvm.struct<(i64, i64, ptr, i64, i64)>
-// A block of a chunk: the next one, its chunk, address, bytes, whether it is taken. A chunk's are in order.
-!vkblock = !llvm.struct<(ptr, ptr, i64, i64, i64)>
+!piece = !llvm.struct<(ptr, ptr, i64, i64, i64)>
 
-func.func private @pthread_mutex_lock(!ptr) -> i32
-func.func private @pthread_mutex_unlock(!ptr) -> i32
 func.func private @__relax_now() -> i64
-
-func.func private @__relax_vulkan_free(%memory: !ptr) {
-  llvm.call @free(%memory) : (!ptr) -> ()
-  return
-}
-func.func private @__relax_vulkan_lock(%page: !ptr) {
-  %status = func.call @pthread_mutex_lock(%page) : (!ptr) -> i32
-  return
-}
-func.func private @__relax_vulkan_unlock(%page: !ptr) {
-  %status = func.call @pthread_mutex_unlock(%page) : (!ptr) -> i32
-  return
-}
-func.func private @__relax_vulkan_word(%page: !ptr, %which: i64) -> i64 {
-  %at = llvm.getelementptr %page[%which] : (!ptr, i64) -> !ptr, i64  %word = llvm.load %at : !ptr -> i64
-  return %word : i64
-}
-func.func private @__relax_vulkan_pointer(%page: !ptr, %which: i64) -> !ptr {
-  %at = llvm.getelementptr %page[%which] : (!ptr, i64) -> !ptr, !ptr  %pointer = llvm.load %at : !ptr -> !ptr
-  return %pointer : !ptr
-}
-func.func private @__relax_vulkan_set(%page: !ptr, %which: i64, %value: i64) {
-  %at = llvm.getelementptr %page[%which] : (!ptr, i64) -> !ptr, i64
-  llvm.store %value, %at : i64, !ptr
-  return
-}
-func.func private @__relax_vulkan_add(%page: !ptr, %which: i64, %more: i64) {
-  %at = llvm.getelementptr %page[%which] : (!ptr, i64) -> !ptr, i64
-  func.call @__relax_add(%at, %more) : (!ptr, i64) -> ()
-  return
-}
+func.func private @__relax_device_lock(!ptr)
+func.func private @__relax_device_unlock(!ptr)
+func.func private @__relax_device_piece_of(!ptr, i64) -> !ptr
+llvm.func hidden @__relax_device_nothing(!ptr) -> i32
+llvm.func hidden @__relax_device_take_piece(!ptr, i64, !ptr) -> i32
+llvm.func hidden @__relax_device_give_piece(!ptr, !ptr) -> i32
+llvm.func hidden @__relax_device_make_mark(!ptr, i32) -> i32
+llvm.func hidden @__relax_device_between_marks(!ptr, !ptr, !ptr) -> i32
+llvm.func hidden @__relax_device_end_mark(!ptr) -> i32
 
 // ---- commands; with the lock ----
 
@@ -69,29 +43,29 @@ func.func private @__relax_vulkan_wait_for(%page: !ptr, %value: i64) -> i32 {
   %info = llvm.alloca %c1 x !llvm.struct<(i32, ptr, i32, i32, ptr, ptr)> : (i64) -> !ptr
   %value_at = llvm.alloca %c1 x i64 : (i64) -> !ptr
   llvm.store %value, %value_at : i64, !ptr
-  %semaphore_at = llvm.getelementptr %page[10] : (!ptr) -> !ptr, i64
+  %semaphore_at = llvm.getelementptr %page[18] : (!ptr) -> !ptr, i64
   %none = llvm.mlir.zero : !llvm.struct<(i32, ptr, i32, i32, ptr, ptr)>
   %i0 = llvm.insertvalue %type, %none[0] : !llvm.struct<(i32, ptr, i32, i32, ptr, ptr)>
   %i1 = llvm.insertvalue %one, %i0[3] : !llvm.struct<(i32, ptr, i32, i32, ptr, ptr)>
   %i2 = llvm.insertvalue %semaphore_at, %i1[4] : !llvm.struct<(i32, ptr, i32, i32, ptr, ptr)>
   %i3 = llvm.insertvalue %value_at, %i2[5] : !llvm.struct<(i32, ptr, i32, i32, ptr, ptr)>
   llvm.store %i3, %info : !llvm.struct<(i32, ptr, i32, i32, ptr, ptr)>, !ptr
-  %device_at = llvm.getelementptr %page[8] : (!ptr) -> !ptr, !ptr  %device = llvm.load %device_at : !ptr -> !ptr
-  %wait_at = llvm.getelementptr %page[56] : (!ptr) -> !ptr, !ptr  %wait = llvm.load %wait_at : !ptr -> !ptr
+  %device_at = llvm.getelementptr %page[16] : (!ptr) -> !ptr, !ptr  %device = llvm.load %device_at : !ptr -> !ptr
+  %wait_at = llvm.getelementptr %page[64] : (!ptr) -> !ptr, !ptr  %wait = llvm.load %wait_at : !ptr -> !ptr
   %status = llvm.call %wait(%device, %info, %for_ever) : !ptr, (!ptr, !ptr, i64) -> i32
   return %status : i32
 }
 // The row of the ring that is recorded into.
 func.func private @__relax_vulkan_row(%page: !ptr) -> !ptr {
-  %ring_at = llvm.getelementptr %page[15] : (!ptr) -> !ptr, !ptr  %ring = llvm.load %ring_at : !ptr -> !ptr
-  %place_at = llvm.getelementptr %page[13] : (!ptr) -> !ptr, i64  %place = llvm.load %place_at : !ptr -> i64
+  %ring_at = llvm.getelementptr %page[23] : (!ptr) -> !ptr, !ptr  %ring = llvm.load %ring_at : !ptr -> !ptr
+  %place_at = llvm.getelementptr %page[21] : (!ptr) -> !ptr, i64  %place = llvm.load %place_at : !ptr -> i64
   %row = llvm.getelementptr %ring[%place] : (!ptr, i64) -> !ptr, !llvm.array<4 x i64>
   return %row : !ptr
 }
 // Begins a command buffer where none is begun, once the device is through with it.
 func.func private @__relax_vulkan_open(%page: !ptr) -> i32 {
   %c0 = arith.constant 0 : i64  %ok = arith.constant 0 : i32
-  %count_at = llvm.getelementptr %page[12] : (!ptr) -> !ptr, i64  %count = llvm.load %count_at : !ptr -> i64
+  %count_at = llvm.getelementptr %page[20] : (!ptr) -> !ptr, i64  %count = llvm.load %count_at : !ptr -> i64
   %is_begun = arith.cmpi ne, %count, %c0 : i64
   %status = scf.if %is_begun -> i32 {
     scf.yield %ok : i32
@@ -102,12 +76,12 @@ func.func private @__relax_vulkan_open(%page: !ptr) -> i32 {
     %is_free = arith.cmpi eq, %waited, %ok : i32
     %begun = scf.if %is_free -> i32 {
       %buffer = llvm.load %row : !ptr -> !ptr
-      %in_use_at = llvm.getelementptr %page[37] : (!ptr) -> !ptr, !ptr
+      %in_use_at = llvm.getelementptr %page[40] : (!ptr) -> !ptr, !ptr
       llvm.store %buffer, %in_use_at : !ptr, !ptr
-      %used_at = llvm.getelementptr %page[17] : (!ptr) -> !ptr, i64
+      %used_at = llvm.getelementptr %page[25] : (!ptr) -> !ptr, i64
       llvm.store %c0, %used_at : i64, !ptr
-      %info_at = llvm.getelementptr %page[28] : (!ptr) -> !ptr, !ptr  %info = llvm.load %info_at : !ptr -> !ptr
-      %begin_at = llvm.getelementptr %page[48] : (!ptr) -> !ptr, !ptr  %begin = llvm.load %begin_at : !ptr -> !ptr
+      %info_at = llvm.getelementptr %page[34] : (!ptr) -> !ptr, !ptr  %info = llvm.load %info_at : !ptr -> !ptr
+      %begin_at = llvm.getelementptr %page[56] : (!ptr) -> !ptr, !ptr  %begin = llvm.load %begin_at : !ptr -> !ptr
       %answer = llvm.call %begin(%buffer, %info) : !ptr, (!ptr, !ptr) -> i32
       scf.yield %answer : i32
     } else {
@@ -123,15 +97,15 @@ func.func private @__relax_vulkan_recorded(%page: !ptr) -> i32 {
   %null = llvm.mlir.zero : !ptr
   %from = arith.constant 0x1800 : i32  // the stages of compute shaders and transfers
   %to = arith.constant 0x5800 : i32  // and the host's
-  %in_use_at = llvm.getelementptr %page[37] : (!ptr) -> !ptr, !ptr  %in_use = llvm.load %in_use_at : !ptr -> !ptr
-  %barrier_at = llvm.getelementptr %page[29] : (!ptr) -> !ptr, !ptr  %barrier = llvm.load %barrier_at : !ptr -> !ptr
-  %set_at = llvm.getelementptr %page[50] : (!ptr) -> !ptr, !ptr  %set = llvm.load %set_at : !ptr -> !ptr
+  %in_use_at = llvm.getelementptr %page[40] : (!ptr) -> !ptr, !ptr  %in_use = llvm.load %in_use_at : !ptr -> !ptr
+  %barrier_at = llvm.getelementptr %page[35] : (!ptr) -> !ptr, !ptr  %barrier = llvm.load %barrier_at : !ptr -> !ptr
+  %set_at = llvm.getelementptr %page[58] : (!ptr) -> !ptr, !ptr  %set = llvm.load %set_at : !ptr -> !ptr
   llvm.call %set(%in_use, %from, %to, %zero, %one, %barrier, %zero, %null, %zero, %null)
     : !ptr, (!ptr, i32, i32, i32, i32, !ptr, i32, !ptr, i32, !ptr) -> ()
-  %count_at = llvm.getelementptr %page[12] : (!ptr) -> !ptr, i64
+  %count_at = llvm.getelementptr %page[20] : (!ptr) -> !ptr, i64
   func.call @__relax_add(%count_at, %c1) : (!ptr, i64) -> ()
   %count = llvm.load %count_at : !ptr -> i64
-  %most_at = llvm.getelementptr %page[18] : (!ptr) -> !ptr, i64  %most = llvm.load %most_at : !ptr -> i64
+  %most_at = llvm.getelementptr %page[26] : (!ptr) -> !ptr, i64  %most = llvm.load %most_at : !ptr -> i64
   %is_full = arith.cmpi sge, %count, %most : i64
   %status = scf.if %is_full -> i32 {
     %flushed = func.call @__relax_vulkan_flush(%page) : (!ptr) -> i32
@@ -145,23 +119,23 @@ func.func private @__relax_vulkan_recorded(%page: !ptr) -> i32 {
 func.func private @__relax_vulkan_flush(%page: !ptr) -> i32 {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %less = arith.constant -1 : i64
   %ok = arith.constant 0 : i32  %one = arith.constant 1 : i32  %null = llvm.mlir.zero : !ptr
-  %count_at = llvm.getelementptr %page[12] : (!ptr) -> !ptr, i64  %count = llvm.load %count_at : !ptr -> i64
+  %count_at = llvm.getelementptr %page[20] : (!ptr) -> !ptr, i64  %count = llvm.load %count_at : !ptr -> i64
   %is_none = arith.cmpi eq, %count, %c0 : i64
   %status = scf.if %is_none -> i32 {
     scf.yield %ok : i32
   } else {
     llvm.store %c0, %count_at : i64, !ptr
-    %in_use_at = llvm.getelementptr %page[37] : (!ptr) -> !ptr, !ptr  %in_use = llvm.load %in_use_at : !ptr -> !ptr
-    %end_at = llvm.getelementptr %page[49] : (!ptr) -> !ptr, !ptr  %end = llvm.load %end_at : !ptr -> !ptr
+    %in_use_at = llvm.getelementptr %page[40] : (!ptr) -> !ptr, !ptr  %in_use = llvm.load %in_use_at : !ptr -> !ptr
+    %end_at = llvm.getelementptr %page[57] : (!ptr) -> !ptr, !ptr  %end = llvm.load %end_at : !ptr -> !ptr
     %ended = llvm.call %end(%in_use) : !ptr, (!ptr) -> i32
     %is_ended = arith.cmpi eq, %ended, %ok : i32
     %submitted = scf.if %is_ended -> i32 {
       // What is submitted says that the timeline is to have this value then.
-      %value_at = llvm.getelementptr %page[11] : (!ptr) -> !ptr, i64
+      %value_at = llvm.getelementptr %page[19] : (!ptr) -> !ptr, i64
       func.call @__relax_add(%value_at, %c1) : (!ptr, i64) -> ()
-      %queue_at = llvm.getelementptr %page[9] : (!ptr) -> !ptr, !ptr  %queue = llvm.load %queue_at : !ptr -> !ptr
-      %info_at = llvm.getelementptr %page[30] : (!ptr) -> !ptr, !ptr  %info = llvm.load %info_at : !ptr -> !ptr
-      %submit_at = llvm.getelementptr %page[55] : (!ptr) -> !ptr, !ptr  %submit = llvm.load %submit_at : !ptr -> !ptr
+      %queue_at = llvm.getelementptr %page[17] : (!ptr) -> !ptr, !ptr  %queue = llvm.load %queue_at : !ptr -> !ptr
+      %info_at = llvm.getelementptr %page[36] : (!ptr) -> !ptr, !ptr  %info = llvm.load %info_at : !ptr -> !ptr
+      %submit_at = llvm.getelementptr %page[63] : (!ptr) -> !ptr, !ptr  %submit = llvm.load %submit_at : !ptr -> !ptr
       %answer = llvm.call %submit(%queue, %one, %info, %null) : !ptr, (!ptr, i32, !ptr, !ptr) -> i32
       %is_refused = arith.cmpi ne, %answer, %ok : i32
       scf.if %is_refused {
@@ -170,8 +144,8 @@ func.func private @__relax_vulkan_flush(%page: !ptr) -> i32 {
         %row = func.call @__relax_vulkan_row(%page) : (!ptr) -> !ptr
         %row_value_at = llvm.getelementptr %row[1] : (!ptr) -> !ptr, i64  %value = llvm.load %value_at : !ptr -> i64
         llvm.store %value, %row_value_at : i64, !ptr
-        %place_at = llvm.getelementptr %page[13] : (!ptr) -> !ptr, i64  %place = llvm.load %place_at : !ptr -> i64
-        %rows_at = llvm.getelementptr %page[14] : (!ptr) -> !ptr, i64  %rows = llvm.load %rows_at : !ptr -> i64
+        %place_at = llvm.getelementptr %page[21] : (!ptr) -> !ptr, i64  %place = llvm.load %place_at : !ptr -> i64
+        %rows_at = llvm.getelementptr %page[22] : (!ptr) -> !ptr, i64  %rows = llvm.load %rows_at : !ptr -> i64
         %next = arith.addi %place, %c1 : i64  %around = arith.remui %next, %rows : i64
         llvm.store %around, %place_at : i64, !ptr
       }
@@ -188,7 +162,7 @@ func.func private @__relax_vulkan_finish_locked(%page: !ptr) -> i32 {
   %flushed = func.call @__relax_vulkan_flush(%page) : (!ptr) -> i32
   %is_flushed = arith.cmpi eq, %flushed, %ok : i32
   %status = scf.if %is_flushed -> i32 {
-    %value_at = llvm.getelementptr %page[11] : (!ptr) -> !ptr, i64  %value = llvm.load %value_at : !ptr -> i64
+    %value_at = llvm.getelementptr %page[19] : (!ptr) -> !ptr, i64  %value = llvm.load %value_at : !ptr -> i64
     %waited = func.call @__relax_vulkan_wait_for(%page, %value) : (!ptr, i64) -> i32
     scf.yield %waited : i32
   } else {
@@ -197,169 +171,72 @@ func.func private @__relax_vulkan_finish_locked(%page: !ptr) -> i32 {
   return %status : i32
 }
 
-// ---- memory; with the lock ----
+// ---- memory; with the lock (device_memory.mlir calls these) ----
 
-// The block that an address is in, null where there is none.
-func.func private @__relax_vulkan_block_of(%page: !ptr, %address: i64) -> !ptr {
-  %null = llvm.mlir.zero : !ptr  %c0 = arith.constant 0 : i64
-  %first_at = llvm.getelementptr %page[19] : (!ptr) -> !ptr, !ptr  %first = llvm.load %first_at : !ptr -> !ptr
-  cf.br ^head(%first : !ptr)
-^head(%block: !ptr):
-  %is_end = llvm.icmp "eq" %block, %null : !ptr
-  cf.cond_br %is_end, ^return(%null : !ptr), ^look
-^look:
-  %held = llvm.load %block : !ptr -> !vkblock  %begin = llvm.extractvalue %held[2] : !vkblock
-  %bytes = llvm.extractvalue %held[3] : !vkblock  %taken = llvm.extractvalue %held[4] : !vkblock
-  %next = llvm.extractvalue %held[0] : !vkblock
-  %offset = arith.subi %address, %begin : i64  %is_inside = arith.cmpi ult, %offset, %bytes : i64
-  %is_taken = arith.cmpi ne, %taken, %c0 : i64  %is_it = arith.andi %is_inside, %is_taken : i1
-  cf.cond_br %is_it, ^return(%block : !ptr), ^head(%next : !ptr)
-^return(%found: !ptr):
-  return %found : !ptr
-}
-// Takes the first free block that is large enough, and leaves the rest of it free; null where there is none.
-func.func private @__relax_vulkan_fit(%page: !ptr, %bytes: i64) -> !ptr {
-  %null = llvm.mlir.zero : !ptr  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
-  %size = arith.constant 40 : i64
-  %first_at = llvm.getelementptr %page[19] : (!ptr) -> !ptr, !ptr  %first = llvm.load %first_at : !ptr -> !ptr
-  cf.br ^head(%first : !ptr)
-^head(%block: !ptr):
-  %is_end = llvm.icmp "eq" %block, %null : !ptr
-  cf.cond_br %is_end, ^return(%null : !ptr), ^look
-^look:
-  %held = llvm.load %block : !ptr -> !vkblock  %room = llvm.extractvalue %held[3] : !vkblock
-  %taken = llvm.extractvalue %held[4] : !vkblock  %next = llvm.extractvalue %held[0] : !vkblock
-  %is_free = arith.cmpi eq, %taken, %c0 : i64  %is_enough = arith.cmpi uge, %room, %bytes : i64
-  %is_it = arith.andi %is_free, %is_enough : i1
-  cf.cond_br %is_it, ^take, ^head(%next : !ptr)
-^take:
-  %is_larger = arith.cmpi ugt, %room, %bytes : i64
-  cf.cond_br %is_larger, ^split, ^mark(%held : !vkblock)
-^split:
-  %rest = func.call @malloc(%size) : (i64) -> !ptr  %lacks_rest = llvm.icmp "eq" %rest, %null : !ptr
-  cf.cond_br %lacks_rest, ^return(%null : !ptr), ^divide
-^divide:
-  %begin = llvm.extractvalue %held[2] : !vkblock  %behind = arith.addi %begin, %bytes : i64
-  %left = arith.subi %room, %bytes : i64
-  %r0 = llvm.insertvalue %behind, %held[2] : !vkblock  %r1 = llvm.insertvalue %left, %r0[3] : !vkblock
-  llvm.store %r1, %rest : !vkblock, !ptr
-  %h0 = llvm.insertvalue %rest, %held[0] : !vkblock  %h1 = llvm.insertvalue %bytes, %h0[3] : !vkblock
-  cf.br ^mark(%h1 : !vkblock)
-^mark(%own: !vkblock):
-  %marked = llvm.insertvalue %c1, %own[4] : !vkblock
-  llvm.store %marked, %block : !vkblock, !ptr
-  cf.br ^return(%block : !ptr)
-^return(%found: !ptr):
-  return %found : !ptr
-}
-// Joins free blocks that are next to one another, and gives chunks of which nothing is taken back where that is asked.
-func.func private @__relax_vulkan_join(%page: !ptr, %gives_back: i1) {
-  %null = llvm.mlir.zero : !ptr  %c0 = arith.constant 0 : i64
-  %first_at = llvm.getelementptr %page[19] : (!ptr) -> !ptr, !ptr
-  cf.br ^head(%first_at : !ptr)
-^head(%link: !ptr):
-  %block = llvm.load %link : !ptr -> !ptr  %is_end = llvm.icmp "eq" %block, %null : !ptr
-  cf.cond_br %is_end, ^return, ^look
-^look:
-  %held = llvm.load %block : !ptr -> !vkblock  %next = llvm.extractvalue %held[0] : !vkblock
-  %taken = llvm.extractvalue %held[4] : !vkblock  %is_taken = arith.cmpi ne, %taken, %c0 : i64
-  cf.cond_br %is_taken, ^head(%block : !ptr), ^free
-^free:
-  %is_last = llvm.icmp "eq" %next, %null : !ptr
-  cf.cond_br %is_last, ^whole, ^neighbour
-^neighbour:
-  %other = llvm.load %next : !ptr -> !vkblock  %other_taken = llvm.extractvalue %other[4] : !vkblock
-  %chunk = llvm.extractvalue %held[1] : !vkblock  %other_chunk = llvm.extractvalue %other[1] : !vkblock
-  %is_free = arith.cmpi eq, %other_taken, %c0 : i64  %is_same = llvm.icmp "eq" %chunk, %other_chunk : !ptr
-  %joins = arith.andi %is_free, %is_same : i1
-  cf.cond_br %joins, ^join, ^whole
-^join:
-  %own_bytes = llvm.extractvalue %held[3] : !vkblock  %other_bytes = llvm.extractvalue %other[3] : !vkblock
-  %both = arith.addi %own_bytes, %other_bytes : i64  %behind = llvm.extractvalue %other[0] : !vkblock
-  %j0 = llvm.insertvalue %behind, %held[0] : !vkblock  %j1 = llvm.insertvalue %both, %j0[3] : !vkblock
-  llvm.store %j1, %block : !vkblock, !ptr
-  func.call @__relax_vulkan_free(%next) : (!ptr) -> ()
-  cf.br ^head(%link : !ptr)
-^whole:
-  %of_chunk = llvm.extractvalue %held[1] : !vkblock  %chunk_bytes_at = llvm.getelementptr %of_chunk[32] : (!ptr) -> !ptr, i8
-  %chunk_bytes = llvm.load %chunk_bytes_at : !ptr -> i64  %room = llvm.extractvalue %held[3] : !vkblock
-  %is_whole = arith.cmpi eq, %chunk_bytes, %room : i64  %goes = arith.andi %is_whole, %gives_back : i1
-  cf.cond_br %goes, ^give_back, ^head(%block : !ptr)
-^give_back:
-  llvm.store %next, %link : !ptr, !ptr
-  func.call @__relax_vulkan_free(%block) : (!ptr) -> ()
-  func.call @__relax_vulkan_drop(%page, %of_chunk) : (!ptr, !ptr) -> ()
-  cf.br ^head(%link : !ptr)
-^return:
-  return
-}
 // Gives a chunk back, and what there is of one that could not be made.
-func.func private @__relax_vulkan_drop(%page: !ptr, %chunk: !ptr) {
+llvm.func internal @__relax_vulkan_drop(%page: !ptr, %chunk: !ptr) {
+  %done = func.call @__relax_vulkan_finish_locked(%page) : (!ptr) -> i32
   %null = llvm.mlir.zero : !ptr  %c0 = arith.constant 0 : i64  %held = llvm.load %chunk : !ptr -> !chunk
   %buffer = llvm.extractvalue %held[0] : !chunk  %memory = llvm.extractvalue %held[1] : !chunk
   %bytes = llvm.extractvalue %held[4] : !chunk  %less = arith.subi %c0, %bytes : i64
-  %device_at = llvm.getelementptr %page[8] : (!ptr) -> !ptr, !ptr  %device = llvm.load %device_at : !ptr -> !ptr
-  %destroy_at = llvm.getelementptr %page[41] : (!ptr) -> !ptr, !ptr  %destroy = llvm.load %destroy_at : !ptr -> !ptr
+  %device_at = llvm.getelementptr %page[16] : (!ptr) -> !ptr, !ptr  %device = llvm.load %device_at : !ptr -> !ptr
+  %destroy_at = llvm.getelementptr %page[49] : (!ptr) -> !ptr, !ptr  %destroy = llvm.load %destroy_at : !ptr -> !ptr
   llvm.call %destroy(%device, %buffer, %null) : !ptr, (!ptr, i64, !ptr) -> ()
-  %free_at = llvm.getelementptr %page[44] : (!ptr) -> !ptr, !ptr  %free = llvm.load %free_at : !ptr -> !ptr
+  %free_at = llvm.getelementptr %page[52] : (!ptr) -> !ptr, !ptr  %free = llvm.load %free_at : !ptr -> !ptr
   llvm.call %free(%device, %memory, %null) : !ptr, (!ptr, i64, !ptr) -> ()
-  %all_at = llvm.getelementptr %page[36] : (!ptr) -> !ptr, i64
+  %all_at = llvm.getelementptr %page[13] : (!ptr) -> !ptr, i64
   func.call @__relax_add(%all_at, %less) : (!ptr, i64) -> ()
-  func.call @__relax_vulkan_free(%chunk) : (!ptr) -> ()
-  return
+  llvm.call @free(%chunk) : (!ptr) -> ()
+  llvm.return
 }
 // A chunk of so many bytes, with one free block before all others. Vulkan's status.
-func.func private @__relax_vulkan_grow(%page: !ptr, %bytes: i64) -> i32 {
+llvm.func internal @__relax_vulkan_grow(%page: !ptr, %bytes: i64) -> i32 {
   %ok = arith.constant 0 : i32  %full = arith.constant 2 : i32  %null = llvm.mlir.zero : !ptr
   %c0 = arith.constant 0 : i64  %size = arith.constant 40 : i64  %whole = arith.constant -1 : i64
   %zero = arith.constant 0 : i32
-  %most_at = llvm.getelementptr %page[38] : (!ptr) -> !ptr, i64  %most = llvm.load %most_at : !ptr -> i64
-  %is_too_large = arith.cmpi ugt, %bytes, %most : i64
-  cf.cond_br %is_too_large, ^return(%full : i32), ^begin
-^begin:
   %chunk = func.call @malloc(%size) : (i64) -> !ptr  %lacks_chunk = llvm.icmp "eq" %chunk, %null : !ptr
   cf.cond_br %lacks_chunk, ^return(%full : i32), ^create
 ^create:
   %none = llvm.mlir.zero : !chunk  %with_bytes = llvm.insertvalue %bytes, %none[4] : !chunk
   llvm.store %with_bytes, %chunk : !chunk, !ptr
-  %all_at = llvm.getelementptr %page[36] : (!ptr) -> !ptr, i64
+  %all_at = llvm.getelementptr %page[13] : (!ptr) -> !ptr, i64
   func.call @__relax_add(%all_at, %bytes) : (!ptr, i64) -> ()
-  %device_at = llvm.getelementptr %page[8] : (!ptr) -> !ptr, !ptr  %device = llvm.load %device_at : !ptr -> !ptr
-  %buffer_info_at = llvm.getelementptr %page[25] : (!ptr) -> !ptr, !ptr
+  %device_at = llvm.getelementptr %page[16] : (!ptr) -> !ptr, !ptr  %device = llvm.load %device_at : !ptr -> !ptr
+  %buffer_info_at = llvm.getelementptr %page[31] : (!ptr) -> !ptr, !ptr
   %buffer_info = llvm.load %buffer_info_at : !ptr -> !ptr
   %info_bytes_at = llvm.getelementptr %buffer_info[24] : (!ptr) -> !ptr, i8
   llvm.store %bytes, %info_bytes_at : i64, !ptr
-  %create_at = llvm.getelementptr %page[40] : (!ptr) -> !ptr, !ptr  %create = llvm.load %create_at : !ptr -> !ptr
+  %create_at = llvm.getelementptr %page[48] : (!ptr) -> !ptr, !ptr  %create = llvm.load %create_at : !ptr -> !ptr
   %created = llvm.call %create(%device, %buffer_info, %null, %chunk) : !ptr, (!ptr, !ptr, !ptr, !ptr) -> i32
   %is_created = arith.cmpi eq, %created, %ok : i32
   cf.cond_br %is_created, ^allocate, ^fail(%created : i32)
 ^allocate:
   %buffer = llvm.load %chunk : !ptr -> i64
-  %needs_at = llvm.getelementptr %page[32] : (!ptr) -> !ptr, !ptr  %needs = llvm.load %needs_at : !ptr -> !ptr
-  %ask_at = llvm.getelementptr %page[42] : (!ptr) -> !ptr, !ptr  %ask = llvm.load %ask_at : !ptr -> !ptr
+  %needs_at = llvm.getelementptr %page[38] : (!ptr) -> !ptr, !ptr  %needs = llvm.load %needs_at : !ptr -> !ptr
+  %ask_at = llvm.getelementptr %page[50] : (!ptr) -> !ptr, !ptr  %ask = llvm.load %ask_at : !ptr -> !ptr
   llvm.call %ask(%device, %buffer, %needs) : !ptr, (!ptr, i64, !ptr) -> ()
   %needed = llvm.load %needs : !ptr -> i64
-  %memory_info_at = llvm.getelementptr %page[26] : (!ptr) -> !ptr, !ptr
+  %memory_info_at = llvm.getelementptr %page[32] : (!ptr) -> !ptr, !ptr
   %memory_info = llvm.load %memory_info_at : !ptr -> !ptr
   %memory_bytes_at = llvm.getelementptr %memory_info[16] : (!ptr) -> !ptr, i8
   llvm.store %needed, %memory_bytes_at : i64, !ptr
   %memory_at = llvm.getelementptr %chunk[8] : (!ptr) -> !ptr, i8
-  %allocate_at = llvm.getelementptr %page[43] : (!ptr) -> !ptr, !ptr  %allocate = llvm.load %allocate_at : !ptr -> !ptr
+  %allocate_at = llvm.getelementptr %page[51] : (!ptr) -> !ptr, !ptr  %allocate = llvm.load %allocate_at : !ptr -> !ptr
   %allocated = llvm.call %allocate(%device, %memory_info, %null, %memory_at) : !ptr, (!ptr, !ptr, !ptr, !ptr) -> i32
   %is_allocated = arith.cmpi eq, %allocated, %ok : i32
   cf.cond_br %is_allocated, ^bind, ^fail(%allocated : i32)
 ^bind:
   %memory = llvm.load %memory_at : !ptr -> i64
-  %bind_at = llvm.getelementptr %page[45] : (!ptr) -> !ptr, !ptr  %bind = llvm.load %bind_at : !ptr -> !ptr
+  %bind_at = llvm.getelementptr %page[53] : (!ptr) -> !ptr, !ptr  %bind = llvm.load %bind_at : !ptr -> !ptr
   %bound = llvm.call %bind(%device, %buffer, %memory, %c0) : !ptr, (!ptr, i64, i64, i64) -> i32
   %is_bound = arith.cmpi eq, %bound, %ok : i32
   cf.cond_br %is_bound, ^map, ^fail(%bound : i32)
 ^map:
-  %is_mapped_at = llvm.getelementptr %page[21] : (!ptr) -> !ptr, i64  %is_mapped = llvm.load %is_mapped_at : !ptr -> i64
+  %is_mapped_at = llvm.getelementptr %page[27] : (!ptr) -> !ptr, i64  %is_mapped = llvm.load %is_mapped_at : !ptr -> i64
   %maps = arith.cmpi ne, %is_mapped, %c0 : i64
   %mapped = scf.if %maps -> i32 {
     %host_at = llvm.getelementptr %chunk[16] : (!ptr) -> !ptr, i8
-    %map_at = llvm.getelementptr %page[46] : (!ptr) -> !ptr, !ptr  %map = llvm.load %map_at : !ptr -> !ptr
+    %map_at = llvm.getelementptr %page[54] : (!ptr) -> !ptr, !ptr  %map = llvm.load %map_at : !ptr -> !ptr
     %answer = llvm.call %map(%device, %memory, %c0, %whole, %zero, %host_at)
       : !ptr, (!ptr, i64, i64, i64, i32, !ptr) -> i32
     scf.yield %answer : i32
@@ -369,26 +246,26 @@ func.func private @__relax_vulkan_grow(%page: !ptr, %bytes: i64) -> i32 {
   %is_there = arith.cmpi eq, %mapped, %ok : i32
   cf.cond_br %is_there, ^address, ^fail(%mapped : i32)
 ^address:
-  %address_info_at = llvm.getelementptr %page[27] : (!ptr) -> !ptr, !ptr
+  %address_info_at = llvm.getelementptr %page[33] : (!ptr) -> !ptr, !ptr
   %address_info = llvm.load %address_info_at : !ptr -> !ptr
   %of_buffer_at = llvm.getelementptr %address_info[16] : (!ptr) -> !ptr, i8
   llvm.store %buffer, %of_buffer_at : i64, !ptr
-  %where_at = llvm.getelementptr %page[47] : (!ptr) -> !ptr, !ptr  %where = llvm.load %where_at : !ptr -> !ptr
+  %where_at = llvm.getelementptr %page[55] : (!ptr) -> !ptr, !ptr  %where = llvm.load %where_at : !ptr -> !ptr
   %address = llvm.call %where(%device, %address_info) : !ptr, (!ptr, !ptr) -> i64
   %address_at = llvm.getelementptr %chunk[24] : (!ptr) -> !ptr, i8
   llvm.store %address, %address_at : i64, !ptr
   %block = func.call @malloc(%size) : (i64) -> !ptr  %lacks_block = llvm.icmp "eq" %block, %null : !ptr
   cf.cond_br %lacks_block, ^fail(%full : i32), ^add
 ^add:
-  %first_at = llvm.getelementptr %page[19] : (!ptr) -> !ptr, !ptr  %first = llvm.load %first_at : !ptr -> !ptr
-  %b0 = llvm.mlir.zero : !vkblock  %b1 = llvm.insertvalue %first, %b0[0] : !vkblock
-  %b2 = llvm.insertvalue %chunk, %b1[1] : !vkblock  %b3 = llvm.insertvalue %address, %b2[2] : !vkblock
-  %b4 = llvm.insertvalue %bytes, %b3[3] : !vkblock
-  llvm.store %b4, %block : !vkblock, !ptr
+  %first_at = llvm.getelementptr %page[8] : (!ptr) -> !ptr, !ptr  %first = llvm.load %first_at : !ptr -> !ptr
+  %b0 = llvm.mlir.zero : !piece  %b1 = llvm.insertvalue %first, %b0[0] : !piece
+  %b2 = llvm.insertvalue %chunk, %b1[1] : !piece  %b3 = llvm.insertvalue %address, %b2[2] : !piece
+  %b4 = llvm.insertvalue %bytes, %b3[3] : !piece
+  llvm.store %b4, %block : !piece, !ptr
   llvm.store %block, %first_at : !ptr, !ptr
   cf.br ^return(%ok : i32)
 ^fail(%reason: i32):
-  func.call @__relax_vulkan_drop(%page, %chunk) : (!ptr, !ptr) -> ()
+  llvm.call @__relax_vulkan_drop(%page, %chunk) : (!ptr, !ptr) -> ()
   // VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY, too many objects
   %host_full = arith.constant -1 : i32  %device_full = arith.constant -2 : i32  %too_many = arith.constant -10 : i32
   %is_host = arith.cmpi eq, %reason, %host_full : i32  %is_device = arith.cmpi eq, %reason, %device_full : i32
@@ -397,85 +274,18 @@ func.func private @__relax_vulkan_grow(%page: !ptr, %bytes: i64) -> i32 {
   %told = arith.select %is_full, %full, %reason : i32
   cf.br ^return(%told : i32)
 ^return(%status: i32):
-  return %status : i32
+  llvm.return %status : i32
 }
 
 // ---- what device.mlir calls ----
 
-llvm.func internal @__relax_vulkan_push(%context: !ptr) -> i32 {
-  %ok = arith.constant 0 : i32
-  llvm.return %ok : i32
-}
-llvm.func internal @__relax_vulkan_take(%place: !ptr, %asked: i64, %page: !ptr) -> i32 {
-  %ok = arith.constant 0 : i32  %null = llvm.mlir.zero : !ptr  %yes = arith.constant true
-  %c1 = arith.constant 1 : i64  %c255 = arith.constant 255 : i64  %mask = arith.constant -256 : i64
-  %more = arith.addi %asked, %c255 : i64  %bytes = arith.andi %more, %mask : i64
-  func.call @__relax_vulkan_lock(%page) : (!ptr) -> ()
-  %found = func.call @__relax_vulkan_fit(%page, %bytes) : (!ptr, i64) -> !ptr
-  %is_found = llvm.icmp "ne" %found, %null : !ptr
-  cf.cond_br %is_found, ^give(%found : !ptr), ^grow
-^grow:
-  %least_at = llvm.getelementptr %page[20] : (!ptr) -> !ptr, i64  %least = llvm.load %least_at : !ptr -> i64
-  %large = arith.maxui %least, %bytes : i64
-  %grown = func.call @__relax_vulkan_grow(%page, %large) : (!ptr, i64) -> i32
-  %is_grown = arith.cmpi eq, %grown, %ok : i32
-  cf.cond_br %is_grown, ^again, ^retry
-^retry:
-  // Once more without what nothing uses, and no more than is needed.
-  %done = func.call @__relax_vulkan_finish_locked(%page) : (!ptr) -> i32
-  func.call @__relax_vulkan_join(%page, %yes) : (!ptr, i1) -> ()
-  %retried = func.call @__relax_vulkan_grow(%page, %bytes) : (!ptr, i64) -> i32
-  %is_there = arith.cmpi eq, %retried, %ok : i32
-  cf.cond_br %is_there, ^again, ^return(%retried : i32)
-^again:
-  %fitting = func.call @__relax_vulkan_fit(%page, %bytes) : (!ptr, i64) -> !ptr
-  %is_fitting = llvm.icmp "ne" %fitting, %null : !ptr
-  %full = arith.constant 2 : i32
-  cf.cond_br %is_fitting, ^give(%fitting : !ptr), ^return(%full : i32)
-^give(%block: !ptr):
-  %address_at = llvm.getelementptr %block[16] : (!ptr) -> !ptr, i8  %address = llvm.load %address_at : !ptr -> !ptr
-  llvm.store %address, %place : !ptr, !ptr
-  %taken_at = llvm.getelementptr %page[34] : (!ptr) -> !ptr, i64
-  func.call @__relax_add(%taken_at, %bytes) : (!ptr, i64) -> ()
-  %blocks_at = llvm.getelementptr %page[35] : (!ptr) -> !ptr, i64
-  func.call @__relax_add(%blocks_at, %c1) : (!ptr, i64) -> ()
-  cf.br ^return(%ok : i32)
-^return(%status: i32):
-  func.call @__relax_vulkan_unlock(%page) : (!ptr) -> ()
-  llvm.return %status : i32
-}
-// What was started before may still use it: what is started later does so after that.
-llvm.func internal @__relax_vulkan_give_back(%given: !ptr, %page: !ptr) -> i32 {
-  %ok = arith.constant 0 : i32  %foreign = arith.constant 4 : i32  %null = llvm.mlir.zero : !ptr
-  %c0 = arith.constant 0 : i64  %less = arith.constant -1 : i64  %no = arith.constant false
-  %address = llvm.ptrtoint %given : !ptr to i64
-  func.call @__relax_vulkan_lock(%page) : (!ptr) -> ()
-  %block = func.call @__relax_vulkan_block_of(%page, %address) : (!ptr, i64) -> !ptr
-  %is_some = llvm.icmp "ne" %block, %null : !ptr
-  %status = scf.if %is_some -> i32 {
-    %bytes_at = llvm.getelementptr %block[24] : (!ptr) -> !ptr, i8  %bytes = llvm.load %bytes_at : !ptr -> i64
-    %mark_at = llvm.getelementptr %block[32] : (!ptr) -> !ptr, i8
-    llvm.store %c0, %mark_at : i64, !ptr
-    %fewer = arith.subi %c0, %bytes : i64
-    %taken_at = llvm.getelementptr %page[34] : (!ptr) -> !ptr, i64
-    func.call @__relax_add(%taken_at, %fewer) : (!ptr, i64) -> ()
-    %blocks_at = llvm.getelementptr %page[35] : (!ptr) -> !ptr, i64
-    func.call @__relax_add(%blocks_at, %less) : (!ptr, i64) -> ()
-    func.call @__relax_vulkan_join(%page, %no) : (!ptr, i1) -> ()
-    scf.yield %ok : i32
-  } else {
-    scf.yield %foreign : i32
-  }
-  func.call @__relax_vulkan_unlock(%page) : (!ptr) -> ()
-  llvm.return %status : i32
-}
 // Waits for all that was started before, without keeping others from starting more.
 llvm.func internal @__relax_vulkan_finish(%page: !ptr) -> i32 {
   %ok = arith.constant 0 : i32
-  func.call @__relax_vulkan_lock(%page) : (!ptr) -> ()
+  func.call @__relax_device_lock(%page) : (!ptr) -> ()
   %flushed = func.call @__relax_vulkan_flush(%page) : (!ptr) -> i32
-  %value_at = llvm.getelementptr %page[11] : (!ptr) -> !ptr, i64  %value = llvm.load %value_at : !ptr -> i64
-  func.call @__relax_vulkan_unlock(%page) : (!ptr) -> ()
+  %value_at = llvm.getelementptr %page[19] : (!ptr) -> !ptr, i64  %value = llvm.load %value_at : !ptr -> i64
+  func.call @__relax_device_unlock(%page) : (!ptr) -> ()
   %is_flushed = arith.cmpi eq, %flushed, %ok : i32
   %status = scf.if %is_flushed -> i32 {
     %waited = func.call @__relax_vulkan_wait_for(%page, %value) : (!ptr, i64) -> i32
@@ -492,14 +302,14 @@ llvm.func internal @__relax_vulkan_launch(%kernel: !ptr, %blocks: i32, %y: i32, 
     %z2: i32, %shared: i32, %page: !ptr, %params: !ptr, %extra: !ptr) -> i32 {
   %ok = arith.constant 0 : i32  %many = arith.constant 3 : i32  %one = arith.constant 1 : i32
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %c8 = arith.constant 8 : i64
-  %most_at = llvm.getelementptr %page[33] : (!ptr) -> !ptr, i64  %most = llvm.load %most_at : !ptr -> i64
+  %most_at = llvm.getelementptr %page[39] : (!ptr) -> !ptr, i64  %most = llvm.load %most_at : !ptr -> i64
   %wide = arith.extui %blocks : i32 to i64  %are_many = arith.cmpi ugt, %wide, %most : i64
   %count_at = llvm.getelementptr %kernel[16] : (!ptr) -> !ptr, i8  %count = llvm.load %count_at : !ptr -> i64
   %bytes = arith.muli %count, %c8 : i64
   %words = llvm.alloca %count x i64 : (i64) -> !ptr  %address_at = llvm.alloca %c1 x i64 : (i64) -> !ptr
   cf.cond_br %are_many, ^leave(%many : i32), ^begin
 ^begin:
-  func.call @__relax_vulkan_lock(%page) : (!ptr) -> ()
+  func.call @__relax_device_lock(%page) : (!ptr) -> ()
   cf.br ^open
 ^open:
   %opened = func.call @__relax_vulkan_open(%page) : (!ptr) -> i32
@@ -510,8 +320,8 @@ llvm.func internal @__relax_vulkan_launch(%kernel: !ptr, %blocks: i32, %y: i32, 
   %in_memory = llvm.load %in_memory_at : !ptr -> i64  %is_in_memory = arith.cmpi ne, %in_memory, %c0 : i64
   cf.cond_br %is_in_memory, ^memory, ^copy(%words, %words, %bytes : !ptr, !ptr, i64)
 ^memory:
-  %used_at = llvm.getelementptr %page[17] : (!ptr) -> !ptr, i64  %used = llvm.load %used_at : !ptr -> i64
-  %room_at = llvm.getelementptr %page[16] : (!ptr) -> !ptr, i64  %room = llvm.load %room_at : !ptr -> i64
+  %used_at = llvm.getelementptr %page[25] : (!ptr) -> !ptr, i64  %used = llvm.load %used_at : !ptr -> i64
+  %room_at = llvm.getelementptr %page[24] : (!ptr) -> !ptr, i64  %room = llvm.load %room_at : !ptr -> i64
   %after = arith.addi %used, %bytes : i64  %fits = arith.cmpi ule, %after, %room : i64
   cf.cond_br %fits, ^inside, ^flush
 ^flush:
@@ -532,24 +342,24 @@ llvm.func internal @__relax_vulkan_launch(%kernel: !ptr, %blocks: i32, %y: i32, 
     %word = llvm.load %param : !ptr -> i64  %word_at = llvm.getelementptr %place[%i] : (!ptr, i64) -> !ptr, i64
     llvm.store %word, %word_at : i64, !ptr
   }
-  %in_use_at = llvm.getelementptr %page[37] : (!ptr) -> !ptr, !ptr  %in_use = llvm.load %in_use_at : !ptr -> !ptr
+  %in_use_at = llvm.getelementptr %page[40] : (!ptr) -> !ptr, !ptr  %in_use = llvm.load %in_use_at : !ptr -> !ptr
   %pipeline = llvm.load %kernel : !ptr -> i64
-  %bind_at = llvm.getelementptr %page[51] : (!ptr) -> !ptr, !ptr  %bind = llvm.load %bind_at : !ptr -> !ptr
+  %bind_at = llvm.getelementptr %page[59] : (!ptr) -> !ptr, !ptr  %bind = llvm.load %bind_at : !ptr -> !ptr
   llvm.call %bind(%in_use, %one, %pipeline) : !ptr, (!ptr, i32, i64) -> ()
   %some = arith.cmpi ne, %pushed_bytes, %c0 : i64
   scf.if %some {
     %layout_at = llvm.getelementptr %kernel[8] : (!ptr) -> !ptr, i8  %layout = llvm.load %layout_at : !ptr -> i64
     %compute = arith.constant 0x20 : i32  %zero = arith.constant 0 : i32
     %narrow = arith.trunci %pushed_bytes : i64 to i32
-    %push_at = llvm.getelementptr %page[52] : (!ptr) -> !ptr, !ptr  %push = llvm.load %push_at : !ptr -> !ptr
+    %push_at = llvm.getelementptr %page[60] : (!ptr) -> !ptr, !ptr  %push = llvm.load %push_at : !ptr -> !ptr
     llvm.call %push(%in_use, %layout, %compute, %zero, %narrow, %pushed) : !ptr, (!ptr, i64, i32, i32, i32, !ptr) -> ()
   }
-  %dispatch_at = llvm.getelementptr %page[53] : (!ptr) -> !ptr, !ptr  %dispatch = llvm.load %dispatch_at : !ptr -> !ptr
+  %dispatch_at = llvm.getelementptr %page[61] : (!ptr) -> !ptr, !ptr  %dispatch = llvm.load %dispatch_at : !ptr -> !ptr
   llvm.call %dispatch(%in_use, %blocks, %one, %one) : !ptr, (!ptr, i32, i32, i32) -> ()
   %recorded = func.call @__relax_vulkan_recorded(%page) : (!ptr) -> i32
   cf.br ^return(%recorded : i32)
 ^return(%status: i32):
-  func.call @__relax_vulkan_unlock(%page) : (!ptr) -> ()
+  func.call @__relax_device_unlock(%page) : (!ptr) -> ()
   cf.br ^leave(%status : i32)
 ^leave(%answer: i32):
   llvm.return %answer : i32
@@ -562,13 +372,13 @@ func.func private @__relax_vulkan_record_copy(%page: !ptr, %from: i64, %from_off
   %opened = func.call @__relax_vulkan_open(%page) : (!ptr) -> i32
   %is_open = arith.cmpi eq, %opened, %ok : i32
   %status = scf.if %is_open -> i32 {
-    %region_at = llvm.getelementptr %page[31] : (!ptr) -> !ptr, !ptr  %region = llvm.load %region_at : !ptr -> !ptr
+    %region_at = llvm.getelementptr %page[37] : (!ptr) -> !ptr, !ptr  %region = llvm.load %region_at : !ptr -> !ptr
     %to_at = llvm.getelementptr %region[8] : (!ptr) -> !ptr, i8  %bytes_at = llvm.getelementptr %region[16] : (!ptr) -> !ptr, i8
     llvm.store %from_offset, %region : i64, !ptr
     llvm.store %to_offset, %to_at : i64, !ptr
     llvm.store %bytes, %bytes_at : i64, !ptr
-    %in_use_at = llvm.getelementptr %page[37] : (!ptr) -> !ptr, !ptr  %in_use = llvm.load %in_use_at : !ptr -> !ptr
-    %copy_at = llvm.getelementptr %page[54] : (!ptr) -> !ptr, !ptr  %copy = llvm.load %copy_at : !ptr -> !ptr
+    %in_use_at = llvm.getelementptr %page[40] : (!ptr) -> !ptr, !ptr  %in_use = llvm.load %in_use_at : !ptr -> !ptr
+    %copy_at = llvm.getelementptr %page[62] : (!ptr) -> !ptr, !ptr  %copy = llvm.load %copy_at : !ptr -> !ptr
     llvm.call %copy(%in_use, %from, %to, %one, %region) : !ptr, (!ptr, i64, i64, i32, !ptr) -> ()
     %recorded = func.call @__relax_vulkan_recorded(%page) : (!ptr) -> i32
     scf.yield %recorded : i32
@@ -580,7 +390,7 @@ func.func private @__relax_vulkan_record_copy(%page: !ptr, %from: i64, %from_off
 // The buffer that an address is in, and its offset there; 0 where it is in none. With the lock.
 func.func private @__relax_vulkan_find(%page: !ptr, %address: i64) -> (i64, i64, !ptr) {
   %null = llvm.mlir.zero : !ptr  %c0 = arith.constant 0 : i64
-  %block = func.call @__relax_vulkan_block_of(%page, %address) : (!ptr, i64) -> !ptr
+  %block = func.call @__relax_device_piece_of(%page, %address) : (!ptr, i64) -> !ptr
   %is_some = llvm.icmp "ne" %block, %null : !ptr
   %buffer, %offset, %host = scf.if %is_some -> (i64, i64, !ptr) {
     %chunk_at = llvm.getelementptr %block[8] : (!ptr) -> !ptr, i8  %chunk = llvm.load %chunk_at : !ptr -> !ptr
@@ -596,7 +406,7 @@ func.func private @__relax_vulkan_find(%page: !ptr, %address: i64) -> (i64, i64,
 llvm.func internal @__relax_vulkan_copy(%to: !ptr, %from: !ptr, %bytes: i64, %page: !ptr) -> i32 {
   %foreign = arith.constant 4 : i32  %c0 = arith.constant 0 : i64
   %to_address = llvm.ptrtoint %to : !ptr to i64  %from_address = llvm.ptrtoint %from : !ptr to i64
-  func.call @__relax_vulkan_lock(%page) : (!ptr) -> ()
+  func.call @__relax_device_lock(%page) : (!ptr) -> ()
   %to_buffer, %to_offset, %to_host = func.call @__relax_vulkan_find(%page, %to_address) : (!ptr, i64) -> (i64, i64, !ptr)
   %buffer, %offset, %host = func.call @__relax_vulkan_find(%page, %from_address) : (!ptr, i64) -> (i64, i64, !ptr)
   %has_to = arith.cmpi ne, %to_buffer, %c0 : i64  %has_from = arith.cmpi ne, %buffer, %c0 : i64
@@ -608,7 +418,7 @@ llvm.func internal @__relax_vulkan_copy(%to: !ptr, %from: !ptr, %bytes: i64, %pa
   } else {
     scf.yield %foreign : i32
   }
-  func.call @__relax_vulkan_unlock(%page) : (!ptr) -> ()
+  func.call @__relax_device_unlock(%page) : (!ptr) -> ()
   llvm.return %status : i32
 }
 llvm.func internal @__relax_vulkan_write(%to: !ptr, %from: !ptr, %bytes: i64, %page: !ptr) -> i32 {
@@ -629,16 +439,16 @@ func.func private @__relax_vulkan_exchange(%device: !ptr, %host: !ptr, %bytes: i
   %is_finished = arith.cmpi eq, %finished, %ok : i32
   cf.cond_br %is_finished, ^begin, ^leave(%finished : i32)
 ^begin:
-  func.call @__relax_vulkan_lock(%page) : (!ptr) -> ()
+  func.call @__relax_device_lock(%page) : (!ptr) -> ()
   %buffer, %offset, %mapped = func.call @__relax_vulkan_find(%page, %address) : (!ptr, i64) -> (i64, i64, !ptr)
   %is_none = arith.cmpi eq, %buffer, %c0 : i64
   cf.cond_br %is_none, ^return(%foreign : i32), ^look
 ^look:
-  %is_mapped_at = llvm.getelementptr %page[21] : (!ptr) -> !ptr, i64  %is_mapped = llvm.load %is_mapped_at : !ptr -> i64
+  %is_mapped_at = llvm.getelementptr %page[27] : (!ptr) -> !ptr, i64  %is_mapped = llvm.load %is_mapped_at : !ptr -> i64
   %is_here = arith.cmpi ne, %is_mapped, %c0 : i64
   cf.cond_br %is_here, ^here, ^piece(%c0 : i64)
 ^here:
-  func.call @__relax_vulkan_unlock(%page) : (!ptr) -> ()
+  func.call @__relax_device_unlock(%page) : (!ptr) -> ()
   scf.if %writes {
     "llvm.intr.memcpy"(%mapped, %host, %bytes) <{isVolatile = false}> : (!ptr, !ptr, i64) -> ()
   } else {
@@ -649,10 +459,10 @@ func.func private @__relax_vulkan_exchange(%device: !ptr, %host: !ptr, %bytes: i
   %is_done = arith.cmpi uge, %done, %bytes : i64
   cf.cond_br %is_done, ^return(%ok : i32), ^move
 ^move:
-  %room_at = llvm.getelementptr %page[24] : (!ptr) -> !ptr, i64  %room = llvm.load %room_at : !ptr -> i64
+  %room_at = llvm.getelementptr %page[30] : (!ptr) -> !ptr, i64  %room = llvm.load %room_at : !ptr -> i64
   %left = arith.subi %bytes, %done : i64  %size = arith.minui %left, %room : i64
-  %staging_at = llvm.getelementptr %page[22] : (!ptr) -> !ptr, !ptr  %staging = llvm.load %staging_at : !ptr -> !ptr
-  %staged_at = llvm.getelementptr %page[23] : (!ptr) -> !ptr, i64  %staged = llvm.load %staged_at : !ptr -> i64
+  %staging_at = llvm.getelementptr %page[28] : (!ptr) -> !ptr, !ptr  %staging = llvm.load %staging_at : !ptr -> !ptr
+  %staged_at = llvm.getelementptr %page[29] : (!ptr) -> !ptr, i64  %staged = llvm.load %staged_at : !ptr -> i64
   %there = arith.addi %offset, %done : i64  %here = llvm.getelementptr %host[%done] : (!ptr, i64) -> !ptr, i8
   %next = arith.addi %done, %size : i64
   %recorded = scf.if %writes -> i32 {
@@ -678,7 +488,7 @@ func.func private @__relax_vulkan_exchange(%device: !ptr, %host: !ptr, %bytes: i
   }
   cf.br ^piece(%next : i64)
 ^return(%status: i32):
-  func.call @__relax_vulkan_unlock(%page) : (!ptr) -> ()
+  func.call @__relax_device_unlock(%page) : (!ptr) -> ()
   cf.br ^leave(%status : i32)
 ^leave(%answer: i32):
   return %answer : i32
@@ -686,59 +496,41 @@ func.func private @__relax_vulkan_exchange(%device: !ptr, %host: !ptr, %bytes: i
 
 // ---- events: when the host saw that all before them was done ----
 
-llvm.func internal @__relax_vulkan_make_event(%place: !ptr, %flags: i32) -> i32 {
-  %ok = arith.constant 0 : i32  %full = arith.constant 2 : i32  %null = llvm.mlir.zero : !ptr
-  %c8 = arith.constant 8 : i64  %event = func.call @malloc(%c8) : (i64) -> !ptr
-  llvm.store %event, %place : !ptr, !ptr
-  %is_none = llvm.icmp "eq" %event, %null : !ptr  %status = arith.select %is_none, %full, %ok : i32
-  llvm.return %status : i32
-}
 llvm.func internal @__relax_vulkan_mark(%event: !ptr, %page: !ptr) -> i32 {
   %status = llvm.call @__relax_vulkan_finish(%page) : (!ptr) -> i32
   %time = func.call @__relax_now() : () -> i64
   llvm.store %time, %event : i64, !ptr
   llvm.return %status : i32
 }
-llvm.func internal @__relax_vulkan_measure(%milliseconds: !ptr, %first: !ptr, %last: !ptr) -> i32 {
-  %ok = arith.constant 0 : i32  %mega = arith.constant 1.0e6 : f64
-  %begin = llvm.load %first : !ptr -> i64  %end = llvm.load %last : !ptr -> i64
-  %time = arith.subi %end, %begin : i64  %float = arith.sitofp %time : i64 to f64
-  %shorter = arith.divf %float, %mega : f64  %narrow = arith.truncf %shorter : f64 to f32
-  llvm.store %narrow, %milliseconds : f32, !ptr
-  llvm.return %ok : i32
-}
-llvm.func internal @__relax_vulkan_end_event(%event: !ptr) -> i32 {
-  %ok = arith.constant 0 : i32
-  llvm.call @free(%event) : (!ptr) -> ()
-  llvm.return %ok : i32
-}
-
-// The table's places 6 to 22, but what tells of errors: the table itself does (device.mlir).
-llvm.mlir.global internal constant @__relax_vulkan_table() {alignment = 8 : i64} : !llvm.array<17 x ptr> {
-  %null = llvm.mlir.zero : !ptr  %t = llvm.mlir.zero : !llvm.array<17 x ptr>
-  %nothing = llvm.mlir.addressof @__relax_vulkan_push : !ptr  %launch = llvm.mlir.addressof @__relax_vulkan_launch : !ptr
-  %take = llvm.mlir.addressof @__relax_vulkan_take : !ptr  %free = llvm.mlir.addressof @__relax_vulkan_give_back : !ptr
+// The table's places 6 to 22, but what tells of errors: the table itself does (device.mlir). Then what gets chunks.
+llvm.mlir.global internal constant @__relax_vulkan_table() {alignment = 8 : i64} : !llvm.array<19 x ptr> {
+  %null = llvm.mlir.zero : !ptr  %t = llvm.mlir.zero : !llvm.array<19 x ptr>
+  %nothing = llvm.mlir.addressof @__relax_device_nothing : !ptr  %launch = llvm.mlir.addressof @__relax_vulkan_launch : !ptr
+  %take = llvm.mlir.addressof @__relax_device_take_piece : !ptr  %free = llvm.mlir.addressof @__relax_device_give_piece : !ptr
   %write = llvm.mlir.addressof @__relax_vulkan_write : !ptr  %read = llvm.mlir.addressof @__relax_vulkan_read : !ptr
   %copy = llvm.mlir.addressof @__relax_vulkan_copy : !ptr  %finish = llvm.mlir.addressof @__relax_vulkan_finish : !ptr
-  %make = llvm.mlir.addressof @__relax_vulkan_make_event : !ptr  %mark = llvm.mlir.addressof @__relax_vulkan_mark : !ptr
-  %measure = llvm.mlir.addressof @__relax_vulkan_measure : !ptr
-  %end = llvm.mlir.addressof @__relax_vulkan_end_event : !ptr
-  %t0 = llvm.insertvalue %nothing, %t[0] : !llvm.array<17 x ptr>
-  %t1 = llvm.insertvalue %nothing, %t0[1] : !llvm.array<17 x ptr>
-  %t2 = llvm.insertvalue %launch, %t1[2] : !llvm.array<17 x ptr>
-  %t3 = llvm.insertvalue %take, %t2[3] : !llvm.array<17 x ptr>
-  %t4 = llvm.insertvalue %free, %t3[4] : !llvm.array<17 x ptr>
-  %t5 = llvm.insertvalue %write, %t4[5] : !llvm.array<17 x ptr>
-  %t6 = llvm.insertvalue %read, %t5[6] : !llvm.array<17 x ptr>
-  %t7 = llvm.insertvalue %copy, %t6[7] : !llvm.array<17 x ptr>
-  %t8 = llvm.insertvalue %finish, %t7[8] : !llvm.array<17 x ptr>
-  %t9 = llvm.insertvalue %finish, %t8[9] : !llvm.array<17 x ptr>
-  %t12 = llvm.insertvalue %make, %t9[12] : !llvm.array<17 x ptr>
-  %t13 = llvm.insertvalue %mark, %t12[13] : !llvm.array<17 x ptr>
-  %t14 = llvm.insertvalue %nothing, %t13[14] : !llvm.array<17 x ptr>
-  %t15 = llvm.insertvalue %measure, %t14[15] : !llvm.array<17 x ptr>
-  %t16 = llvm.insertvalue %end, %t15[16] : !llvm.array<17 x ptr>
-  llvm.return %t16 : !llvm.array<17 x ptr>
+  %make = llvm.mlir.addressof @__relax_device_make_mark : !ptr  %mark = llvm.mlir.addressof @__relax_vulkan_mark : !ptr
+  %measure = llvm.mlir.addressof @__relax_device_between_marks : !ptr
+  %end = llvm.mlir.addressof @__relax_device_end_mark : !ptr
+  %grow = llvm.mlir.addressof @__relax_vulkan_grow : !ptr  %drop = llvm.mlir.addressof @__relax_vulkan_drop : !ptr
+  %t0 = llvm.insertvalue %nothing, %t[0] : !llvm.array<19 x ptr>
+  %t1 = llvm.insertvalue %nothing, %t0[1] : !llvm.array<19 x ptr>
+  %t2 = llvm.insertvalue %launch, %t1[2] : !llvm.array<19 x ptr>
+  %t3 = llvm.insertvalue %take, %t2[3] : !llvm.array<19 x ptr>
+  %t4 = llvm.insertvalue %free, %t3[4] : !llvm.array<19 x ptr>
+  %t5 = llvm.insertvalue %write, %t4[5] : !llvm.array<19 x ptr>
+  %t6 = llvm.insertvalue %read, %t5[6] : !llvm.array<19 x ptr>
+  %t7 = llvm.insertvalue %copy, %t6[7] : !llvm.array<19 x ptr>
+  %t8 = llvm.insertvalue %finish, %t7[8] : !llvm.array<19 x ptr>
+  %t9 = llvm.insertvalue %finish, %t8[9] : !llvm.array<19 x ptr>
+  %t12 = llvm.insertvalue %make, %t9[12] : !llvm.array<19 x ptr>
+  %t13 = llvm.insertvalue %mark, %t12[13] : !llvm.array<19 x ptr>
+  %t14 = llvm.insertvalue %nothing, %t13[14] : !llvm.array<19 x ptr>
+  %t15 = llvm.insertvalue %measure, %t14[15] : !llvm.array<19 x ptr>
+  %t16 = llvm.insertvalue %end, %t15[16] : !llvm.array<19 x ptr>
+  %t17 = llvm.insertvalue %grow, %t16[17] : !llvm.array<19 x ptr>
+  %t18 = llvm.insertvalue %drop, %t17[18] : !llvm.array<19 x ptr>
+  llvm.return %t18 : !llvm.array<19 x ptr>
 }
 // For the runtime: where that table is.
 func.func @__relax_vulkan_functions(%table: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {
