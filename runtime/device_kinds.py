@@ -17,7 +17,7 @@ from .manifest import Signature
 if TYPE_CHECKING:
     from .devices.program import DeviceProgram
 
-KINDS = ("cuda", "vulkan")
+KINDS = ("cuda", "vulkan", "opencl")
 
 
 def checked_device(device: str | None, codes: Sequence[DeviceCode]) -> str:
@@ -53,5 +53,9 @@ def put_on_device(
         from .vulkan.loading import VulkanProgram
 
         return VulkanProgram(codes, int(number), constants, resident), resident
+    if codes[0].kind == "opencl":
+        from .opencl.loading import OpenclProgram
+
+        return OpenclProgram(codes, int(number), constants, resident), resident
     known = ", ".join(KINDS)
     raise ArtifactError(f"this release runs code for {known}; there is code for {codes[0].kind}")

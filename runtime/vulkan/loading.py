@@ -6,13 +6,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
 
 from ..artifact import DeviceCode
 from ..devices.paged import PagedProgram
 from ..devices.program import check_codes
 from ..devices.resident import ResidentCode
-from ..errors import ArtifactError, DeviceError
+from ..devices.spirv import Kernel, read_kernels
+from ..errors import DeviceError
 from . import structures as vk
 from .driver import PhysicalDevice, VulkanError, driver
 from .page import VulkanDevice, open_device
@@ -20,7 +20,6 @@ from .requirements import missing
 from .statuses import STATUSES
 
 KIND = "vulkan"
-_SPIRV, _MAGIC, _HEADER_WORDS, _ROW_WORDS = "spirv", 0x31565352, 4, 4
 #: Words of a kernel's handle: pipeline, layout, words of parameters, whether these are in memory.
 _HANDLE_WORDS = 4
 _COMPUTE, _FULL_SUBGROUPS = 0x20, 2
@@ -104,42 +103,11 @@ class VulkanProgram(PagedProgram):
 IN_PUSH_CONSTANTS = 16
 
 
-class Kernel(NamedTuple):
-    """Its SPIR-V, how many words of parameters it takes, and the size of subgroups that it is for, 0 for any."""
-
-    module: memoryview
-    words: int
-    subgroup: int
-
-
-def read_kernels(code: DeviceCode) -> list[Kernel]:
-    """What a program has for its kernels. Raises ArtifactError where that is not how this release has it."""
-    if code.format != _SPIRV or len(code.data) < 4 * _HEADER_WORDS:
-        raise ArtifactError(f"{code.label} are '{code.format}', which this release does not know")
-    head = [int.from_bytes(code.data[4 * place : 4 * place + 4], "little") for place in range(_HEADER_WORDS)]
-    magic, count, subgroup, _ = head
-    if magic != _MAGIC:
-        raise ArtifactError(f"{code.label} are of another version than this release reads")
-    if count != len(code.kernels) or 4 * (_HEADER_WORDS + _ROW_WORDS * count) > len(code.data):
-        raise ArtifactError(f"{code.label} are damaged: there are {len(code.kernels)}, their code says {count}")
-    rows = code.data[4 * _HEADER_WORDS : 4 * (_HEADER_WORDS + _ROW_WORDS * count)]
-    words = [int.from_bytes(rows[place : place + 4], "little") for place in range(0, len(rows), 4)]
-    found = []
-    for offset, size, parameters, _ in zip(*[iter(words)] * _ROW_WORDS, strict=True):
-        if offset % 4 or size % 4 or offset + size > len(code.data):
-            raise ArtifactError(f"{code.label} are damaged: one is not inside of their code")
-        found.append(Kernel(memoryview(bytes(code.data[offset : offset + size])), parameters, subgroup))
-    return found
-
-
 def _check_fits(code: DeviceCode, kernels: Sequence[Kernel], device: PhysicalDevice) -> None:
     """Raises DeviceError where the device lacks what kernels need."""
     lacking: dict[str, None] = {}
     for each in kernels:
-        try:
-            lacking |= dict.fromkeys(missing(each.module, device))
-        except ValueError as error:
-            raise ArtifactError(f"{code.label} are damaged: {error}") from None
+        lacking |= dict.fromkeys(missing(each.module, device))
     if lacking:
         raise DeviceError(f"{device} lacks what {code.label}, need: {', '.join(lacking)}")
     has, sizes = device.capabilities, {each.subgroup for each in kernels}

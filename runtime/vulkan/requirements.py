@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
+from ..devices.spirv import capabilities
 from .driver import Capabilities, PhysicalDevice
-
-_MAGIC, _HEADER_WORDS, _OP_CAPABILITY = 0x07230203, 5, 17
 
 
 class _Requirement(NamedTuple):
@@ -73,18 +72,7 @@ _REQUIREMENTS: dict[int, _Requirement] = {
 }
 
 
-def capabilities(module: memoryview) -> Iterator[int]:
-    """The numbers of those that a module declares. Raises ValueError for what is no SPIR-V."""
-    words = module.cast("I")
-    if len(words) < _HEADER_WORDS or words[0] != _MAGIC:
-        raise ValueError("it is no SPIR-V")
-    place = _HEADER_WORDS
-    while place < len(words) and words[place] & 0xFFFF == _OP_CAPABILITY:
-        yield words[place + 1]
-        place += words[place] >> 16
-
-
-def missing(module: memoryview, device: PhysicalDevice) -> list[str]:
+def missing(module: bytes, device: PhysicalDevice) -> list[str]:
     """What a module needs and a device lacks, by the names that Vulkan has for it."""
     unknown = _Requirement("", lambda has: False)
     needed = {number: _REQUIREMENTS.get(number, unknown) for number in capabilities(module)}

@@ -27,12 +27,6 @@ func.func private @__relax_now() -> i64
 func.func private @__relax_device_lock(!ptr)
 func.func private @__relax_device_unlock(!ptr)
 func.func private @__relax_device_piece_of(!ptr, i64) -> !ptr
-llvm.func hidden @__relax_device_nothing(!ptr) -> i32
-llvm.func hidden @__relax_device_take_piece(!ptr, i64, !ptr) -> i32
-llvm.func hidden @__relax_device_give_piece(!ptr, !ptr) -> i32
-llvm.func hidden @__relax_device_make_mark(!ptr, i32) -> i32
-llvm.func hidden @__relax_device_between_marks(!ptr, !ptr, !ptr) -> i32
-llvm.func hidden @__relax_device_end_mark(!ptr) -> i32
 
 // ---- commands; with the lock ----
 
@@ -501,43 +495,4 @@ llvm.func internal @__relax_vulkan_mark(%event: !ptr, %page: !ptr) -> i32 {
   %time = func.call @__relax_now() : () -> i64
   llvm.store %time, %event : i64, !ptr
   llvm.return %status : i32
-}
-// The table's places 6 to 22, but what tells of errors: the table itself does (device.mlir). Then what gets chunks.
-llvm.mlir.global internal constant @__relax_vulkan_table() {alignment = 8 : i64} : !llvm.array<19 x ptr> {
-  %null = llvm.mlir.zero : !ptr  %t = llvm.mlir.zero : !llvm.array<19 x ptr>
-  %nothing = llvm.mlir.addressof @__relax_device_nothing : !ptr  %launch = llvm.mlir.addressof @__relax_vulkan_launch : !ptr
-  %take = llvm.mlir.addressof @__relax_device_take_piece : !ptr  %free = llvm.mlir.addressof @__relax_device_give_piece : !ptr
-  %write = llvm.mlir.addressof @__relax_vulkan_write : !ptr  %read = llvm.mlir.addressof @__relax_vulkan_read : !ptr
-  %copy = llvm.mlir.addressof @__relax_vulkan_copy : !ptr  %finish = llvm.mlir.addressof @__relax_vulkan_finish : !ptr
-  %make = llvm.mlir.addressof @__relax_device_make_mark : !ptr  %mark = llvm.mlir.addressof @__relax_vulkan_mark : !ptr
-  %measure = llvm.mlir.addressof @__relax_device_between_marks : !ptr
-  %end = llvm.mlir.addressof @__relax_device_end_mark : !ptr
-  %grow = llvm.mlir.addressof @__relax_vulkan_grow : !ptr  %drop = llvm.mlir.addressof @__relax_vulkan_drop : !ptr
-  %t0 = llvm.insertvalue %nothing, %t[0] : !llvm.array<19 x ptr>
-  %t1 = llvm.insertvalue %nothing, %t0[1] : !llvm.array<19 x ptr>
-  %t2 = llvm.insertvalue %launch, %t1[2] : !llvm.array<19 x ptr>
-  %t3 = llvm.insertvalue %take, %t2[3] : !llvm.array<19 x ptr>
-  %t4 = llvm.insertvalue %free, %t3[4] : !llvm.array<19 x ptr>
-  %t5 = llvm.insertvalue %write, %t4[5] : !llvm.array<19 x ptr>
-  %t6 = llvm.insertvalue %read, %t5[6] : !llvm.array<19 x ptr>
-  %t7 = llvm.insertvalue %copy, %t6[7] : !llvm.array<19 x ptr>
-  %t8 = llvm.insertvalue %finish, %t7[8] : !llvm.array<19 x ptr>
-  %t9 = llvm.insertvalue %finish, %t8[9] : !llvm.array<19 x ptr>
-  %t12 = llvm.insertvalue %make, %t9[12] : !llvm.array<19 x ptr>
-  %t13 = llvm.insertvalue %mark, %t12[13] : !llvm.array<19 x ptr>
-  %t14 = llvm.insertvalue %nothing, %t13[14] : !llvm.array<19 x ptr>
-  %t15 = llvm.insertvalue %measure, %t14[15] : !llvm.array<19 x ptr>
-  %t16 = llvm.insertvalue %end, %t15[16] : !llvm.array<19 x ptr>
-  %t17 = llvm.insertvalue %grow, %t16[17] : !llvm.array<19 x ptr>
-  %t18 = llvm.insertvalue %drop, %t17[18] : !llvm.array<19 x ptr>
-  llvm.return %t18 : !llvm.array<19 x ptr>
-}
-// For the runtime: where that table is.
-func.func @__relax_vulkan_functions(%table: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {
-  %ok = arith.constant 0 : i32  %int_kind = arith.constant 1 : i64
-  %functions = llvm.mlir.addressof @__relax_vulkan_table : !ptr  %address = llvm.ptrtoint %functions : !ptr to i64
-  %none = llvm.mlir.zero : !any  %with_kind = llvm.insertvalue %int_kind, %none[0] : !any
-  %answer = llvm.insertvalue %address, %with_kind[1] : !any
-  llvm.store %answer, %result : !any, !ptr
-  return %ok : i32
 }
