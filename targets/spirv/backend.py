@@ -48,7 +48,8 @@ class SpirvBackend(Backend):
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
         device = device_of(target)
-        return gpu_stages(self.api, device_passes(self.api), target.options_text, device.shared_bytes)
+        passes = device_passes(self.api, device.subgroup, is_fused=device.is_fused)
+        return gpu_stages(self.api, passes, target.options_text, device.shared_bytes)
 
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         from ...runtime.artifact import DeviceCode

@@ -19,17 +19,19 @@ _SIMPLE = (
 )
 
 
-def device_passes(api: str) -> tuple[str, ...]:
-    """Of a module that holds a gpu.module."""
+def device_passes(api: str, subgroup: int, *, is_fused: bool = True) -> tuple[str, ...]:
+    """Of a module that holds a gpu.module. `is_fused`: whether the device rounds x * y + z once."""
     said = f"{{api={api}}}"
     return (
         f"gpu.module({','.join(_STRAIGHT)})",
         "spirv-lift-branches",
+        *(() if is_fused else ("spirv-emulate-fma",)),
         f"gpu.module({','.join(_SIMPLE)})",
         "spirv-carry-floats",
+        "spirv-split-vectors",
         f"spirv-take-words{said}",
         f"spirv-lower-memory{said}",
-        f"spirv-lower-threads{said}",
+        f"spirv-lower-threads{{api={api} subgroup={subgroup}}}",
         "gpu.module(canonicalize,cse)",
-        f"spirv-convert{said}",
+        f"spirv-convert{{api={api} subgroup={subgroup}}}",
     )

@@ -11,8 +11,9 @@ from ..core.registry import TargetOption
 
 OPTIONS = (
     TargetOption("subgroup", "how many threads exchange values without memory: 32 (the usual), 1 for none, to 128"),
-    TargetOption("threads", "how many threads a block may have: 256 (the usual), 128 to 1024"),
+    TargetOption("threads", "how many threads a block may have: 256 (the usual) to 1024"),
     TargetOption("shared", "bytes of memory that a block may have: 32768 (the usual), from 16384 on"),
+    TargetOption("fma", "whether the device rounds x * y + z once (the usual) or twice, where code is to do it: lavapipe"),
 )
 
 
@@ -23,6 +24,8 @@ class Device:
     subgroup: int
     threads: int
     shared_bytes: int
+    #: Whether x * y + z is rounded once.
+    is_fused: bool
     #: What plans count with; of the usual device.
     cores: int = 16
     registers: int = 128
@@ -32,9 +35,17 @@ def device_of(target: ChosenTarget) -> Device:
     """What the options say. Raises RelaxError for values that are wrong."""
     return Device(
         _number(target, "subgroup", 32, 1, 128),
-        _number(target, "threads", 256, 128, 1024),
+        _number(target, "threads", 256, 256, 1024),
         _number(target, "shared", 32 << 10, 16 << 10, 1 << 20),
+        _word(target, "fma", ("once", "twice")) == "once",
     )
+
+
+def _word(target: ChosenTarget, name: str, known: tuple[str, ...]) -> str:
+    given = target.option(name) or known[0]
+    if given not in known:
+        raise OptionError(f"target '{target}': option '{name}' expects {' or '.join(known)}, got '{given}'")
+    return given
 
 
 def _number(target: ChosenTarget, name: str, usual: int, least: int, most: int) -> int:

@@ -20,7 +20,7 @@ from relax_mlir.runtime.cuda.driver import use_library
 from relax_mlir.targets.spirv.abi import MOST_PUSHED, WORD, Kernel, unpacked
 
 DEVICES = {"vulkan": vulkan_device, "opencl": opencl_device}
-_ENVIRONMENTS = {"vulkan": "vulkan1.2", "opencl": "opencl2.2"}
+_ENVIRONMENTS = {"vulkan": "vulkan1.2", "opencl": "spv1.3"}
 _OP_ENTRY_POINT, _HEADER = 15, 5
 
 
