@@ -15,7 +15,7 @@ from .foreign_types import CodeModule
 from .manifest import Signature
 
 if TYPE_CHECKING:
-    from .devices.program import DeviceProgram
+    from .devices.device_program import DeviceProgram
 
 KINDS = ("cuda", "vulkan", "opencl")
 
@@ -50,11 +50,11 @@ def put_on_device(
 
         return CudaProgram(codes, int(number), constants, resident, signatures, graphs), resident
     if codes[0].kind == "vulkan":
-        from .vulkan.loading import VulkanProgram
+        from .vulkan.on_device import VulkanProgram
 
         return VulkanProgram(codes, int(number), constants, resident), resident
     if codes[0].kind == "opencl":
-        from .opencl.loading import OpenclProgram
+        from .opencl.on_device import OpenclProgram
 
         return OpenclProgram(codes, int(number), constants, resident), resident
     known = ", ".join(KINDS)

@@ -38,7 +38,7 @@ from .threads import ThreadLimit, checked_threads, pool_of_process, usual_thread
 
 if TYPE_CHECKING:
     from .devices.copies import Copies
-    from .devices.program import DeviceProgram
+    from .devices.device_program import DeviceProgram
     from .profile import Profile
     from .trace import Trace
     from .tracing import Copied

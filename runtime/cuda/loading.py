@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, suppress
 from functools import partial
 
 from ..artifact import DeviceCode
-from ..devices.program import DeviceProgram, Rows
+from ..devices.device_program import DeviceProgram, Rows
 from ..devices.resident import ResidentCode
 from ..errors import ArtifactError, DeviceError
 from ..manifest import Signature
@@ -220,4 +220,3 @@ def _reason_against(code: DeviceCode, device: Device) -> str:
         return ""
     newer = "" if own else f" to sm_{major}9" if code.format != "ptx" else " and newer"
     return f"{code.label}, run on {code.arch}{newer}; {device} ({device.name}) is {device.arch}"
-

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from ..arrays import CPU
 from ..foreign_types import ElementType, Tensor
-from .program import DeviceProgram
+from .device_program import DeviceProgram
 
 #: The code's functions: of a new tensor, and to wait.
 EMPTY, SYNCHRONIZE = "__relax_device_empty", "__relax_device_synchronize"

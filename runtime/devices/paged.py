@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from ..artifact import DeviceCode
 from ..errors import DeviceError
-from .program import DeviceProgram
+from .device_program import DeviceProgram
 from .resident import ResidentCode
 
 _LEAST_CHUNK, _LARGEST, _TAKEN, _PIECES, _CHUNKS, _GROW, _DROP = range(9, 16)

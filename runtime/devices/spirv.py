@@ -15,7 +15,7 @@ _VERSION, _NUMBERS = int.from_bytes(b"RSV1", "little"), Struct("<4I")
 _MAGIC, _HEADER_WORDS, _OP_CAPABILITY = 0x07230203, 5, 17
 
 
-class Kernel(NamedTuple):
+class SpirvKernel(NamedTuple):
     """Its module, how many words of parameters it takes, and the size of subgroups that it is for, 0 for any."""
 
     module: bytes
@@ -23,7 +23,7 @@ class Kernel(NamedTuple):
     subgroup: int
 
 
-def read_kernels(code: DeviceCode) -> list[Kernel]:
+def read_kernels(code: DeviceCode) -> list[SpirvKernel]:
     """What a program has for its kernels. Raises ArtifactError where that is not how this release has it."""
     if code.format != FORMAT or len(code.data) < _NUMBERS.size:
         raise ArtifactError(f"{code.label} are of the format '{code.format}', which this release does not know")
@@ -38,7 +38,7 @@ def read_kernels(code: DeviceCode) -> list[Kernel]:
         module = bytes(code.data[begin : begin + size])
         if len(module) != size or size % 4 or module[:4] != _MAGIC.to_bytes(4, "little"):
             raise ArtifactError(f"{code.label} are damaged: '{code.kernels[place - 1]}' is no SPIR-V")
-        found.append(Kernel(module, words, subgroup))
+        found.append(SpirvKernel(module, words, subgroup))
     return found
 
 

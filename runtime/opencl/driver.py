@@ -7,7 +7,6 @@ import ctypes
 import os
 import sys
 import threading
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -121,13 +120,13 @@ class OpenclDriver:
             raise DeviceError(f"no device opencl:{number}: there {'is' if len(there) == 1 else 'are'} {listed}")
         return there[number]
 
-    def _function(self, name: str) -> Callable[..., Any]:
+    def _function(self, name: str) -> Any:
         found: Any = getattr(self._library, name, None)
         if found is None:
             raise DeviceError(f"OpenCL's loader has no {name}: programs need OpenCL 2.1 or newer")
         if name in _GIVES_HANDLE:
             found.restype = ctypes.c_void_p
-        return found  # type: ignore[no-any-return]
+        return found
 
     def _platforms(self) -> list[int]:
         count, handles = ctypes.c_uint32(), (ctypes.c_void_p * 16)()

@@ -49,7 +49,7 @@ class VulkanFunctions:
     def address(self, name: str) -> int:
         found = self._find(self._owner, name.encode())
         if not found:
-            raise DeviceError(f"the Vulkan driver has no {name}: it is older than Vulkan 1.2, or does not say the truth")
+            raise DeviceError(f"the Vulkan driver has no {name}: it is older than it says")
         return int(found)
 
     def call(self, name: str, *arguments: object) -> None:

@@ -12,7 +12,11 @@ STATUSES: tuple[tuple[int, str, str], ...] = (
     (OUT_OF_HOST_MEMORY, "VK_ERROR_OUT_OF_HOST_MEMORY", "the driver has no room on the host"),
     (OUT_OF_DEVICE_MEMORY, "VK_ERROR_OUT_OF_DEVICE_MEMORY", "the device has no room for more"),
     (-3, "VK_ERROR_INITIALIZATION_FAILED", "the driver could not be set up"),
-    (LOST, "VK_ERROR_DEVICE_LOST", "the device is lost: a kernel hung or failed, and it does no more work for this process"),
+    (
+        LOST,
+        "VK_ERROR_DEVICE_LOST",
+        "the device is lost: a kernel hung or failed, and it does no more work for this process",
+    ),
     (-5, "VK_ERROR_MEMORY_MAP_FAILED", "memory could not be mapped"),
     (-6, "VK_ERROR_LAYER_NOT_PRESENT", "a layer that was asked for (VK_INSTANCE_LAYERS) is not installed"),
     (-7, "VK_ERROR_EXTENSION_NOT_PRESENT", "the driver lacks an extension"),

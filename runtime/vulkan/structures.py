@@ -35,7 +35,14 @@ ApplicationInfo = _structure(
     "ApplicationInfo", 0, name=ctypes.c_char_p, version=U32, engine=ctypes.c_char_p, engine_version=U32, api=U32
 )
 InstanceInfo = _structure(
-    "InstanceInfo", 1, flags=U32, application=PLACE, layers=U32, layer_names=PLACE, extensions=U32, extension_names=PLACE
+    "InstanceInfo",
+    1,
+    flags=U32,
+    application=PLACE,
+    layers=U32,
+    layer_names=PLACE,
+    extensions=U32,
+    extension_names=PLACE,
 )
 QueueInfo = _structure("QueueInfo", 2, flags=U32, family=U32, count=U32, priorities=PLACE)
 DeviceInfo = _structure(
@@ -60,7 +67,9 @@ BufferAddressInfo = _structure("BufferAddressInfo", 1000244001, buffer=U64)
 ShaderInfo = _structure("ShaderInfo", 16, flags=U32, size=SIZE, code=PLACE)
 StageInfo = _structure("StageInfo", 18, flags=U32, stage=U32, module=U64, name=ctypes.c_char_p, constants=PLACE)
 SubgroupSizeInfo = _structure("SubgroupSizeInfo", 1000225001, size=U32)
-PipelineInfo = _structure("PipelineInfo", 29, flags=U32, stage=StageInfo, layout=U64, base=U64, base_index=ctypes.c_int32)
+PipelineInfo = _structure(
+    "PipelineInfo", 29, flags=U32, stage=StageInfo, layout=U64, base=U64, base_index=ctypes.c_int32
+)
 LayoutInfo = _structure("LayoutInfo", 30, flags=U32, sets=U32, set_layouts=PLACE, ranges=U32, push_ranges=PLACE)
 CommandPoolInfo = _structure("CommandPoolInfo", 39, flags=U32, family=U32)
 CommandBufferInfo = _structure("CommandBufferInfo", 40, pool=U64, level=U32, count=U32)

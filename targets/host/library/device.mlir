@@ -4,7 +4,7 @@
 // support.mlir, whose names it uses, for programs that need it (units.py); tensors are in device_tensors.mlir, what
 // few programs need in device_calls.mlir, device_profile.mlir, device_graphs.mlir and device_tensor_maps.mlir.
 //
-// Which device that is says `%table`, the program's, of one place each (DEVICE_SLOTS of support.py; runtime/devices/table.py
+// Which device that is says `%table`, the program's, of one place each (DEVICE_SLOTS of support.py; runtime/devices/device_program.py
 // fills it). A driver's functions have the signatures of CUDA's, of which they are named here; what has others has such
 // functions in the program (vulkan.mlir, opencl.mlir):
 //   0 context            1 number of the device   2 flags for assertions, of kernels   3 their records, the host's

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from functools import partial
 
 from ..artifact import DeviceCode
+from ..devices.device_program import check_codes
 from ..devices.paged import PagedProgram
-from ..devices.program import check_codes
 from ..devices.resident import ResidentCode
-from ..devices.spirv import Kernel, capabilities, read_kernels
+from ..devices.spirv import SpirvKernel, capabilities, read_kernels
 from ..errors import DeviceError
 from .driver import OpenclDevice, OpenclError, driver
-from .page import open_device
+from .opened import open_device
 from .statuses import STATUSES
 
 KIND = "opencl"
@@ -51,7 +51,7 @@ class OpenclProgram(PagedProgram):
         self._undo.append(partial(self.device.free, found))
         return found, found
 
-    def _load(self, code: DeviceCode, kernels: Sequence[Kernel]) -> list[int]:
+    def _load(self, code: DeviceCode, kernels: Sequence[SpirvKernel]) -> list[int]:
         """The addresses of the kernels' handles."""
         self._handles = (ctypes.c_uint64 * max(_HANDLE_WORDS * len(kernels), 1))()
         programs: dict[bytes, int] = {}
@@ -82,7 +82,7 @@ class OpenclProgram(PagedProgram):
         return program
 
 
-def _check_fits(code: DeviceCode, kernels: Sequence[Kernel], device: OpenclDevice) -> None:
+def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: OpenclDevice) -> None:
     """Raises DeviceError where the device lacks what kernels need."""
     needed = {number for module in {each.module for each in kernels} for number in capabilities(module)}
     asked = [(name, extension) for number, (name, extension) in _OPTIONAL.items() if number in needed]

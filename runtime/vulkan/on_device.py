@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from functools import partial
 
 from ..artifact import DeviceCode
+from ..devices.device_program import check_codes
 from ..devices.paged import PagedProgram
-from ..devices.program import check_codes
 from ..devices.resident import ResidentCode
-from ..devices.spirv import Kernel, read_kernels
+from ..devices.spirv import SpirvKernel, read_kernels
 from ..errors import DeviceError
 from . import structures as vk
 from .driver import PhysicalDevice, VulkanError, driver
-from .page import VulkanDevice, open_device
+from .opened import VulkanDevice, open_device
 from .requirements import missing
 from .statuses import STATUSES
 
@@ -57,7 +57,7 @@ class VulkanProgram(PagedProgram):
 
     # ---- kernels ----
 
-    def _load(self, code: DeviceCode, kernels: Sequence[Kernel]) -> list[int]:
+    def _load(self, code: DeviceCode, kernels: Sequence[SpirvKernel]) -> list[int]:
         """The addresses of the kernels' handles."""
         self._handles = (ctypes.c_uint64 * max(_HANDLE_WORDS * len(kernels), 1))()
         most = self.device.physical.capabilities.properties.limits.push_constants // 8
@@ -78,7 +78,7 @@ class VulkanProgram(PagedProgram):
         self._undo.append(partial(self.device.call, "vkDestroyPipelineLayout", layout, None))
         return layout
 
-    def _pipeline(self, name: str, kernel: Kernel, layout: int) -> int:
+    def _pipeline(self, name: str, kernel: SpirvKernel, layout: int) -> int:
         code = (ctypes.c_char * len(kernel.module)).from_buffer_copy(kernel.module)
         module = 0
         try:
@@ -103,7 +103,7 @@ class VulkanProgram(PagedProgram):
 IN_PUSH_CONSTANTS = 16
 
 
-def _check_fits(code: DeviceCode, kernels: Sequence[Kernel], device: PhysicalDevice) -> None:
+def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: PhysicalDevice) -> None:
     """Raises DeviceError where the device lacks what kernels need."""
     lacking: dict[str, None] = {}
     for each in kernels:

@@ -129,7 +129,9 @@ class VulkanDevice:
     def _make_ring(self) -> int:
         """Each row's command buffer, what it is done at, and where parameters of launches are."""
         family = self.physical.capabilities.queue_family
-        pool = self.made("vkCreateCommandPool", ctypes.byref(vk.CommandPoolInfo(flags=_RESETS_BUFFERS, family=family)), None)
+        pool = self.made(
+            "vkCreateCommandPool", ctypes.byref(vk.CommandPoolInfo(flags=_RESETS_BUFFERS, family=family)), None
+        )
         buffers = (ctypes.c_uint64 * _RING)()
         self.call("vkAllocateCommandBuffers", ctypes.byref(vk.CommandBufferInfo(pool=pool, count=_RING)), buffers)
         room = self.host_visible(_RING * _PARAMETER_BYTES)
