@@ -25,6 +25,8 @@ def device_passes(api: str, subgroup: int, *, is_fused: bool = True) -> tuple[st
     return (
         f"gpu.module({','.join(_STRAIGHT)})",
         "spirv-lift-branches",
+        "gpu.module(canonicalize)",
+        "spirv-rewrite-arithmetic",
         *(() if is_fused else ("spirv-emulate-fma",)),
         f"gpu.module({','.join(_SIMPLE)})",
         "spirv-carry-floats",

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ....bindings.ir import Operation
+from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in
 from ....bindings.pass_manager import run_upstream
-from ....bindings.rewriting import made_again
-from ....emit.numbers import as_index, number
+from ....bindings.rewriting import made_again, replace_op
+from ....emit.arithmetic import result_of
+from ....emit.numbers import as_index, constant, number
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ...host.llvm_ops import type_of
 
 
 @register_pass
@@ -41,9 +43,18 @@ def _lift(kernel: Operation) -> None:
     run_upstream(kernel.parent, ["lift-cf-to-scf"], verify=False)
     _move(function, kernel, "func.return", "gpu.return")
     function.erase()
+    for poison in [each for each in operations_in(kernel) if each.name == "ub.poison"]:
+        with poison.location, ir.InsertionPoint(poison):
+            replace_op(poison, [_any(poison.results[0].type)])
     for switch in [each for each in operations_in(kernel) if each.name == "scf.index_switch"]:
         with switch.location:
             _as_conditions(switch)
+
+
+def _any(type_: Type) -> Value:
+    if type_ != type_of("ptr"):
+        return constant(0, type_).value
+    return result_of("builtin.unrealized_conversion_cast", [constant(0, "i64")], type_)
 
 
 def _move(source: Operation, to: Operation, old: str, new: str) -> None:
