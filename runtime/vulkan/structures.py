@@ -22,7 +22,7 @@ class Structure(ctypes.Structure):
         for name, value in fields.items():
             if isinstance(value, ctypes.Array | ctypes.Structure):
                 self.held.append(value)
-                value = ctypes.addressof(value) if dict(self._fields_)[name] is PLACE else value
+                value = ctypes.addressof(value) if (name, PLACE) in self._fields_ else value
             setattr(self, name, value)
 
 
