@@ -41,7 +41,7 @@ class SpirvBackend(Backend):
             device.registers,
             caches=(),
             cores=device.cores,
-            shared_bytes=device.shared_bytes,
+            shared_bytes=device.kernels_shared,
             block_threads=device.threads,
             warp=device.subgroup,
         )
@@ -49,7 +49,7 @@ class SpirvBackend(Backend):
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
         device = device_of(target)
         passes = device_passes(self.api, device.subgroup, is_fused=device.is_fused)
-        return gpu_stages(self.api, passes, target.options_text, device.shared_bytes)
+        return gpu_stages(self.api, passes, target.options_text, device.kernels_shared)
 
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         from ...runtime.artifact import DeviceCode

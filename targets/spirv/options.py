@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...support.errors import OptionError
-from ..core.backend import ChosenTarget
+from ..core.backend import ChosenTarget, Machine
 from ..core.registry import TargetOption
 
 OPTIONS = (
@@ -31,6 +31,11 @@ class DeviceLimits:
     #: What plans count with; of the usual device.
     cores: int = 16
     registers: int = 128
+
+    @property
+    def kernels_shared(self) -> int:
+        """What is left for kernels: threads of several subgroups exchange values through some."""
+        return self.shared_bytes - (4 * self.threads if self.subgroup < Machine.warp else 0)
 
 
 def device_of(target: ChosenTarget) -> DeviceLimits:
