@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..support.errors import OptionError
 from .artifact import DeviceCode
 from .devices.resident import ResidentCode
-from .errors import ArtifactError
+from .errors import ArtifactError, DeviceError
 from .foreign_types import CodeModule
 from .manifest import Signature
 
@@ -32,6 +32,32 @@ def checked_device(device: str | None, codes: Sequence[DeviceCode]) -> str:
     if found[1] != kind:
         raise OptionError(f"device={device!r}: the program is compiled for {kind}, and has no code for another device")
     return f"{kind}:{int(found[2] or 0)}" if codes else kind
+
+
+def devices_text() -> str:
+    """The devices of all kinds with what they have, or why there are none of a kind."""
+    return "".join(f"{each}\n" for kind in KINDS for each in _described(kind))
+
+
+def _described(kind: str) -> list[str]:
+    try:
+        return _tables(kind) or [f"no device of {kind}"]
+    except DeviceError as error:
+        return [str(error)]
+
+
+def _tables(kind: str) -> list[str]:
+    if kind == "vulkan":
+        from .vulkan.driver import driver as vulkan_driver
+
+        return [each.table() for each in vulkan_driver().devices()]
+    if kind == "opencl":
+        from .opencl.driver import driver as opencl_driver
+
+        return [each.table() for each in opencl_driver().devices()]
+    from .cuda.driver import driver as cuda_driver
+
+    return [cuda_driver().device(number).table() for number in range(cuda_driver().device_count())]
 
 
 def put_on_device(
