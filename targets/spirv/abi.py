@@ -35,14 +35,14 @@ MAGIC = int.from_bytes(b"RSV1", "little")
 _NUMBERS = struct.Struct("<4I")
 
 
-class Kernel(NamedTuple):
+class PackedKernel(NamedTuple):
     """A kernel of a program: the module that it is in, and how many words it takes."""
 
     module: bytes
     words: int
 
 
-def packed(kernels: Sequence[Kernel], subgroup: int) -> bytes:
+def packed(kernels: Sequence[PackedKernel], subgroup: int) -> bytes:
     """The kernels of a program, in the order of its table."""
     modules = dict.fromkeys(kernel.module for kernel in kernels)
     place = _NUMBERS.size * (1 + len(kernels))
@@ -55,9 +55,9 @@ def packed(kernels: Sequence[Kernel], subgroup: int) -> bytes:
     return b"".join([*rows, *modules])
 
 
-def unpacked(data: bytes | memoryview) -> tuple[list[Kernel], int]:
+def unpacked(data: bytes | memoryview) -> tuple[list[PackedKernel], int]:
     """The kernels, and the size of subgroups."""
     magic, count, subgroup, _ = _NUMBERS.unpack_from(data, 0)
     assert magic == MAGIC, "made by packed()"
     rows = [_NUMBERS.unpack_from(data, _NUMBERS.size * (1 + place)) for place in range(count)]
-    return [Kernel(bytes(data[first : first + size]), words) for first, size, words, _ in rows], subgroup
+    return [PackedKernel(bytes(data[first : first + size]), words) for first, size, words, _ in rows], subgroup

@@ -16,7 +16,7 @@ from ...support.errors import RefusalError
 from ..core.backend import Backend, ChosenTarget, Machine
 from ..core.code import find_backend
 from ..gpu.pipeline import gpu_stages
-from .abi import WORDS, Kernel, packed
+from .abi import WORDS, PackedKernel, packed
 from .device_passes import device_passes
 from .environment import environment
 from .options import OPTIONS, device_of
@@ -81,7 +81,7 @@ class SpirvBackend(Backend):
         words = list(module.operation.attributes[WORDS]) if WORDS in module.operation.attributes else []
         if len(binaries) == 1:
             binaries *= len(words)
-        rows = [Kernel(binary, count) for binary, count in zip(binaries, words, strict=True)]
+        rows = [PackedKernel(binary, count) for binary, count in zip(binaries, words, strict=True)]
         return packed(rows, device_of(target).subgroup)
 
     def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:

@@ -13,12 +13,14 @@ OPTIONS = (
     TargetOption("subgroup", "how many threads exchange values without memory: 32 (the usual), 1 for none, to 128"),
     TargetOption("threads", "how many threads a block may have: 256 (the usual) to 1024"),
     TargetOption("shared", "bytes of memory that a block may have: 32768 (the usual), from 16384 on"),
-    TargetOption("fma", "whether the device rounds x * y + z once (the usual) or twice, where code is to do it: lavapipe"),
+    TargetOption(
+        "fma", "whether the device rounds x * y + z once (the usual) or twice, where code is to do it: lavapipe"
+    ),
 )
 
 
 @dataclass(frozen=True)
-class Device:
+class DeviceLimits:
     """A device, or what all devices have that code is for."""
 
     subgroup: int
@@ -31,9 +33,9 @@ class Device:
     registers: int = 128
 
 
-def device_of(target: ChosenTarget) -> Device:
+def device_of(target: ChosenTarget) -> DeviceLimits:
     """What the options say. Raises RelaxError for values that are wrong."""
-    return Device(
+    return DeviceLimits(
         _number(target, "subgroup", 32, 1, 128),
         _number(target, "threads", 256, 256, 1024),
         _number(target, "shared", 32 << 10, 16 << 10, 1 << 20),

@@ -17,7 +17,7 @@ import vulkan_device
 from fake_driver import FakeDriver, _put
 from relax_mlir.runtime import Executable
 from relax_mlir.runtime.cuda.driver import use_library
-from relax_mlir.targets.spirv.abi import MOST_PUSHED, WORD, Kernel, unpacked
+from relax_mlir.targets.spirv.abi import MOST_PUSHED, WORD, PackedKernel, unpacked
 
 DEVICES = {"vulkan": vulkan_device, "opencl": opencl_device}
 _ENVIRONMENTS = {"vulkan": "vulkan1.2", "opencl": "spv1.3"}
@@ -55,7 +55,7 @@ class SpirvDriver(FakeDriver):
     def _load(self, out: int, image: int, count: int, options: int, values: int) -> int:
         rows, _ = unpacked((ctypes.c_char * _bytes_at(image)).from_address(image))
         names = iter([name for module in dict.fromkeys(row.module for row in rows) for name in entry_points(module)])
-        self._rows: dict[str, Kernel] = {name: row for name, row in zip(names, rows, strict=True)}
+        self._rows: dict[str, PackedKernel] = {name: row for name, row in zip(names, rows, strict=True)}
         self.held["module"] += 1
         return _put(out, 77)
 

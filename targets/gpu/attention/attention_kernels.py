@@ -54,7 +54,9 @@ def attend(tile: Tiles, what: Blocks, query: Rows, key: Rows, value: Rows, biase
     loops.for_blocks(product([parts, blocks, heads, batch]), tile.threads, block)
 
 
-def attend_together(tile: Tile, what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> None:
+def attend_together(
+    tile: Tile, what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value
+) -> None:
     """The same of few queries: heads that have the same keys meet them together, and where there is not enough to do
     otherwise, parts of the keys at the same time, which another kernel puts together."""
     batch, queries, heads, _ = query.sizes

@@ -26,7 +26,7 @@ _TARGETS = ("llvm", "spirv")
 def expansion(
     name: str, *, dtypes: tuple[str, ...] = _DTYPES, compute_in: str = "", fast_math: bool = False
 ) -> Callable[[Function], Function]:
-    """Registers a function on Numbers as what the intrinsic is on llvm and spirv, for f32 and f64 or the one that is said.
+    """Registers a function on Numbers as what the intrinsic is on llvm and spirv, for f32 and f64 or that one.
 
     `compute_in="f64"`: f32 is widened for the function, and its result rounded.
     """

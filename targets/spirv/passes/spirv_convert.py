@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules of kernels become modules of SPIR-V: for Vulkan one for each kernel, as drivers read all of a module when they
-make one kernel ready; for OpenCL, which builds programs, one for all.
+"""Modules of kernels become modules of SPIR-V.
+
+For Vulkan one for each kernel, as drivers read all of a module when they make one kernel ready; for OpenCL one for all,
+as that builds programs.
 """
 
 from __future__ import annotations
@@ -90,9 +92,7 @@ class Convert(Pass):
 def _without_bindings(module: Operation) -> None:
     """Upstream binds what is pushed, as if it were memory; variables that no kernel of the module uses go."""
     ops = operations_of(module.regions[0].blocks[0])
-    used = {
-        each.attributes["variable"].value for each in operations_in(module) if each.name == "spirv.mlir.addressof"
-    }
+    used = {each.attributes["variable"].value for each in operations_in(module) if each.name == "spirv.mlir.addressof"}
     for each in [each for each in ops if each.name == "spirv.GlobalVariable"]:
         for name in ("binding", "descriptor_set"):
             if name in each.attributes:

@@ -36,7 +36,7 @@ from ..emit import (
     store,
     variable,
 )
-from ..views import Base, View, Views, dense, from_memory, in_memory, to_memory
+from ..memory_views import Base, View, Views, dense, from_memory, in_memory, to_memory
 
 #: The most lanes of SPIR-V's vectors.
 _LANES = 4

@@ -92,9 +92,7 @@ class _Far:
 
     def exchanged(self, value: Value, across: int) -> Value:
         array, thread = self._array(value.type), as_i64(thread_id())
-        own, other = (
-            element_of(array, place.value, value.type, SHARED_STORAGE) for place in (thread, thread ^ across)
-        )
+        own, other = (element_of(array, place.value, value.type, SHARED_STORAGE) for place in (thread, thread ^ across))
         store(value, own, SHARED_STORAGE)
         self._wait()
         received = load(other, value.type, SHARED_STORAGE)

@@ -150,6 +150,5 @@ def _vectors(types: Sequence[Type], scalars: Sequence[Value]) -> list[Value]:
     count = sum(not _is_wide(each) for each in types)
     narrow, lanes = iter(scalars[:count]), iter(scalars[count:])
     return [
-        from_elements([next(lanes) for _ in range(_lanes(each))]) if _is_wide(each) else next(narrow)
-        for each in types
+        from_elements([next(lanes) for _ in range(_lanes(each))]) if _is_wide(each) else next(narrow) for each in types
     ]

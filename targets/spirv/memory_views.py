@@ -114,10 +114,7 @@ class Views:
         source = self.of(cast.operands[0])
         given = iter(list(cast.operands)[1:])
         offsets, sizes, strides = (
-            [
-                as_index(next(given)) if known == DYNAMIC else known
-                for known in cast.attributes[f"static_{name}"]
-            ]
+            [as_index(next(given)) if known == DYNAMIC else known for known in cast.attributes[f"static_{name}"]]
             for name in ("offsets", "sizes", "strides")
         )
         # What it is given counts from the base, not from the source.
