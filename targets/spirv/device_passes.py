@@ -26,7 +26,7 @@ def device_passes(api: str, subgroup: int, *, is_fused: bool = True) -> tuple[st
         f"gpu.module({','.join(_STRAIGHT)})",
         "spirv-lift-branches",
         "gpu.module(canonicalize)",
-        "spirv-rewrite-arithmetic",
+        f"spirv-rewrite-arithmetic{said}",
         *(() if is_fused else ("spirv-emulate-fma",)),
         f"gpu.module({','.join(_SIMPLE)})",
         "spirv-carry-floats",

@@ -12,6 +12,6 @@ _LLVM = f"{__package__.rpartition('.')[0]}.llvm.intrinsics"
 TARGET = Target(
     "spirv",
     parents=("gpu",),
-    rule_modules=tuple(f"{_LLVM}.{family}" for family in _FAMILIES),
+    rule_modules=(*(f"{_LLVM}.{family}" for family in _FAMILIES), f"{__package__}.intrinsics.c_functions"),
     doc="Devices that take SPIR-V: what Vulkan and OpenCL share.",
 )

@@ -67,6 +67,7 @@ class Convert(Pass):
                 run_upstream(each, _FINISH)
                 _without_bindings(each)
                 _as_written(each, self.api)
+                _tell_atomics(each)
                 each.clone()
         module.erase()
 
@@ -114,3 +115,12 @@ def _as_written(module: Operation, api: str) -> None:
             }
             with ir.InsertionPoint.after(each):
                 ir.Operation.create("spirv.ExecutionMode", attributes=attributes)
+
+
+def _tell_atomics(module: Operation) -> None:
+    """Upstream forgets what atomic operations on 64 bits need."""
+    wide = ir.IntegerType.get_signless(64)
+    atomics = [each for each in operations_in(module) if each.name.startswith("spirv.Atomic")]
+    if any(each.results[0].type == wide for each in atomics):
+        told = str(module.attributes["vce_triple"]).replace("[", "[Int64Atomics, ", 1)
+        module.attributes["vce_triple"] = ir.Attribute.parse(told)

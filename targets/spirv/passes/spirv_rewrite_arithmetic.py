@@ -3,11 +3,13 @@
 
 Remainders of upstream's are wrong for the smallest integer, and for 64 bits. Mesa 22 takes the comparison of an i32 as
 i64 with a constant to be always true, or never: it is made of 32 bits here, which is less to do, too. What is wider
-than f32 is not made of bf16 at once.
+than f32 is not made of bf16 at once. Vulkan's remainders of floats are as inexact as the quotient; its rounding of f64
+to even is not, on Mesa.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
@@ -15,9 +17,10 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import constant_of, made_by, operations_in
 from ....bindings.rewriting import replace_op
 from ....emit.arithmetic import result_of
-from ....emit.numbers import constant, number
+from ....emit.numbers import constant, number, on_each_element, select, unary
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ..float_remainder import float_remainder
 
 #: Comparisons by arith's numbers: the same with the operands in the other order.
 _SWAPPED = {0: 0, 1: 1, 2: 4, 3: 5, 4: 2, 5: 3}
@@ -27,16 +30,21 @@ _WIDENING = ("arith.extsi", "arith.index_cast")
 
 
 @register_pass
+@dataclass(frozen=True)
 class RewriteArithmetic(Pass):
     """Says remainders, comparisons and conversions so that they come out right."""
 
     name: ClassVar[str] = "spirv-rewrite-arithmetic"
-    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "math", "scf", "vector")
+
+    #: The interface that the code is for: vulkan or opencl.
+    api: str = "vulkan"
 
     def run(self, op: Operation) -> None:
+        rewrites = _REWRITES | (_OF_VULKAN if self.api == "vulkan" else {})
         with op.context:
             for each in operations_in(op):
-                rewrite = _REWRITES.get(each.name)
+                rewrite = rewrites.get(each.name)
                 if rewrite is not None:
                     with each.location, ir.InsertionPoint(each):
                         rewrite(each)
@@ -86,8 +94,34 @@ def _widen(op: Operation) -> None:
         op.operands[0] = result_of("arith.extf", [x], between)
 
 
+def _from_truth(op: Operation) -> None:
+    """A truth value as an index."""
+    if op.operands[0].type == ir.IntegerType.get_signless(1):
+        wide = result_of("arith.extui", [op.operands[0]], ir.IntegerType.get_signless(64))
+        replace_op(op, [result_of("arith.index_cast", [wide], op.results[0].type)])
+
+
+def _float_remainder(op: Operation) -> None:
+    replace_op(op, [on_each_element(float_remainder, *map(number, op.operands)).value])
+
+
+def _round(op: Operation) -> None:
+    """By adding and taking off where the numbers that there are are whole."""
+    (x,) = map(number, op.operands)
+    if x.dtype == "f64":
+        size = unary("math.absf", x)
+        whole = select(size < 2.0**52, (size + 2.0**52) - 2.0**52, size)
+        replace_op(op, [result_of("math.copysign", [whole, x], x.type)])
+
+
 def _element(type_: Type) -> Type:
     return type_.element_type if isinstance(type_, ir.VectorType) else type_
 
 
-_REWRITES = {"arith.remsi": _remainder, "arith.cmpi": _compare, "arith.extf": _widen}
+_REWRITES = {
+    "arith.remsi": _remainder,
+    "arith.cmpi": _compare,
+    "arith.extf": _widen,
+    "arith.index_castui": _from_truth,
+}
+_OF_VULKAN = {"arith.remf": _float_remainder, "math.roundeven": _round}
