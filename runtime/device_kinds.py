@@ -9,15 +9,42 @@ from typing import TYPE_CHECKING
 
 from ..support.errors import OptionError
 from .artifact import DeviceCode
-from .devices.resident import ResidentCode
-from .errors import ArtifactError
-from .foreign_types import CodeModule
-from .manifest import Signature
+from .errors import ArtifactError, DeviceError
 
 if TYPE_CHECKING:
     from .devices.device_program import DeviceProgram
 
-KINDS = ("cuda", "vulkan", "opencl")
+
+def _cuda() -> type[DeviceProgram]:
+    from .cuda.loading import CudaProgram
+
+    return CudaProgram
+
+
+def _vulkan() -> type[DeviceProgram]:
+    from .vulkan.on_device import VulkanProgram
+
+    return VulkanProgram
+
+
+def _opencl() -> type[DeviceProgram]:
+    from .opencl.on_device import OpenclProgram
+
+    return OpenclProgram
+
+
+_kinds: dict[str, Callable[[], type[DeviceProgram]]] = {"cuda": _cuda, "vulkan": _vulkan, "opencl": _opencl}
+
+
+def register_device(kind: str, program: Callable[[], type[DeviceProgram]]) -> None:
+    """Has programs with code for another kind of device run on it. `program` gives the class of their parts there; it
+    is called when the first one is loaded.
+
+    Raises RelaxError where there is such a kind.
+    """
+    if not re.fullmatch("[a-z]+", kind) or kind in ("cpu", *_kinds):
+        raise OptionError(f"a kind of device has a name of its own, of letters a to z; got {kind!r}")
+    _kinds[kind] = program
 
 
 def checked_device(device: str | None, codes: Sequence[DeviceCode]) -> str:
@@ -26,36 +53,29 @@ def checked_device(device: str | None, codes: Sequence[DeviceCode]) -> str:
     if device is None:
         return f"{kind}:0" if codes else kind
     found = re.fullmatch(r"([a-z]+)(?::(\d{1,4}))?", device) if isinstance(device, str) else None
-    if found is None or found[1] not in ("cpu", *KINDS):
+    if found is None or found[1] not in ("cpu", *_kinds):
         expected = "expected 'cuda' or 'cuda:0', 'cuda:1', ... by the device's number"
-        raise OptionError(f"device={device!r}: {expected}; kinds of devices are {', '.join(KINDS)}")
+        raise OptionError(f"device={device!r}: {expected}; kinds of devices are {', '.join(_kinds)}")
     if found[1] != kind:
         raise OptionError(f"device={device!r}: the program is compiled for {kind}, and has no code for another device")
     return f"{kind}:{int(found[2] or 0)}" if codes else kind
 
 
-def put_on_device(
-    codes: Sequence[DeviceCode],
-    device: str,
-    constants: Sequence[memoryview],
-    load: Callable[[], CodeModule],
-    signatures: Sequence[Signature],
-    graphs: bool | None,
-) -> tuple[DeviceProgram, ResidentCode]:
-    """A program's kernels and constants on a device; `load` gives its code once more. Raises DeviceError."""
-    kind, _, number = device.partition(":")
-    resident = ResidentCode(kind, load)
-    if codes[0].kind == "cuda":
-        from .cuda.loading import CudaProgram
+def program_class(codes: Sequence[DeviceCode]) -> type[DeviceProgram]:
+    """What a program has on a device is of this class. Raises ArtifactError for code of an unknown kind."""
+    kind = codes[0].kind
+    if kind not in _kinds:
+        raise ArtifactError(f"this release runs code for {', '.join(_kinds)}; there is code for {kind}")
+    return _kinds[kind]()
 
-        return CudaProgram(codes, int(number), constants, resident, signatures, graphs), resident
-    if codes[0].kind == "vulkan":
-        from .vulkan.on_device import VulkanProgram
 
-        return VulkanProgram(codes, int(number), constants, resident), resident
-    if codes[0].kind == "opencl":
-        from .opencl.on_device import OpenclProgram
+def devices_text() -> str:
+    """The devices of all kinds with what they have, or why there are none of a kind."""
+    return "".join(f"{each}\n" for kind in _kinds for each in _described(kind))
 
-        return OpenclProgram(codes, int(number), constants, resident), resident
-    known = ", ".join(KINDS)
-    raise ArtifactError(f"this release runs code for {known}; there is code for {codes[0].kind}")
+
+def _described(kind: str) -> Sequence[str]:
+    try:
+        return _kinds[kind]().devices() or [f"no device of {kind}"]
+    except DeviceError as error:
+        return [str(error)]

@@ -444,17 +444,15 @@ def _set_constants(module: CodeModule, artifact: Artifact, on_device: DeviceProg
 
 def _set_device(module: CodeModule, artifact: Artifact, device: str, graphs: bool | None) -> DeviceProgram:
     """Puts kernels and constants onto the device, which the code owns from here on, and gives it their addresses."""
-    from .device_kinds import put_on_device
+    from .device_kinds import program_class
+    from .devices.resident import ResidentCode
 
-    program, resident = put_on_device(
-        artifact.devices,
-        device,
-        [constant.data for constant in artifact.constants],
-        lambda: _load_objects(artifact.objects, artifact),
-        list(artifact.signatures),
-        graphs,
-    )
-    table = program.table_for(resident)
+    kind, _, number = device.partition(":")
+    constants = [constant.data for constant in artifact.constants]
+    resident = ResidentCode(kind, lambda: _load_objects(artifact.objects, artifact))
+    load = program_class(artifact.devices)
+    program = load(artifact.devices, int(number), constants, resident, artifact.signatures, graphs)
+    table = program.table_for_code()
     _set_table(module, _SET_DEVICE, table, "its device", len(table))
     return program
 

@@ -195,6 +195,9 @@ class Device(NamedTuple):
     def __str__(self) -> str:
         return f"cuda:{self.number}"
 
+    def table(self) -> str:
+        return f"{self} ({self.name})\n  {'architecture':<20}{self.arch}"
+
     @property
     def arch(self) -> str:
         return f"sm_{self.major}{self.minor}"

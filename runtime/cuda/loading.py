@@ -11,7 +11,6 @@ from functools import partial
 
 from ..artifact import DeviceCode
 from ..devices.device_program import DeviceProgram, Rows
-from ..devices.resident import ResidentCode
 from ..errors import ArtifactError, DeviceError
 from ..manifest import Signature
 from .driver import OUT_OF_MEMORY, UNSUPPORTED_PTX, Device, DriverError, driver
@@ -60,28 +59,28 @@ class CudaProgram(DeviceProgram):
 
     kind, dlpack_kind, called = KIND, 2, _CALLED
 
-    def __init__(
-        self,
-        codes: Sequence[DeviceCode],
-        number: int,
-        constants: Sequence[memoryview],
-        resident: ResidentCode | None = None,
-        signatures: Sequence[Signature] = (),
-        graphs: bool | None = False,
-    ) -> None:
-        """Raises DeviceError with the reason; what has been made until then is given back. `signatures` are the
-        functions', `graphs` says which are launched as graphs (graphs_of)."""
-        super().__init__(codes, number)
+    @classmethod
+    def devices(cls) -> list[str]:
+        return [driver().device(number).table() for number in range(driver().device_count())]
+
+    def open(self, codes: Sequence[DeviceCode], signatures: Sequence[Signature], graphs: bool | None) -> None:
         self.driver = driver()
-        self.device = self.driver.device(number)
-        chosen = _codes_for(self.device, codes)
+        self.device = self.driver.device(self.number)
+        self._chosen = _codes_for(self.device, codes)
         self._addresses = [self.driver.address(name) for name in _CALLED]
         self.graphs = graphs_of(signatures, graphs, self.driver, self.device)
         self.makes_maps = self.driver.address(_MAKES_MAPS, _FIRST_WITH_MAPS) if _need_maps(codes) else 0
         self._context = self.driver.context(self.device.handle)
-        self._fill(lambda: self._load_one(chosen), constants)
-        if self.graphs is not None:
-            self._undo.append(self.graphs.close)
+
+    def load(self, codes: Sequence[DeviceCode]) -> list[int]:
+        """Of the first code that the driver takes: a driver that is older than what has made machine code refuses that,
+        and makes its own of PTX.
+        """
+        *others, last = self._chosen
+        for code in others:
+            with suppress(_RefusedError):
+                return self._load(code)
+        return self._load(last)
 
     @property
     def label(self) -> str:
@@ -140,16 +139,6 @@ class CudaProgram(DeviceProgram):
         from ..ffi import tvm_ffi
 
         return int(tvm_ffi.get_raw_stream(tvm_ffi.device(KIND, self.number)))
-
-    def _load_one(self, codes: Sequence[DeviceCode]) -> list[int]:
-        """The handles of the kernels, of the first code that the driver takes: a driver that is older than what has
-        made machine code refuses that, and makes its own of PTX.
-        """
-        *others, last = codes
-        for code in others:
-            with suppress(_RefusedError):
-                return self._load(code)
-        return self._load(last)
 
     def _load(self, code: DeviceCode) -> list[int]:
         """The handles of the kernels."""

@@ -17,6 +17,7 @@ from ...support.byte_sizes import byte_text
 from ..artifact import DeviceCode
 from ..constant_memory import address_of
 from ..errors import ArtifactError, DeviceError
+from ..manifest import Signature
 from .resident import ResidentCode
 
 _CONSTANT_ALIGNMENT = 256
@@ -44,22 +45,32 @@ class DeviceProgram(ABC):
     #: What the code needs for maps of tensors: cuda's.
     makes_maps: int = 0
 
-    def __init__(self, codes: Sequence[DeviceCode], number: int) -> None:
+    def __init__(
+        self,
+        codes: Sequence[DeviceCode],
+        number: int,
+        constants: Sequence[memoryview],
+        resident: ResidentCode,
+        signatures: Sequence[Signature] = (),
+        graphs: bool | None = False,
+    ) -> None:
+        """Raises DeviceError with the reason; what has been made until then is given back. `signatures` are the
+        functions', `graphs` says which are launched as graphs, where a kind of device has such."""
         check_codes(codes, self.kind)
-        self.number = number
+        self.number, self._resident = number, resident
         #: What gives something back, the last one made first.
         self._undo: list[Callable[[], None]] = []
         self._kernel_names = _texts(f"kernel '{name}'" for name in codes[0].kernels)
         self._function_names = _texts(["", *[""] * (_HEAD - 1), *self.called])
         self._kind_name = ctypes.create_string_buffer(self.kind.encode())
-
-    def _fill(self, load: Callable[[], list[int]], constants: Sequence[memoryview]) -> None:
-        """Kernels, constants and the record; what was made until something fails is given back."""
+        self.open(codes, signatures, graphs)
         try:
             with self.current():
-                self.kernels = load()
+                self.kernels = self.load(codes)
                 places = self._upload(constants)
                 self.record = self._make_record()
+            if self.graphs is not None:
+                self._undo.append(self.graphs.close)
         except BaseException:
             self.close()
             raise
@@ -67,6 +78,19 @@ class DeviceProgram(ABC):
         self.table = (ctypes.c_void_p * max(len(places), 1))(*places)
 
     # ---- what a kind of device has ----
+
+    @classmethod
+    @abstractmethod
+    def devices(cls) -> list[str]:
+        """What there is of this kind, each with what it has. Raises DeviceError where that cannot be found out."""
+
+    @abstractmethod
+    def open(self, codes: Sequence[DeviceCode], signatures: Sequence[Signature], graphs: bool | None) -> None:
+        """Finds the device, and sees whether the program can run on it. Raises DeviceError."""
+
+    @abstractmethod
+    def load(self, codes: Sequence[DeviceCode]) -> list[int]:
+        """The handles of the kernels, which are given back with the program. Raises DeviceError."""
 
     @property
     @abstractmethod
@@ -124,9 +148,9 @@ class DeviceProgram(ABC):
     def name(self) -> str:
         return f"{self.kind}:{self.number}"
 
-    def table_for(self, resident: ResidentCode) -> ctypes.Array[ctypes.c_void_p]:
+    def table_for_code(self) -> ctypes.Array[ctypes.c_void_p]:
         """The table that the code is given (targets/host/library/device.mlir)."""
-        deleter = resident.address(DELETER)
+        deleter = self._resident.address(DELETER)
         head = [self.context, self.number, self.record[1], self.record[0], _place(self._kernel_names), deleter]
         graphs = 0 if self.graphs is None else self.graphs.address
         self._status_rows = _status_rows(self.statuses or ())

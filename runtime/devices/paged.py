@@ -10,10 +10,8 @@ import ctypes
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ..artifact import DeviceCode
 from ..errors import DeviceError
 from .device_program import DeviceProgram
-from .resident import ResidentCode
 
 _LEAST_CHUNK, _LARGEST, _TAKEN, _PIECES, _CHUNKS, _GROW, _DROP = range(9, 16)
 _CHUNK_BYTES = 1 << 24
@@ -69,9 +67,9 @@ class PagedProgram(DeviceProgram):
     #: Where the code has its functions.
     table_name: ClassVar[str]
 
-    def __init__(self, codes: Sequence[DeviceCode], number: int, page: Page, resident: ResidentCode) -> None:
-        super().__init__(codes, number)
-        listed = (ctypes.c_uint64 * (len(CALLED) + 2)).from_address(resident.address(self.table_name))
+    def set_page(self, page: Page) -> None:
+        """Has the program use a device by its state."""
+        listed = (ctypes.c_uint64 * (len(CALLED) + 2)).from_address(self._resident.address(self.table_name))
         *self._functions, grow, drop = list(listed)
         page.set_functions(grow, drop)
         self.stream = page.address

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from ..artifact import DeviceCode
-from ..devices.device_program import check_codes
 from ..devices.paged import PagedProgram
-from ..devices.resident import ResidentCode
 from ..devices.spirv import SpirvKernel, capabilities, read_kernels
 from ..errors import DeviceError
+from ..manifest import Signature
 from .driver import OpenclDevice, OpenclError, driver
 from .opened import open_device
 from .statuses import STATUSES
@@ -30,17 +29,15 @@ class OpenclProgram(PagedProgram):
 
     kind, dlpack_kind, table_name, statuses = KIND, 4, "__relax_opencl_functions", STATUSES
 
-    def __init__(
-        self, codes: Sequence[DeviceCode], number: int, constants: Sequence[memoryview], resident: ResidentCode
-    ) -> None:
-        """Raises DeviceError with the reason; what has been made until then is given back."""
-        check_codes(codes, KIND)
-        kernels = read_kernels(codes[0])
+    @classmethod
+    def devices(cls) -> list[str]:
+        return [each.table() for each in driver().devices()]
+
+    def open(self, codes: Sequence[DeviceCode], signatures: Sequence[Signature], graphs: bool | None) -> None:
         self.driver = driver()
-        _check_fits(codes[0], kernels, self.driver.device(number))
-        self.device = open_device(self.driver, number)
-        super().__init__(codes, number, self.device.page, resident)
-        self._fill(lambda: self._load(codes[0], kernels), constants)
+        _check_fits(codes[0], read_kernels(codes[0]), self.driver.device(self.number))
+        self.device = open_device(self.driver, self.number)
+        self.set_page(self.device.page)
 
     @property
     def label(self) -> str:
@@ -51,14 +48,18 @@ class OpenclProgram(PagedProgram):
         self._undo.append(partial(self.device.free, found))
         return found, found
 
-    def _load(self, code: DeviceCode, kernels: Sequence[SpirvKernel]) -> list[int]:
+    def load(self, codes: Sequence[DeviceCode]) -> list[int]:
         """The addresses of the kernels' handles."""
+        code, kernels = codes[0], read_kernels(codes[0])
         self._handles = (ctypes.c_uint64 * max(_HANDLE_WORDS * len(kernels), 1))()
         programs: dict[bytes, int] = {}
         for place, (name, kernel) in enumerate(zip(code.kernels, kernels, strict=True)):
             if kernel.module not in programs:
                 programs[kernel.module] = self._program(code, kernel.module)
-            handle = self.driver.made("clCreateKernel", programs[kernel.module], name.encode())
+            try:
+                handle = self.driver.made("clCreateKernel", programs[kernel.module], name.encode())
+            except OpenclError as error:
+                raise DeviceError(f"{self.label} refuses kernel '{name}' of the program: {error}") from None
             self._undo.append(partial(self.driver.call, "clReleaseKernel", handle))
             self._handles[_HANDLE_WORDS * place : _HANDLE_WORDS * (place + 1)] = [handle, kernel.words, 0]
         base = ctypes.addressof(self._handles)

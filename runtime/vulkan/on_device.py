@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from functools import partial
 
 from ..artifact import DeviceCode
-from ..devices.device_program import check_codes
 from ..devices.paged import PagedProgram
-from ..devices.resident import ResidentCode
 from ..devices.spirv import SpirvKernel, read_kernels
 from ..errors import DeviceError
+from ..manifest import Signature
 from . import structures as vk
 from .driver import PhysicalDevice, VulkanError, driver
-from .opened import VulkanDevice, open_device
+from .opened import open_device
 from .requirements import missing
 from .statuses import STATUSES
 
@@ -30,21 +29,15 @@ class VulkanProgram(PagedProgram):
 
     kind, dlpack_kind, table_name, statuses = KIND, 7, "__relax_vulkan_functions", STATUSES
 
-    def __init__(
-        self,
-        codes: Sequence[DeviceCode],
-        number: int,
-        constants: Sequence[memoryview],
-        resident: ResidentCode,
-        device: VulkanDevice | None = None,
-    ) -> None:
-        """Raises DeviceError with the reason; what has been made until then is given back."""
-        check_codes(codes, KIND)
+    @classmethod
+    def devices(cls) -> list[str]:
+        return [each.table() for each in driver().devices()]
+
+    def open(self, codes: Sequence[DeviceCode], signatures: Sequence[Signature], graphs: bool | None) -> None:
         kernels = read_kernels(codes[0])
-        self.device = device or open_device(driver(), number)
+        self.device = open_device(driver(), self.number)
         _check_fits(codes[0], kernels, self.device.physical)
-        super().__init__(codes, number, self.device.page, resident)
-        self._fill(lambda: self._load(codes[0], kernels), constants)
+        self.set_page(self.device.page)
 
     @property
     def label(self) -> str:
@@ -57,8 +50,9 @@ class VulkanProgram(PagedProgram):
 
     # ---- kernels ----
 
-    def _load(self, code: DeviceCode, kernels: Sequence[SpirvKernel]) -> list[int]:
+    def load(self, codes: Sequence[DeviceCode]) -> list[int]:
         """The addresses of the kernels' handles."""
+        code, kernels = codes[0], read_kernels(codes[0])
         self._handles = (ctypes.c_uint64 * max(_HANDLE_WORDS * len(kernels), 1))()
         most = self.device.physical.capabilities.properties.limits.push_constants // 8
         for place, (name, kernel) in enumerate(zip(code.kernels, kernels, strict=True)):

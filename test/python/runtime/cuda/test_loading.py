@@ -152,7 +152,7 @@ def test_what_code_the_device_refuses(fake: FakeDriver, doubling: Artifact) -> N
     assert "run on sm_70 to sm_79; cuda:0 (Fake) is sm_86" in refusal(with_code(arch="sm_70", format="cubin"))
     assert "run on sm_80a; cuda:0 (Fake) is sm_86" in refusal(with_code(arch="sm_80a"))
     assert "'gfx90a', which this release does not know" in refusal(with_code(arch="gfx90a"))
-    assert "runs code for cuda, vulkan; there is code for rocm" in refusal(with_code(kind="rocm"), device=None)
+    assert "runs code for cuda, vulkan, opencl; there is code for rocm" in refusal(with_code(kind="rocm"), device=None)
     for arch, format_ in (("sm_70", "ptx"), ("sm_80", "cubin"), ("sm_86a", "ptx")):
         Executable(with_code(arch=arch, format=format_))
 

@@ -76,9 +76,11 @@ def test_memory_that_the_host_does_not_see(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_memory_that_runs_out() -> None:
     program, x = compiled("vulkan", doubled()), numpy.zeros(30 << 20, "float32")
-    with changed(_LARGEST, 64 << 20):
-        with pytest.raises(MemoryError, match="out of memory of the device, 125829120 bytes needed"):
-            program.copying()["main"](x)
+    with (
+        changed(_LARGEST, 64 << 20),
+        pytest.raises(MemoryError, match="out of memory of the device, 125829120 bytes needed"),
+    ):
+        program.copying()["main"](x)
     assert numpy.asarray(program.copying()["main"](x)).sum() == 0
 
 
@@ -86,17 +88,21 @@ def test_a_device_that_is_lost() -> None:
     program = compiled("vulkan", doubled())
     call, x = program.copying()["main"], numpy.ones(3, "float32")
     refuse = ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: -4)
-    with changed(_SUBMIT, ctypes.cast(refuse, ctypes.c_void_p).value):
-        with pytest.raises(RuntimeError, match="waiting: VK_ERROR_DEVICE_LOST: the device is lost"):
-            call(x)
+    with (
+        changed(_SUBMIT, ctypes.cast(refuse, ctypes.c_void_p).value),
+        pytest.raises(RuntimeError, match="waiting: VK_ERROR_DEVICE_LOST: the device is lost"),
+    ):
+        call(x)
     assert list(numpy.asarray(call(x))) == [2, 2, 2]
 
 
 def test_a_launch_that_is_too_large() -> None:
     program = compiled("vulkan", doubled())
-    with changed(_MOST_BLOCKS, 1):
-        with pytest.raises(RuntimeError, match=r"kernel '.*': launching: too many blocks: a launch on this device"):
-            program.copying()["main"](numpy.ones(100000, "float32"))
+    with (
+        changed(_MOST_BLOCKS, 1),
+        pytest.raises(RuntimeError, match=r"kernel .*: launching: too many blocks: a launch"),
+    ):
+        program.copying()["main"](numpy.ones(100000, "float32"))
 
 
 def test_what_the_device_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
