@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where the rows of caches are: arrays of the CPU. Of a device's programs they are there (cuda/device_rows.py)."""
+"""Where the rows of caches are: arrays of the CPU. Of a device's programs they are there (devices/device_rows.py)."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ from .signing import check_trust
 from .threads import ThreadLimit, checked_threads, pool_of_process, usual_threads
 
 if TYPE_CHECKING:
-    from .cuda.copies import Copies
-    from .cuda.loading import DeviceProgram
+    from .devices.copies import Copies
+    from .devices.device_program import DeviceProgram
     from .profile import Profile
     from .trace import Trace
     from .tracing import Copied
@@ -188,7 +188,7 @@ class Executable:
         self._load()
         if self._on_device is None:
             return self.ready(name, *arguments)
-        from .cuda.copying import CopyingFunctions
+        from .devices.copying import CopyingFunctions
 
         copies = self._copies(self._on_device)
         function = CopyingFunctions(self._signatures, self._packed, copies.timed(copied))[name]
@@ -235,12 +235,12 @@ class Executable:
         self._load()
         if self._on_device is None:
             return MappingProxyType({name: self[name] for name in self})
-        from .cuda.copying import CopyingFunctions
+        from .devices.copying import CopyingFunctions
 
         return CopyingFunctions(self._signatures, self._packed, self._copies(self._on_device))
 
     def _copies(self, program: DeviceProgram) -> Copies:
-        from .cuda.copies import EMPTY, SYNCHRONIZE, Copies
+        from .devices.copies import EMPTY, SYNCHRONIZE, Copies
 
         return Copies(program, *(_find(self._load(), name) for name in (EMPTY, SYNCHRONIZE)))
 
@@ -248,7 +248,7 @@ class Executable:
         """Where functions keep what grows: where their tensors are."""
         if self._on_device is None:
             return CacheRows()
-        from .cuda.device_rows import DeviceRows
+        from .devices.device_rows import DeviceRows
 
         return DeviceRows(self._copies(self._on_device))
 
@@ -331,15 +331,16 @@ def _checked_graphs(graphs: bool | None, artifact: Artifact) -> bool | None:
     """Raises RelaxError for what is no answer, and where the program has nothing that graphs could be made of."""
     if graphs is not None and not isinstance(graphs, bool):
         raise OptionError(f"graphs={graphs!r}: expected True, False, or None, which asks an estimate for each function")
-    if graphs and not artifact.devices:
-        raise OptionError("graphs=True: CUDA graphs are of programs for cuda; this one is compiled for cpu")
+    kind = artifact.devices[0].kind if artifact.devices else "cpu"
+    if graphs and kind != "cuda":
+        raise OptionError(f"graphs=True: CUDA graphs are of programs for cuda; this one is compiled for {kind}")
     return graphs
 
 
 def _checked_device(device: str | None, artifact: Artifact) -> str:
     if device is None and not artifact.devices:
         return "cpu"
-    from .cuda.loading import checked_device
+    from .device_kinds import checked_device
 
     return checked_device(device, artifact.devices)
 
@@ -443,12 +444,15 @@ def _set_constants(module: CodeModule, artifact: Artifact, on_device: DeviceProg
 
 def _set_device(module: CodeModule, artifact: Artifact, device: str, graphs: bool | None) -> DeviceProgram:
     """Puts kernels and constants onto the device, which the code owns from here on, and gives it their addresses."""
-    from .cuda.loading import DeviceProgram, deleter_of_process
+    from .device_kinds import program_class
+    from .devices.resident import ResidentCode
 
-    deleter = deleter_of_process(lambda: _load_objects(artifact.objects, artifact))
+    kind, _, number = device.partition(":")
     constants = [constant.data for constant in artifact.constants]
-    program = DeviceProgram(artifact.devices, device, constants, list(artifact.signatures), graphs)
-    table = program.table_for(deleter)
+    resident = ResidentCode(kind, lambda: _load_objects(artifact.objects, artifact))
+    load = program_class(artifact.devices)
+    program = load(artifact.devices, int(number), constants, resident, artifact.signatures, graphs)
+    table = program.table_for_code()
     _set_table(module, _SET_DEVICE, table, "its device", len(table))
     return program
 

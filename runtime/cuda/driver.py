@@ -46,9 +46,9 @@ _CALLED: dict[str, tuple[type[ctypes._CDataType], ...]] = {
     "cuMemHostAlloc": (_PLACE, _SIZE, _UNSIGNED),
     "cuMemFreeHost": (_PLACE,),
     "cuMemHostGetDevicePointer": (_PLACE, _PLACE, _UNSIGNED),
-    "cuMemcpyHtoD": (_PLACE, _PLACE, _SIZE),
     "cuMemcpyHtoDAsync": (_PLACE, _PLACE, _SIZE, _PLACE),
     "cuMemcpyDtoHAsync": (_PLACE, _PLACE, _SIZE, _PLACE),
+    "cuMemcpyDtoDAsync": (_PLACE, _PLACE, _SIZE, _PLACE),
     "cuStreamSynchronize": (_PLACE,),
     "cuEventCreate": (_PLACE, _UNSIGNED),
     "cuEventRecord": (_PLACE, _PLACE),
@@ -194,6 +194,9 @@ class Device(NamedTuple):
 
     def __str__(self) -> str:
         return f"cuda:{self.number}"
+
+    def table(self) -> str:
+        return f"{self} ({self.name})\n  {'architecture':<20}{self.arch}"
 
     @property
     def arch(self) -> str:

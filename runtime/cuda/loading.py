@@ -1,22 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A program's part on a device: its kernels, its constants, the record of what kernels assert, and the code's table."""
+"""A program's part on a device of NVIDIA's driver."""
 
 from __future__ import annotations
 
 import ctypes
 import re
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from functools import partial
-from threading import Lock
 
-from ...support.byte_sizes import byte_text
-from ...support.errors import OptionError
 from ..artifact import DeviceCode
-from ..constant_memory import address_of
+from ..devices.device_program import DeviceProgram, Rows
 from ..errors import ArtifactError, DeviceError
-from ..foreign_types import CodeModule
 from ..manifest import Signature
 from .driver import OUT_OF_MEMORY, UNSUPPORTED_PTX, Device, DriverError, driver
 from .graphs import graphs_of
@@ -28,14 +23,11 @@ _CALLED = (
     "cuMemcpyDtoHAsync", "cuMemcpyDtoDAsync", "cuStreamSynchronize", "cuCtxSynchronize", "cuGetErrorName",
     "cuGetErrorString", "cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime", "cuEventDestroy",
 )  # fmt: skip
-_CONSTANT_ALIGNMENT = 256
 #: What makes tensor maps, of the table's place behind graphs, and the first driver's version that has it.
 _MAKES_MAPS, _FIRST_WITH_MAPS = "cuTensorMapEncodeTiled", "12.0"
 #: Instructions that read them. What is no text may have some where it is for a device with them.
 _ARCH = re.compile(r"sm_(\d+)(\d)([af]?)")
 _READS_MAPS, _HAS_MAPS = b"cp.async.bulk.tensor", "sm_90a"
-#: For what kernels assert: one for each of this many threads that call, and as many flags.
-_RECORDS, _RECORD_BYTES = 64, 64
 _PORTABLE_AND_MAPPED = 3
 _LOG_BYTES, _SHOWN_LINES = 8192, 5
 _ERROR_LOG, _ERROR_LOG_BYTES = 5, 6
@@ -45,90 +37,108 @@ _MOST_SHARED_IN_A_BLOCK = 97
 _DYNAMIC_SHARED = b".extern .shared"
 
 
-def checked_device(device: str | None, codes: Sequence[DeviceCode]) -> str:
-    """Where a program runs: on the first device of its kind by default. Raises RelaxError for what is none."""
-    kind = codes[0].kind if codes else "cpu"
-    if device is None:
-        return f"{kind}:0" if codes else kind
-    found = re.fullmatch(r"([a-z]+)(?::(\d{1,4}))?", device) if isinstance(device, str) else None
-    if found is None or found[1] not in ("cpu", KIND):
-        raise OptionError(f"device={device!r}: expected 'cuda' or 'cuda:0', 'cuda:1', ... by the device's number")
-    if found[1] != kind:
-        raise OptionError(f"device={device!r}: the program is compiled for {kind}, and has no code for another device")
-    return f"{kind}:{int(found[2] or 0)}" if codes else kind
+def _side(name: str) -> list[tuple[str, type[ctypes.c_size_t | ctypes.c_int | ctypes.c_void_p]]]:
+    return [
+        (f"{name}_x", ctypes.c_size_t), (f"{name}_y", ctypes.c_size_t), (f"{name}_kind", ctypes.c_int),
+        (f"{name}_host", ctypes.c_void_p), (f"{name}_device", ctypes.c_void_p), (f"{name}_array", ctypes.c_void_p),
+        (f"{name}_pitch", ctypes.c_size_t),
+    ]  # fmt: skip
 
 
-class DeviceProgram:
-    """What a program has on a device, as long as this object lives: the program's code holds it."""
+class _Copy2D(ctypes.Structure):
+    """CUDA_MEMCPY2D."""
 
-    def __init__(
-        self,
-        codes: Sequence[DeviceCode],
-        device: str,
-        constants: Sequence[memoryview],
-        signatures: Sequence[Signature] = (),
-        graphs: bool | None = False,
-    ) -> None:
-        """Raises DeviceError with the reason; what has been made until then is given back. `signatures` are the
-        functions', `graphs` says which are launched as graphs (graphs_of)."""
-        _check_codes(codes)
+    _fields_ = (*_side("from"), *_side("to"), ("width", ctypes.c_size_t), ("height", ctypes.c_size_t))
+
+
+_HOST, _DEVICE = 1, 2
+
+
+class CudaProgram(DeviceProgram):
+    """On a device of NVIDIA's driver."""
+
+    kind, dlpack_kind, called = KIND, 2, _CALLED
+
+    @classmethod
+    def devices(cls) -> list[str]:
+        return [driver().device(number).table() for number in range(driver().device_count())]
+
+    def open(self, codes: Sequence[DeviceCode], signatures: Sequence[Signature], graphs: bool | None) -> None:
         self.driver = driver()
-        self.device = self.driver.device(int(device.partition(":")[2]))
-        chosen = _codes_for(self.device, codes)
+        self.device = self.driver.device(self.number)
+        self._chosen = _codes_for(self.device, codes)
         self._addresses = [self.driver.address(name) for name in _CALLED]
         self.graphs = graphs_of(signatures, graphs, self.driver, self.device)
-        self._make_maps = self.driver.address(_MAKES_MAPS, _FIRST_WITH_MAPS) if _need_maps(codes) else 0
-        self.context = self.driver.context(self.device.handle)
-        #: What gives something back, the last one made first.
-        self._undo: list[Callable[[], None]] = []
-        try:
-            with self.driver.current(self.context):
-                self.kernels = self._load_one(chosen)
-                places = self._upload(constants)
-                self.record = self._make_record()
-            if self.graphs is not None:
-                self._undo.append(self.graphs.close)
-        except BaseException:
-            self.close()
-            raise
-        #: The constants' addresses, as ConstantMemory has them.
-        self.table = (ctypes.c_void_p * max(len(places), 1))(*places)
-        self._names = _texts(f"kernel '{name}'" for name in codes[0].kernels)
+        self.makes_maps = self.driver.address(_MAKES_MAPS, _FIRST_WITH_MAPS) if _need_maps(codes) else 0
+        self._context = self.driver.context(self.device.handle)
 
-    def table_for(self, deleter: int) -> ctypes.Array[ctypes.c_void_p]:
-        """The table that the code is given; `deleter` is the address of what frees results."""
-        names = ctypes.cast(self._names, ctypes.c_void_p).value
-        head = [self.context, self.device.number, self.record[1], self.record[0], names, deleter]
-        graphs = 0 if self.graphs is None else self.graphs.address
-        listed = [*head, *self._addresses, graphs, self._make_maps, *self.kernels]
-        return (ctypes.c_void_p * len(listed))(*listed)
-
-    def close(self) -> None:
-        """Waits for what is under way, and gives all back. The driver's errors are ignored then."""
-        undo, self._undo = self._undo, []
-        if not undo:
-            return
-        with suppress(DeviceError), self.driver.current(self.context):
-            with suppress(DeviceError):
-                self.driver.call("cuCtxSynchronize")
-            for each in reversed(undo):
-                with suppress(DeviceError):
-                    each()
-
-    def __del__(self, _is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
-        # Where the process ends the driver gives all back; this module's names may be gone then.
-        if getattr(self, "_undo", None) and not _is_finalizing():
-            self.close()
-
-    def _load_one(self, codes: Sequence[DeviceCode]) -> list[int]:
-        """The handles of the kernels, of the first code that the driver takes: a driver that is older than what has
-        made machine code refuses that, and makes its own of PTX.
+    def load(self, codes: Sequence[DeviceCode]) -> list[int]:
+        """Of the first code that the driver takes: a driver that is older than what has made machine code refuses that,
+        and makes its own of PTX.
         """
-        *others, last = codes
+        *others, last = self._chosen
         for code in others:
             with suppress(_RefusedError):
                 return self._load(code)
         return self._load(last)
+
+    @property
+    def label(self) -> str:
+        return f"{self.device} ({self.device.name})"
+
+    @property
+    def context(self) -> int:
+        return self._context
+
+    def functions(self) -> Sequence[int]:
+        return self._addresses
+
+    def current(self) -> AbstractContextManager[None]:
+        return self.driver.current(self._context)
+
+    def allocate(self, size: int) -> int:
+        try:
+            found = self.driver.made("cuMemAlloc", size)
+        except DriverError as error:
+            if error.status != OUT_OF_MEMORY:
+                raise
+            raise MemoryError(str(error)) from None
+        self._undo.append(partial(self.driver.call, "cuMemFree", found))
+        return found
+
+    def allocate_shared(self, size: int) -> tuple[int, int]:
+        host = self.driver.made("cuMemHostAlloc", size, _PORTABLE_AND_MAPPED)
+        self._undo.append(partial(self.driver.call, "cuMemFreeHost", host))
+        return host, self.driver.made("cuMemHostGetDevicePointer", host, 0)
+
+    def write(self, to: int, source: int, size: int) -> None:
+        self.driver.call("cuMemcpyHtoDAsync", to, source, size, self._stream())
+
+    def read(self, to: int, source: int, size: int) -> None:
+        self.driver.call("cuMemcpyDtoHAsync", to, source, size, self._stream())
+
+    def copy(self, to: int, source: int, size: int) -> None:
+        self.driver.call("cuMemcpyDtoDAsync", to, source, size, self._stream())
+
+    def copy_rows(self, copy: Callable[[int, int, int], None], to: Rows, source: Rows, width: int, height: int) -> None:
+        """By one call of the driver."""
+        sides: list[int | None] = []
+        for (place, pitch), is_host in ((source, copy == self.write), (to, copy == self.read)):
+            places = (place, None) if is_host else (None, place)
+            sides += [0, 0, _HOST if is_host else _DEVICE, *places, None, pitch]
+        described = _Copy2D(*sides, width, height)
+        self.driver.call("cuMemcpy2DAsync", ctypes.addressof(described), self._stream())
+
+    def wait(self) -> None:
+        self.driver.call("cuStreamSynchronize", self._stream())
+
+    def wait_for_all(self) -> None:
+        self.driver.call("cuCtxSynchronize")
+
+    def _stream(self) -> int:
+        from ..ffi import tvm_ffi
+
+        return int(tvm_ffi.get_raw_stream(tvm_ffi.device(KIND, self.number)))
 
     def _load(self, code: DeviceCode) -> list[int]:
         """The handles of the kernels."""
@@ -169,57 +179,9 @@ class DeviceProgram:
         most = self.driver.attribute(self.device.handle, _MOST_SHARED_IN_A_BLOCK) - static
         self.driver.call("cuFuncSetAttribute", kernel, _MOST_DYNAMIC_SHARED, most)
 
-    def _upload(self, constants: Sequence[memoryview]) -> list[int]:
-        """The constants' addresses on the device: one allocation for all."""
-        total = sum(map(_padded, constants))
-        if not total:
-            return [1] * len(constants)  # what has no elements is never read; 0 would say that they are not set
-        base = self._allocate(total, "constants")
-        places = []
-        for view in constants:
-            places.append(base)
-            if view.nbytes:
-                self.driver.call("cuMemcpyHtoD", base, address_of(view), view.nbytes)
-            base += _padded(view)
-        return places
-
-    def _allocate(self, size: int, what: str) -> int:
-        try:
-            found = self.driver.made("cuMemAlloc", size)
-        except DriverError as error:
-            if error.status != OUT_OF_MEMORY:
-                raise
-            reason = f"has no room for the program's {what}, {byte_text(size)}: {error}"
-            raise DeviceError(f"{self.device} ({self.device.name}) {reason}") from None
-        self._undo.append(partial(self.driver.call, "cuMemFree", found))
-        return found
-
-    def _make_record(self) -> tuple[int, int]:
-        """Where the host finds the records of what kernels assert, and where these find flags, in memory of their own:
-        what is behind a kernel that asserts looks whether it has. Each flag says where the record is, for kernels.
-        """
-        host = self.driver.made("cuMemHostAlloc", _RECORDS * _RECORD_BYTES, _PORTABLE_AND_MAPPED)
-        self._undo.append(partial(self.driver.call, "cuMemFreeHost", host))
-        mapped = self.driver.made("cuMemHostGetDevicePointer", host, 0)
-        ctypes.memset(host, 0, _RECORDS * _RECORD_BYTES)
-        words = _RECORD_BYTES // 8
-        flags = (ctypes.c_uint64 * (_RECORDS * words))()
-        flags[1::words] = [mapped + _RECORD_BYTES * number for number in range(_RECORDS)]
-        own = self._allocate(ctypes.sizeof(flags), "flags for what kernels assert")
-        self.driver.call("cuMemcpyHtoD", own, ctypes.addressof(flags), ctypes.sizeof(flags))
-        return host, own
-
 
 class _RefusedError(DeviceError):
     """The driver does not take code."""
-
-
-def _check_codes(codes: Sequence[DeviceCode]) -> None:
-    if {each.kind for each in codes} != {KIND}:
-        there = ", ".join(f"code for {each.kind}" for each in codes) or "none"
-        raise ArtifactError(f"this release runs code for one device, {KIND}; there is {there}")
-    if len({each.kernels for each in codes}) > 1:
-        raise ArtifactError("the program's codes for the device have not the same kernels")
 
 
 def _codes_for(device: Device, codes: Sequence[DeviceCode]) -> list[DeviceCode]:
@@ -239,16 +201,6 @@ def _need_maps(codes: Sequence[DeviceCode]) -> bool:
     return any(_READS_MAPS in bytes(each.data) for each in texts) if texts else codes[0].arch == _HAS_MAPS
 
 
-def _padded(view: memoryview) -> int:
-    return view.nbytes + -view.nbytes % _CONSTANT_ALIGNMENT
-
-
-def _texts(texts: Iterator[str]) -> ctypes.Array[ctypes.c_char_p]:
-    """An array of C strings, which it keeps."""
-    encoded = [text.encode() for text in texts]
-    return (ctypes.c_char_p * max(len(encoded), 1))(*encoded)
-
-
 def _reason_against(code: DeviceCode, device: Device) -> str:
     """Why code is not for a device: PTX is for newer ones too, a cubin and what says so for its own."""
     major, minor, own = _ARCH.fullmatch(code.arch).groups()  # type: ignore[union-attr]
@@ -257,21 +209,3 @@ def _reason_against(code: DeviceCode, device: Device) -> str:
         return ""
     newer = "" if own else f" to sm_{major}9" if code.format != "ptx" else " and newer"
     return f"{code.label}, run on {code.arch}{newer}; {device} ({device.name}) is {device.arch}"
-
-
-# ---- what gives results back: code that stays ----
-
-_resident: list[tuple[object, int]] = []
-_lock = Lock()
-
-
-def deleter_of_process(load: Callable[[], CodeModule]) -> int:
-    """The address of what frees results, in code that `load` loads once more and is never unloaded: results outlive the
-    programs that made them.
-    """
-    with _lock:
-        if not _resident:
-            module = load()
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))  # after the interpreter's end too
-            _resident.append((module, int(module.get_function("__relax_device_deleter")())))
-        return _resident[0][1]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from ...bindings.affine import identity
 from ...bindings.ir import Value
@@ -12,6 +13,7 @@ from ...emit.numbers import Number, Size, as_index, constant, maximum, minimum
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize
+from ..core.code import find_backend
 from ..default.attention import (
     Cached,
     attention_of,
@@ -24,7 +26,7 @@ from ..default.attention import (
 )
 from ..default.attention_blocks import Blocks, Rows
 from .attention.attention_kernels import Tiles, attend, attend_to_sequences, attend_together
-from .attention.flash_attention import Tile
+from .attention.flash_attention import ACROSS, Tile
 from .attention.operands import Operands, RowPart
 
 #: The tiles of what is computed, by how many queries there are, and the sizes of a head's elements and results.
@@ -34,7 +36,7 @@ _FEW_QUERIES = 16
 
 
 @register_legalize(["relax.nn.attention", "relax.nn.attention_bias"], target="gpu", by_types=True)
-def attention(call: LegalizeCall, tile_of: TileOf = Tile.of) -> Legalized:
+def attention(call: LegalizeCall, tile_of: TileOf | None = None) -> Legalized:
     what = attention_of(call)
 
     def body(*parameters: Value) -> None:
@@ -42,26 +44,26 @@ def attention(call: LegalizeCall, tile_of: TileOf = Tile.of) -> Legalized:
         query, key, value = map(Rows.of, tensors[:3])
         check_sizes(what, query, key, value)
         check_biases(tensors[3:], query, key)
-        _attend_by_count(tile_of, blocks_of(what, query, key), query, key, value, tensors[3:], out)
+        _attend_by_count(call, tile_of, blocks_of(what, query, key), query, key, value, tensors[3:], out)
 
     return call.loops(body)
 
 
 @register_legalize("relax.nn.attention_cached", target="gpu", by_types=True)
-def attention_cached(call: LegalizeCall, tile_of: TileOf = Tile.of) -> Legalized:
+def attention_cached(call: LegalizeCall, tile_of: TileOf | None = None) -> Legalized:
     """Keys and values are read in place."""
     cached = Cached.of(call)
 
     def body(*parameters: Value) -> None:
         *tensors, count, out = parameters
         query, key, value = cached.rows(*tensors, count=count)
-        _attend_by_count(tile_of, blocks_of(cached.what, query, key), query, key, value, tensors[3:], out)
+        _attend_by_count(call, tile_of, blocks_of(cached.what, query, key), query, key, value, tensors[3:], out)
 
     return call.loops(body, cached.operands)
 
 
 @register_legalize("relax.nn.attention_var_len", target="gpu", by_types=True)
-def attention_var_len(call: LegalizeCall, tile_of: TileOf = Tile.of) -> Legalized:
+def attention_var_len(call: LegalizeCall, tile_of: TileOf | None = None) -> Legalized:
     """All sequences at once. Queries that are in none give zeros."""
     given = by_name(call.op, call.operands)
     what = attention_of(call)
@@ -82,28 +84,44 @@ def attention_var_len(call: LegalizeCall, tile_of: TileOf = Tile.of) -> Legalize
             parts = RowPart(own, queries[0]), RowPart(others, keys[0]), RowPart(Rows(value, keys[1]), keys[0])
             return Operands(blocks_of(what, own, others), *parts, RowPart(Rows(out, queries[1]), queries[0]), [], 0, 0)
 
-        tile = tile_of(blocks_of(what, Rows.of(query), Rows.of(key)), rows, size, width)
+        tile = (tile_of or _by_threads(call))(blocks_of(what, Rows.of(query), Rows.of(key)), rows, size, width)
         attend_to_sequences(tile, heads, width, sequence_count(of_queries), rows, sequence)
 
     return call.loops(body, [given[name] for name in names if given[name] is not None])
 
 
 def _attend_by_count(
-    tile_of: TileOf, what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value
+    call: LegalizeCall,
+    tile_of: TileOf | None,
+    what: Blocks,
+    query: Rows,
+    key: Rows,
+    value: Rows,
+    biases: Sequence[Value],
+    out: Value,
 ) -> None:
     """Few queries meet parts of the keys; decided at run time where their number is dynamic."""
     operands = what, query, key, value, biases, out
+    sizes, by_threads = (query.sizes[3], value.sizes[3]), _by_threads(call)
 
     def attend_to_many() -> None:
-        attend(tile_of(what, query.length, query.sizes[3], value.sizes[3]), *operands)
+        attend((tile_of or by_threads)(what, query.length, *sizes), *operands)
+
+    def attend_to_few() -> None:
+        attend_together(by_threads(what, ACROSS, *sizes), *operands)
 
     if not isinstance(query.length, int):
         is_few = as_index(query.length) <= _FEW_QUERIES
-        loops.when(is_few, lambda: attend_together(*operands), attend_to_many)
+        loops.when(is_few, attend_to_few, attend_to_many)
     elif query.length <= _FEW_QUERIES:
-        attend_together(*operands)
+        attend_to_few()
     else:
         attend_to_many()
+
+
+def _by_threads(call: LegalizeCall) -> Callable[..., Tile]:
+    machine = find_backend(call.target.name).machine(call.target)
+    return partial(Tile.of, most=machine.shared_bytes)
 
 
 def _range(starts: Value, tensor: Value, position: Number) -> tuple[Number, Number]:

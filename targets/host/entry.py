@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...bindings.ir import Operation, Type, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import ir, string_value
 from ...bindings.navigation import function_type_of, symbol_name
 from ...dialects.core.infos import Info, TensorInfo
-from ...dialects.core.ir_attributes import ENTRY, KERNELS, OPERATOR
+from ...dialects.core.ir_attributes import DEVICE, ENTRY, KERNELS, OPERATOR
 from ...dialects.core.symbols import SymExpr
 from ...dialects.core.symbols_terms import Atom
 from ...dialects.relax.function_attributes import LIST, VALUE
@@ -66,7 +66,8 @@ def define_device(support: Support) -> None:
     attributes = support.module.attributes
     with support.module.context:
         kernels = len(attributes[KERNELS]) if KERNELS in attributes else 0
-        support.define(device_text(kernels, CONSTANT_TABLE in support))
+        kind = string_value(attributes[DEVICE])
+        support.define(device_text(kernels, CONSTANT_TABLE in support, kind))
 
 
 def is_entry(function: Operation) -> bool:

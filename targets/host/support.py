@@ -42,18 +42,24 @@ llvm.func @{EXPORT_PREFIX}{setter}(%handle: !ptr, %args: !ptr, %count: i32, %res
 #: The table of the constants' addresses, and the exported function that fills it when the program is loaded.
 CONSTANT_TABLE, SET_CONSTANTS = "__relax_constants", "__relax_set_constants"
 #: The table of a program for a device, the exported function that fills it, and its places before the kernels' handles.
-DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS = "__relax_device", "__relax_set_device", 25
+DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS = "__relax_device", "__relax_set_device", 30
 #: The clocks of a program, during a profile.
 PROFILE_TABLE = "__relax_profile_table"
 #: What else such a program has for the runtime: packed functions of device.mlir that are given the table.
 DEVICE_FUNCTIONS = ("__relax_device_deleter", "__relax_device_empty", "__relax_device_synchronize")
 
 
-def device_text(kernels: int, has_constants: bool) -> str:
-    """The table of a program with kernels for a device, and what the loader calls.
+#: By kinds of devices whose driver's functions are other than CUDA's: the packed function that says where the program
+#: has such that do the same.
+DRIVER_FUNCTIONS = {kind: f"__relax_{kind}_functions" for kind in ("opencl", "vulkan")}
+
+
+def device_text(kernels: int, has_constants: bool, kind: str = "") -> str:
+    """The table of a program with kernels for a kind of device, and what the loader calls.
 
     What owns that which is on the device comes with the constants: of which there are 0 where there are none.
     """
+    functions = [*DEVICE_FUNCTIONS, *([DRIVER_FUNCTIONS[kind]] if kind in DRIVER_FUNCTIONS else [])]
     exported = "".join(
         f"""
 llvm.func hidden @{name}(!ptr, !ptr, i32, !ptr) -> i32
@@ -63,7 +69,7 @@ llvm.func @{EXPORT_PREFIX}{name}(%handle: !ptr, %args: !ptr, %count: i32, %resul
   llvm.return %status : i32
 }}
 """
-        for name in DEVICE_FUNCTIONS
+        for name in functions
     )
     owner = (
         "" if has_constants else table_text(f"{CONSTANT_TABLE}.none", SET_CONSTANTS, 0).replace("!ptr = !llvm.ptr", "")

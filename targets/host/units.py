@@ -22,7 +22,8 @@ from ...dialects.core.ir_attributes import ENTRY
 _FILES = (
     "support.mlir", "kept.mlir", "calls.mlir", "native_calls.mlir", "device.mlir", "device_tensors.mlir",
     "device_calls.mlir", "device_profile.mlir", "device_recording.mlir", "device_graphs.mlir",
-    "device_tensor_maps.mlir",
+    "device_tensor_maps.mlir", "device_memory.mlir", "vulkan.mlir",
+    "opencl.mlir",
 )  # fmt: skip
 _PREFIX = "__relax_"
 _FOLDER = Path(__file__).parent / "library"
@@ -54,7 +55,53 @@ def unit_texts() -> tuple[str, ...]:
 
 
 def _text(name: str) -> str:
-    return "".join((_FOLDER / each).read_text(encoding="utf-8") for each in ("prelude.mlir", name))
+    text = "".join((_FOLDER / each).read_text(encoding="utf-8") for each in ("prelude.mlir", name))
+    return text + driver_table_text(*_DRIVERS[name]) if name in _DRIVERS else text
+
+
+#: Of a file with functions in a driver's place: the kind of device, and those of its own that copy to it and from it.
+_DRIVERS = {"vulkan.mlir": ("vulkan", "vulkan_write", "vulkan_read"), "opencl.mlir": ("opencl", *["opencl_write"] * 2)}
+#: With what is the same for all: the functions of device_memory.mlir.
+_SHARED = {
+    "nothing": "!ptr", "take_piece": "!ptr, i64, !ptr", "give_piece": "!ptr, !ptr", "make_mark": "!ptr, i32",
+    "between_marks": "!ptr, !ptr, !ptr", "end_mark": "!ptr",
+}  # fmt: skip
+
+
+def driver_table_text(kind: str, write: str, read: str) -> str:
+    """What such a file has for the runtime: places 6 to 22 of the table of device.mlir, then what makes chunks and gives
+    them back; and the function that says where that is. Two are null: the table says itself what errors mean.
+    """
+    own = "launch copy finish mark grow drop".split()
+    launch, copy, finish, mark, grow, drop = (f"{kind}_{name}" for name in own)
+    nothing, take, give, make, between, end = (f"device_{name}" for name in _SHARED)
+    copies = write, read, copy, finish, finish
+    listed = [nothing, nothing, launch, take, give, *copies, None, None, make, mark, nothing, between, end, grow, drop]
+    type_, lines = f"!llvm.array<{len(listed)} x ptr>", []
+    for place, name in enumerate(listed):
+        if name is None:
+            lines.append(f"%p{place} = llvm.mlir.zero : !ptr")
+        else:
+            lines.append(f"%p{place} = llvm.mlir.addressof @{_PREFIX}{name} : !ptr")
+        lines.append(f"%t{place + 1} = llvm.insertvalue %p{place}, %t{place}[{place}] : {type_}")
+    shared = [f"llvm.func hidden @{_PREFIX}device_{name}({types}) -> i32\n" for name, types in _SHARED.items()]
+    joined = "\n  ".join(lines)
+    return f"""
+{"".join(shared)}
+llvm.mlir.global internal constant @{_PREFIX}{kind}_table() {{alignment = 8 : i64}} : {type_} {{
+  %t0 = llvm.mlir.zero : {type_}
+  {joined}
+  llvm.return %t{len(listed)} : {type_}
+}}
+func.func @{_PREFIX}{kind}_functions(%table: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {{
+  %ok = arith.constant 0 : i32  %int_kind = arith.constant 1 : i64
+  %functions = llvm.mlir.addressof @{_PREFIX}{kind}_table : !ptr  %address = llvm.ptrtoint %functions : !ptr to i64
+  %none = llvm.mlir.zero : !any  %with_kind = llvm.insertvalue %int_kind, %none[0] : !any
+  %answer = llvm.insertvalue %address, %with_kind[1] : !any
+  llvm.store %answer, %result : !any, !ptr
+  return %ok : i32
+}}
+"""
 
 
 #: The spin-wait hint (pause) of a processor: by the architecture, as LLVM names it.

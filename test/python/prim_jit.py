@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
+import spirv_validation
 from emulated_gpu import run_emulated
 from relax_mlir.bindings.mlir import as_list
 from relax_mlir.dialects.core.infos import DTYPE_BY_NAME, ScalarInfo, TensorInfo
@@ -52,12 +53,22 @@ def run_op(
 def called(executable: Executable, *arguments: Any) -> Any:
     """What `main` gives for arrays and numbers: an array, or a tuple of several, of the element types it was given."""
     given = [tensor(each) if isinstance(each, numpy.ndarray) else each for each in arguments]
-    results = run_emulated(executable, *given) if TARGET.startswith("cuda") else executable["main"](*given)
+    results = _called(executable, given)
     # Of less than a byte, in bytes.
     held = [output.get("holds") for output in executable.signature("main")["outputs"]]
     if len(held) == 1:
         return to_numpy(results, held[0])
     return tuple(to_numpy(each, dtype) for each, dtype in zip(results, held, strict=True))
+
+
+def _called(executable: Executable, given: Sequence[Any]) -> Any:
+    name = TARGET.partition("{")[0]
+    if name == "cuda":
+        return run_emulated(executable, *given)
+    if name in ("vulkan", "opencl"):
+        spirv_validation.check(executable)
+        return executable.copying()["main"](*given)
+    return executable["main"](*given)
 
 
 @functools.lru_cache(maxsize=256)

@@ -112,6 +112,12 @@ def test_wheel_root_is_named_by_the_shim_alone(tree: Path, file: str, code: str)
         ),
         ("targets/cuda/a.py", "from .. import core, llvm", "the target `cuda` must not import the target `llvm`"),
         ("targets/cuda/passes/a.py", "from ...llvm import x", "the target `cuda` must not import the target `llvm`"),
+        *(
+            ("targets/gpu/a.py", f"from ..{other} import x", f"the target `gpu` must not import the target `{other}`")
+            for other in ("cuda", "spirv", "vulkan", "opencl")
+        ),
+        ("targets/spirv/a.py", "from ..vulkan import x", "the target `spirv` must not import the target `vulkan`"),
+        ("targets/vulkan/a.py", "from ..opencl import x", "the target `vulkan` must not import the target `opencl`"),
         ("targets/default/a.py", "from ...targets import llvm", "`default` must not import the target `llvm`"),
         ("bindings/a.py", "from ..dialects import relax", "`bindings` must not import `dialects`"),
         ("bindings/a.py", "from .. import passes", "`bindings` must not import `passes`"),

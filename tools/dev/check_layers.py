@@ -59,6 +59,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 }
 # A target imports no other; these are what targets share.
 SHARED_TARGETS = frozenset({"core", "host", "default", "gpu"})
+#: What some of them share besides.
+FAMILIES = {"vulkan": frozenset({"spirv"}), "opencl": frozenset({"spirv"})}
 # These are imported whenever a tool starts, and these modules are what would make that slow.
 START_UP_FOLDERS = frozenset({*_BELOW_PASSES, "passes", "compilation", "tools", PACKAGE})
 SLOW_MODULES = frozenset({"numpy", "scipy", "ml_dtypes"})
@@ -258,13 +260,15 @@ def _check_layers(source: SourceFile, folder: str) -> Iterator[Violation]:
 def _check_targets(source: SourceFile) -> Iterator[Violation]:
     if source.folder != "targets" or len(source.package) < 3:
         return
-    own, shared = source.package[2], ", ".join(f"`targets/{name}`" for name in sorted(SHARED_TARGETS))
+    own = source.package[2]
+    allowed = SHARED_TARGETS | FAMILIES.get(own, frozenset())
+    shared = ", ".join(f"`targets/{name}`" for name in sorted(allowed))
     for node in source.nodes:
         if not isinstance(node, ast.ImportFrom) or (base := source.module_of(node)) is None:
             continue
         modules = [(*base, alias.name) for alias in node.names]
         others = {module[1] for module in modules if module[0] == "targets" and len(module) > 1}
-        for other in sorted(others - SHARED_TARGETS - {own}):
+        for other in sorted(others - allowed - {own}):
             text = f"the target `{own}` must not import the target `{other}`: what both need is in one of {shared}"
             yield source.violation(node, text)
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from ...runtime import ArtifactError, Executable, UnknownFunction, UnsupportedArray, load
+from ...runtime.device_kinds import devices_text
 from ...runtime.foreign_types import Array
 from ...runtime.manifest import parse_signature
 from ...runtime.noise import clock_cost, notes_on_calls
@@ -34,6 +35,9 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
     """The exit code. Raises RelaxError."""
     arguments = parse(argv)
     if shows_information(arguments, stdout, "relax-run", HELP_HEAD, OPTIONS, has_mlir=False):
+        return 0
+    if arguments["list-devices"]:
+        write_text(stdout, devices_text())
         return 0
     try:
         return Driver(stdout, stderr).run(arguments)

@@ -33,6 +33,7 @@ OPTIONS: dict[str, Option] = {
     "print": Option("flag", _OUTPUT, "print the outputs' elements", default=False),
     "benchmark": Option("flag", _TIME, "call the function again and again and tell how long a call takes", default=False),
     "device": Option("text", _INPUT, "where a program for such devices runs, as cuda:1; the first one is the default", "device"),
+    "list-devices": Option("flag", _INPUT, "list the devices of all kinds that programs run on here, with what they have, and why there are none of a kind", default=False),
     "graphs": Option("flag", _INPUT, "launch functions of known sizes as one CUDA graph each, recorded at the first call; as a rule those that are faster so by an estimate are, from their third call on"),
     "no-graphs": Option("flag", _INPUT, "launch kernels one by one, no CUDA graphs", default=False),
     "threads": Option("text", _TIME, "how many threads a call may use; as a rule the cores that the process may use, or what the environment's RELAX_NUM_THREADS says", "n"),
@@ -61,13 +62,14 @@ HELP_HEAD = (
     "  relax-run model.rxa --compare model.onnx",
     "  relax-run model.rxa --compare reference --each --inputs=culprit.npz",
     "  relax-run model.onnx --reference",
+    "  relax-run --list-devices",
 )
 
 
 def parse(argv: Sequence[str]) -> Arguments:
     """Raises RelaxError that names the argument at fault."""
     arguments = parse_arguments(argv, OPTIONS)
-    if arguments.asks:
+    if arguments.asks or arguments["list-devices"]:
         return arguments
     if len(arguments.files) != 1:
         raise OptionError(f"expected one program, as program.rxa, got {', '.join(arguments.files) or 'none'}")

@@ -13,7 +13,7 @@ from ....emit.arithmetic import element
 from ....emit.linalg import product
 from ....emit.numbers import Number, Size, as_index, ceil_divided, constant, fma, is_same, maximum, minimum, select
 from ...default.attention_blocks import Blocks, Rows, places, quotient
-from .flash_attention import ACROSS, Partial, Tile, based_on, power
+from .flash_attention import Partial, Tile, based_on, power
 from .operands import Operands, RowPart
 
 #: With fewer blocks a device has nothing to do for some; of so few keys a block is not worth it.
@@ -54,14 +54,15 @@ def attend(tile: Tiles, what: Blocks, query: Rows, key: Rows, value: Rows, biase
     loops.for_blocks(product([parts, blocks, heads, batch]), tile.threads, block)
 
 
-def attend_together(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> None:
+def attend_together(
+    tile: Tile, what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value
+) -> None:
     """The same of few queries: heads that have the same keys meet them together, and where there is not enough to do
     otherwise, parts of the keys at the same time, which another kernel puts together."""
-    batch, queries, heads, size = query.sizes
+    batch, queries, heads, _ = query.sizes
     width = value.sizes[3]
     groups = key.sizes[2] if is_same(key.sizes[2], value.sizes[2]) else heads
     together = _quotient(heads, groups)
-    tile = Tile.of(what, ACROSS, size, width)
     blocks = ceil_divided(product([queries, together]), tile.queries)
     columns = ceil_divided(width, tile.width)
     parts = _parts_of_keys(product([batch, groups, blocks, columns]), key.length)

@@ -34,7 +34,7 @@ from ....emit.numbers import (
 from ....emit.vectors import from_elements
 from ...default.attention_blocks import Blocks, is_same, quotient, seen_keys, sees
 from ..emit.memory_access import elements, load, store, wait_for_block
-from ..emit.threads import block_memory, from_lane, thread_id
+from ..emit.threads import STATIC_SHARED, block_memory, from_lane, thread_id
 from ..planned.places import is_multiple
 from .operands import Operands, RowPart
 
@@ -61,9 +61,12 @@ class Tile(NamedTuple):
     lanes: int
     vectors: int
     depth: int
+    #: Bytes of values that are in shared memory at a time.
+    value_bytes: int = _VALUE_BYTES
 
     @staticmethod
-    def of(what: Blocks, queries: Size, size: Size, width: Size) -> Tile:
+    def of(what: Blocks, queries: Size, size: Size, width: Size, most: int = STATIC_SHARED) -> Tile:
+        """`most`: the bytes that a block has of shared memory."""
         keys = _VECTOR // (element(what.wide).width // 8)
         rows = next((each for each in (1, 2, 4) if isinstance(queries, int) and each * ACROSS >= queries), keys)
         if isinstance(width, int):
@@ -73,7 +76,33 @@ class Tile(NamedTuple):
             columns = _USUAL_COLUMNS
         lanes = min(keys, 1 << (columns - 1).bit_length())
         depth = min(_DEPTH, max(size, 1)) if isinstance(size, int) else _DEPTH
-        return Tile(what.wide, min(rows, keys), keys, lanes, -(-columns // lanes), depth)
+        return Tile(what.wide, min(rows, keys), keys, lanes, -(-columns // lanes), depth)._within(most)
+
+    def _within(self, most: int) -> Tile:
+        """Of less memory: fewer values at a time, then fewer queries, then less of each."""
+        tile = self
+        while tile.bytes > most and tile.value_bytes > _VALUE_BYTES // 4:
+            tile = tile._replace(value_bytes=tile.value_bytes // 2)
+        while tile.bytes > most and tile.rows > 1:
+            tile = tile._replace(rows=tile.rows // 2)
+        while tile.bytes > most and tile.depth > 1:
+            tile = tile._replace(depth=tile.depth // 2)
+        return tile
+
+    @property
+    def shapes(self) -> tuple[tuple[int, int], ...]:
+        """Of what is in shared memory: queries, keys, scores and values."""
+        gap = _GAP * 8 // element(self.wide).width
+        return (
+            (self.depth, self.queries + gap),
+            (self.depth, self.keys_of_block + gap),
+            (self.queries, self.keys_of_block + gap),
+            (self.values, self.width),
+        )
+
+    @property
+    def bytes(self) -> int:
+        return sum(map(math.prod, self.shapes)) * element(self.wide).width // 8
 
     @property
     def threads(self) -> int:
@@ -101,7 +130,7 @@ class Tile(NamedTuple):
     @property
     def values(self) -> int:
         """Rows of values that are in shared memory at a time."""
-        rows = _VALUE_BYTES // (self.width * element(self.wide).width // 8)
+        rows = self.value_bytes // (self.width * element(self.wide).width // 8)
         return max(min(1 << (rows.bit_length() - 1), self.keys_of_block), self.keys)
 
 
@@ -115,15 +144,7 @@ class _Memories(NamedTuple):
 
     @staticmethod
     def of(tile: Tile) -> _Memories:
-        type_ = element(tile.wide)
-        gap = _GAP * 8 // type_.width
-        shapes = (
-            (tile.depth, tile.queries + gap),
-            (tile.depth, tile.keys_of_block + gap),
-            (tile.queries, tile.keys_of_block + gap),
-            (tile.values, tile.width),
-        )
-        return _Memories(*(block_memory(shape, type_) for shape in shapes))
+        return _Memories(*(block_memory(shape, element(tile.wide)) for shape in tile.shapes))
 
 
 class Partial(NamedTuple):

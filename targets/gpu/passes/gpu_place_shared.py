@@ -51,7 +51,7 @@ class PlaceShared(Pass):
         gets = [each for each in operations_in(kernel) if each.name == "memref.get_global"]
         own = {each.attributes["name"].value: globals_[each.attributes["name"].value] for each in gets}
         places, total = _places(own)
-        if total <= STATIC_SHARED:
+        if total <= min(STATIC_SHARED, self.most):
             return
         if total > self.most:
             text = f"kernel '{symbol_name(kernel)}' needs {total} bytes of shared memory, a block may have {self.most}"

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What host code of programs for NVIDIA's GPUs does with the device: memory, copies, launches, what kernels assert. Beside
+// What host code of programs for a device does with it: memory, copies, launches, what kernels assert. Beside
 // support.mlir, whose names it uses, for programs that need it (units.py); tensors are in device_tensors.mlir, what
 // few programs need in device_calls.mlir, device_profile.mlir, device_graphs.mlir and device_tensor_maps.mlir.
 //
-// `%table` is the program's table of one place each (DEVICE_SLOTS of support.py, runtime/cuda/loading.py fills it):
+// Which device that is says `%table`, the program's, of one place each (DEVICE_SLOTS of support.py; runtime/devices/device_program.py
+// fills it). A driver's functions have the signatures of CUDA's, of which they are named here; what has others has such
+// functions in the program (vulkan.mlir, opencl.mlir):
 //   0 context            1 number of the device   2 flags for assertions, of kernels   3 their records, the host's
 //   4 array of kernels' names, for messages       5 what deletes results: code that stays with the process
 //   6 cuCtxPushCurrent   7 cuCtxPopCurrent        8 cuLaunchKernel        9 cuMemAllocAsync    10 cuMemFreeAsync
 //  11 cuMemcpyHtoDAsync 12 cuMemcpyDtoHAsync     13 cuMemcpyDtoDAsync    14 cuStreamSynchronize
-//  15 cuCtxSynchronize  16 cuGetErrorName        17 cuGetErrorString     18 cuEventCreate      19 cuEventRecord
-//  20 cuEventSynchronize 21 cuEventElapsedTime   22 cuEventDestroy       23 graphs, where there are (device_graphs.mlir)
-//  24 cuTensorMapEncodeTiled, where kernels need it (device_tensor_maps.mlir)   25 the first kernel's handle
-// Work goes to the caller's stream, the one that TVMFFIEnvGetStream gives for the device.
+//  15 cuCtxSynchronize, given the stream         16 cuGetErrorName        17 cuGetErrorString     18 cuEventCreate
+//  19 cuEventRecord     20 cuEventSynchronize    21 cuEventElapsedTime   22 cuEventDestroy
+//  23 graphs, where there are (device_graphs.mlir)   24 cuTensorMapEncodeTiled, where kernels need it
+//  (device_tensor_maps.mlir)   25 DLPack's number for the kind of device   26 the kind's name, "cuda"
+//  27 names of the functions, by their places    28 the stream, null where callers have their own
+//  29 statuses with name and text, where 16 is null: after the last, 0      30 the first kernel's handle
+// Status 0 is success, 2 says that memory has run out. Work goes to the caller's stream: the one that TVMFFIEnvGetStream
+// gives for the device, or the device's only one.
 
 // What a kernel asserts: whether it has (1), the texts of place and of kind and message, four numbers. This is the host's
 // memory. Kernels look at a flag in the device's: whether one has asserted something, and where it reports to the host.
@@ -66,11 +72,10 @@ llvm.mlir.global internal constant @__relax_driver_error("%s: %s: %s: %s\00")
 func.func @__relax_device_fail(%table: !ptr, %where: !ptr, %call: !ptr, %status: i32)
     attributes {llvm.cold, llvm.no_inline, relax.entry} {
   %c0 = arith.constant 0 : i64  %no_room = arith.constant 2 : i32  // CUDA_ERROR_OUT_OF_MEMORY
+  %which0 = arith.constant 16 : i64  %which1 = arith.constant 17 : i64
   %unknown = llvm.mlir.addressof @__relax_unknown_name : !ptr  %no_text = llvm.mlir.addressof @__relax_no_text : !ptr
-  %name_of_at = llvm.getelementptr %table[16] : (!ptr) -> !ptr, !ptr  %name_of = llvm.load %name_of_at : !ptr -> !ptr
-  %b = func.call @__relax_device_text(%name_of, %status, %unknown) : (!ptr, i32, !ptr) -> i64
-  %text_of_at = llvm.getelementptr %table[17] : (!ptr) -> !ptr, !ptr  %text_of = llvm.load %text_of_at : !ptr -> !ptr
-  %c = func.call @__relax_device_text(%text_of, %status, %no_text) : (!ptr, i32, !ptr) -> i64
+  %b = func.call @__relax_device_text(%table, %which0, %status, %unknown) : (!ptr, i64, i32, !ptr) -> i64
+  %c = func.call @__relax_device_text(%table, %which1, %status, %no_text) : (!ptr, i64, i32, !ptr) -> i64
   %memory_error = llvm.mlir.addressof @__relax_memory_error : !ptr
   %runtime_error = llvm.mlir.addressof @__relax_runtime_error : !ptr
   %is_memory = arith.cmpi eq, %status, %no_room : i32
@@ -79,14 +84,50 @@ func.func @__relax_device_fail(%table: !ptr, %where: !ptr, %call: !ptr, %status:
   func.call @__relax_fail(%kind, %format, %where, %a, %b, %c, %c0) : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> ()
   return
 }
-// What a function of the driver says of a status, or a text where it says nothing.
-func.func private @__relax_device_text(%function: !ptr, %status: i32, %otherwise: !ptr) -> i64 {
+// What a function of the driver, at a place of the table, says of a status, or a text where it says nothing.
+func.func private @__relax_device_text(%table: !ptr, %which: i64, %status: i32, %otherwise: !ptr) -> i64 {
   %c1 = arith.constant 1 : i64  %null = llvm.mlir.zero : !ptr  %place = llvm.alloca %c1 x !ptr : (i64) -> !ptr
   llvm.store %null, %place : !ptr, !ptr
-  %answer = llvm.call %function(%status, %place) : !ptr, (i32, !ptr) -> i32
+  %function_at = llvm.getelementptr %table[%which] : (!ptr, i64) -> !ptr, !ptr
+  %function = llvm.load %function_at : !ptr -> !ptr  %is_known = llvm.icmp "eq" %function, %null : !ptr
+  scf.if %is_known {
+    %text = func.call @__relax_device_known(%table, %which, %status) : (!ptr, i64, i32) -> !ptr
+    llvm.store %text, %place : !ptr, !ptr
+  } else {
+    %answer = llvm.call %function(%status, %place) : !ptr, (i32, !ptr) -> i32
+  }
   %found = llvm.load %place : !ptr -> !ptr  %is_none = llvm.icmp "eq" %found, %null : !ptr
   %text = arith.select %is_none, %otherwise, %found : !ptr  %address = llvm.ptrtoint %text : !ptr to i64
   return %address : i64
+}
+// Of the table's statuses: the name (16) or text (17) of one; null where it is not among them.
+func.func private @__relax_device_known(%table: !ptr, %which: i64, %status: i32) -> !ptr {
+  %null = llvm.mlir.zero : !ptr  %ok = arith.constant 0 : i32  %c15 = arith.constant 15 : i64
+  %rows_at = llvm.getelementptr %table[29] : (!ptr) -> !ptr, !ptr  %rows = llvm.load %rows_at : !ptr -> !ptr
+  cf.br ^head(%rows : !ptr)
+^head(%row: !ptr):
+  %number = llvm.load %row : !ptr -> i32  %is_end = arith.cmpi eq, %number, %ok : i32
+  %next = llvm.getelementptr %row[3] : (!ptr) -> !ptr, !ptr
+  cf.cond_br %is_end, ^return(%null : !ptr), ^look
+^look:
+  %is_it = arith.cmpi eq, %number, %status : i32
+  cf.cond_br %is_it, ^found, ^head(%next : !ptr)
+^found:
+  %place = arith.subi %which, %c15 : i64  %text_at = llvm.getelementptr %row[%place] : (!ptr, i64) -> !ptr, !ptr
+  %text = llvm.load %text_at : !ptr -> !ptr
+  cf.br ^return(%text : !ptr)
+^return(%result: !ptr):
+  return %result : !ptr
+}
+// 0 as it is, anything else of the function at a place of the table raised.
+func.func @__relax_device_answer(%table: !ptr, %where: !ptr, %which: i64, %status: i32) attributes {relax.entry} {
+  %ok = arith.constant 0 : i32  %is_refused = arith.cmpi ne, %status, %ok : i32
+  scf.if %is_refused {
+    %names_at = llvm.getelementptr %table[27] : (!ptr) -> !ptr, !ptr  %names = llvm.load %names_at : !ptr -> !ptr
+    %name_at = llvm.getelementptr %names[%which] : (!ptr, i64) -> !ptr, !ptr  %name = llvm.load %name_at : !ptr -> !ptr
+    func.call @__relax_device_fail(%table, %where, %name, %status) : (!ptr, !ptr, !ptr, i32) -> ()
+  }
+  return
 }
 // 0 as it is, anything else raised.
 func.func @__relax_device_status(%table: !ptr, %where: !ptr, %call: !ptr, %status: i32) attributes {relax.entry} {
@@ -101,8 +142,6 @@ func.func @__relax_device_status(%table: !ptr, %where: !ptr, %call: !ptr, %statu
 
 llvm.mlir.global internal constant @__relax_the_device("the device\00")
 llvm.mlir.global internal constant @__relax_no_device("the program's device is not set: call %s first\00")
-llvm.mlir.global internal constant @__relax_push_name("cuCtxPushCurrent\00")
-llvm.mlir.global internal constant @__relax_wait_name("cuCtxSynchronize\00")
 // Makes the device's context this thread's, until device_leave.
 func.func @__relax_device_enter(%table: !ptr) attributes {relax.entry} {
   %c0 = arith.constant 0 : i64  %null = llvm.mlir.zero : !ptr
@@ -114,8 +153,8 @@ func.func @__relax_device_enter(%table: !ptr) attributes {relax.entry} {
   }
   %push_at = llvm.getelementptr %table[6] : (!ptr) -> !ptr, !ptr  %push = llvm.load %push_at : !ptr -> !ptr
   %status = llvm.call %push(%context) : !ptr, (!ptr) -> i32
-  %where = llvm.mlir.addressof @__relax_the_device : !ptr  %name = llvm.mlir.addressof @__relax_push_name : !ptr
-  func.call @__relax_device_status(%table, %where, %name, %status) : (!ptr, !ptr, !ptr, i32) -> ()
+  %where = llvm.mlir.addressof @__relax_the_device : !ptr  %which = arith.constant 6 : i64
+  func.call @__relax_device_answer(%table, %where, %which, %status) : (!ptr, !ptr, i64, i32) -> ()
   return
 }
 func.func @__relax_device_leave(%table: !ptr) {
@@ -126,15 +165,25 @@ func.func @__relax_device_leave(%table: !ptr) {
 }
 // The caller's stream.
 func.func @__relax_device_stream(%table: !ptr) -> !ptr {
-  %cuda = arith.constant 2 : i32
+  %kind_at = llvm.getelementptr %table[25] : (!ptr) -> !ptr, !ptr  %kind = llvm.load %kind_at : !ptr -> i32
   %number_at = llvm.getelementptr %table[1] : (!ptr) -> !ptr, !ptr  %number = llvm.load %number_at : !ptr -> i32
-  %stream = func.call @TVMFFIEnvGetStream(%cuda, %number) : (i32, i32) -> !ptr
+  %only_at = llvm.getelementptr %table[28] : (!ptr) -> !ptr, !ptr  %only = llvm.load %only_at : !ptr -> !ptr
+  %stream = func.call @__relax_stream_of(%only, %kind, %number) : (!ptr, i32, i32) -> !ptr
+  return %stream : !ptr
+}
+func.func @__relax_stream_of(%only: !ptr, %kind: i32, %number: i32) -> !ptr {
+  %null = llvm.mlir.zero : !ptr  %is_only = llvm.icmp "ne" %only, %null : !ptr
+  %stream = scf.if %is_only -> !ptr {
+    scf.yield %only : !ptr
+  } else {
+    %callers = func.call @TVMFFIEnvGetStream(%kind, %number) : (i32, i32) -> !ptr
+    scf.yield %callers : !ptr
+  }
   return %stream : !ptr
 }
 
 // ---- kernels ----
 
-llvm.mlir.global internal constant @__relax_launch_name("cuLaunchKernel\00")
 llvm.mlir.global internal constant @__relax_many_blocks("%s: %lld blocks were asked for, a launch takes 2147483647\00")
 // Starts a kernel by its place in the table; `params` is where the addresses of its parameters are. Of 0 blocks: nothing.
 func.func @__relax_device_launch(%table: !ptr, %kernel: i64, %blocks: i64, %threads: i64, %shared: i64,
@@ -151,7 +200,7 @@ func.func @__relax_device_launch(%table: !ptr, %kernel: i64, %blocks: i64, %thre
       func.call @__relax_fail(%error, %format, %where, %blocks, %c0, %c0, %c0)
         : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> ()
     }
-    %kernels = llvm.getelementptr %table[25] : (!ptr) -> !ptr, !ptr
+    %kernels = llvm.getelementptr %table[30] : (!ptr) -> !ptr, !ptr
     %handle_at = llvm.getelementptr %kernels[%kernel] : (!ptr, i64) -> !ptr, !ptr
     %handle = llvm.load %handle_at : !ptr -> !ptr
     %launch_at = llvm.getelementptr %table[8] : (!ptr) -> !ptr, !ptr  %launch = llvm.load %launch_at : !ptr -> !ptr
@@ -160,8 +209,8 @@ func.func @__relax_device_launch(%table: !ptr, %kernel: i64, %blocks: i64, %thre
     %bytes = arith.trunci %shared : i64 to i32
     %status = llvm.call %launch(%handle, %grid, %one, %one, %block, %one, %one, %bytes, %stream, %params, %null)
       : !ptr, (!ptr, i32, i32, i32, i32, i32, i32, i32, !ptr, !ptr, !ptr) -> i32
-    %name = llvm.mlir.addressof @__relax_launch_name : !ptr
-    func.call @__relax_device_status(%table, %where, %name, %status) : (!ptr, !ptr, !ptr, i32) -> ()
+    %which = arith.constant 8 : i64
+    func.call @__relax_device_answer(%table, %where, %which, %status) : (!ptr, !ptr, i64, i32) -> ()
   }
   return
 }
@@ -236,10 +285,10 @@ func.func private @__relax_device_raise(%table: !ptr, %record: !ptr)
     attributes {llvm.cold, llvm.no_inline, relax.entry} {
   %ok = arith.constant 0 : i32  %one = arith.constant 1 : i32
   %wait_at = llvm.getelementptr %table[15] : (!ptr) -> !ptr, !ptr  %wait = llvm.load %wait_at : !ptr -> !ptr
-  %waited = llvm.call %wait() : !ptr, () -> i32
-  %the_device = llvm.mlir.addressof @__relax_the_device : !ptr
-  %wait_name = llvm.mlir.addressof @__relax_wait_name : !ptr
-  func.call @__relax_device_status(%table, %the_device, %wait_name, %waited) : (!ptr, !ptr, !ptr, i32) -> ()
+  %stream = func.call @__relax_device_stream(%table) : (!ptr) -> !ptr
+  %waited = llvm.call %wait(%stream) : !ptr, (!ptr) -> i32  // CUDA's takes none, and does not look
+  %the_device = llvm.mlir.addressof @__relax_the_device : !ptr  %waits = arith.constant 15 : i64
+  func.call @__relax_device_answer(%table, %the_device, %waits, %waited) : (!ptr, !ptr, i64, i32) -> ()
   %loaded = llvm.load %record : !ptr -> !record
   // One of several threads that come here raises it.
   %swapped = llvm.cmpxchg %record, %one, %ok acq_rel monotonic {alignment = 4 : i64} : !ptr, i32
@@ -292,12 +341,8 @@ func.func @__relax_device_free(%table: !ptr, %address: !ptr) {
 }
 
 llvm.mlir.global internal constant @__relax_copying("copying memory\00")
-llvm.mlir.global internal constant @__relax_read_name("cuMemcpyDtoHAsync\00")
-llvm.mlir.global internal constant @__relax_write_name("cuMemcpyHtoDAsync\00")
-llvm.mlir.global internal constant @__relax_copy_name("cuMemcpyDtoDAsync\00")
-llvm.mlir.global internal constant @__relax_stream_name("cuStreamSynchronize\00")
 // Copies by the driver's function at a place of the table.
-func.func private @__relax_device_move(%table: !ptr, %which: i64, %name: !ptr, %to: !ptr, %from: !ptr, %bytes: i64)
+func.func private @__relax_device_move(%table: !ptr, %which: i64, %to: !ptr, %from: !ptr, %bytes: i64)
     attributes {relax.entry} {
   %c0 = arith.constant 0 : i64  %is_some = arith.cmpi ne, %bytes, %c0 : i64
   scf.if %is_some {
@@ -306,7 +351,7 @@ func.func private @__relax_device_move(%table: !ptr, %which: i64, %name: !ptr, %
     %stream = func.call @__relax_device_stream(%table) : (!ptr) -> !ptr
     %status = llvm.call %function(%to, %from, %bytes, %stream) : !ptr, (!ptr, !ptr, i64, !ptr) -> i32
     %where = llvm.mlir.addressof @__relax_copying : !ptr
-    func.call @__relax_device_status(%table, %where, %name, %status) : (!ptr, !ptr, !ptr, i32) -> ()
+    func.call @__relax_device_answer(%table, %where, %which, %status) : (!ptr, !ptr, i64, i32) -> ()
   }
   return
 }
@@ -315,8 +360,8 @@ func.func @__relax_device_wait(%table: !ptr) attributes {relax.entry} {
   %function_at = llvm.getelementptr %table[14] : (!ptr) -> !ptr, !ptr  %function = llvm.load %function_at : !ptr -> !ptr
   %stream = func.call @__relax_device_stream(%table) : (!ptr) -> !ptr
   %waited = llvm.call %function(%stream) : !ptr, (!ptr) -> i32
-  %where = llvm.mlir.addressof @__relax_the_device : !ptr  %name = llvm.mlir.addressof @__relax_stream_name : !ptr
-  func.call @__relax_device_status(%table, %where, %name, %waited) : (!ptr, !ptr, !ptr, i32) -> ()
+  %where = llvm.mlir.addressof @__relax_the_device : !ptr  %which = arith.constant 14 : i64
+  func.call @__relax_device_answer(%table, %where, %which, %waited) : (!ptr, !ptr, i64, i32) -> ()
   return
 }
 // Copies to the host and waits; what kernels have asserted until then is raised.
@@ -325,21 +370,19 @@ func.func @__relax_device_read(%table: !ptr, %host: !ptr, %device: !ptr, %bytes:
   func.call @__relax_device_wait(%table) : (!ptr) -> ()
   // A kernel that has found something wrong has not written what is to be read.
   func.call @__relax_device_check(%table) : (!ptr) -> ()
-  %name = llvm.mlir.addressof @__relax_read_name : !ptr
-  func.call @__relax_device_move(%table, %which, %name, %host, %device, %bytes) : (!ptr, i64, !ptr, !ptr, !ptr, i64) -> ()
+  func.call @__relax_device_move(%table, %which, %host, %device, %bytes) : (!ptr, i64, !ptr, !ptr, i64) -> ()
   func.call @__relax_device_wait(%table) : (!ptr) -> ()
   return
 }
 // Copies to the device. It waits, as the host's memory may be gone after the call.
 func.func @__relax_device_write(%table: !ptr, %device: !ptr, %host: !ptr, %bytes: i64) attributes {relax.entry} {
   %which = arith.constant 11 : i64
-  %name = llvm.mlir.addressof @__relax_write_name : !ptr
-  func.call @__relax_device_move(%table, %which, %name, %device, %host, %bytes) : (!ptr, i64, !ptr, !ptr, !ptr, i64) -> ()
+  func.call @__relax_device_move(%table, %which, %device, %host, %bytes) : (!ptr, i64, !ptr, !ptr, i64) -> ()
   func.call @__relax_device_wait(%table) : (!ptr) -> ()
   return
 }
 func.func @__relax_device_copy(%table: !ptr, %to: !ptr, %from: !ptr, %bytes: i64) attributes {relax.entry} {
-  %which = arith.constant 13 : i64  %name = llvm.mlir.addressof @__relax_copy_name : !ptr
-  func.call @__relax_device_move(%table, %which, %name, %to, %from, %bytes) : (!ptr, i64, !ptr, !ptr, !ptr, i64) -> ()
+  %which = arith.constant 13 : i64
+  func.call @__relax_device_move(%table, %which, %to, %from, %bytes) : (!ptr, i64, !ptr, !ptr, i64) -> ()
   return
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors of a program for NVIDIA's GPUs: those that callers pass, results, and what the runtime asks for. Beside
+// Tensors of a program for a device: those that callers pass, results, and what the runtime asks for. Beside
 // device.mlir, which says what `%table` is, and support.mlir, for programs that need it (units.py).
 
-// A result's block: DLPack's header; what its memory is given back by: push, pop, free and context; shape, strides.
-!block = !llvm.struct<(struct<(i64, ptr, ptr, i64, struct<(ptr, i32, i32, i32, i32, ptr, ptr, i64)>)>, array<4 x ptr>)>
+// A result's block: DLPack's header; what its memory is given back by: push, pop, free, context and stream; shape, strides.
+!block = !llvm.struct<(struct<(i64, ptr, ptr, i64, struct<(ptr, i32, i32, i32, i32, ptr, ptr, i64)>)>, array<5 x ptr>)>
 
 func.func private @__relax_fail(!ptr, !ptr, !ptr, i64, i64, i64, i64) attributes {relax.entry}
 func.func private @__relax_check_tensor(!ptr, !ptr, !ptr, !ptr, !ptr, !ptr) attributes {relax.entry}
@@ -13,25 +13,23 @@ func.func private @__relax_device_enter(!ptr) attributes {relax.entry}
 func.func private @__relax_device_leave(!ptr)
 func.func private @__relax_device_check(!ptr) attributes {relax.entry}
 func.func private @__relax_device_wait(!ptr) attributes {relax.entry}
-func.func private @__relax_device_fail(!ptr, !ptr, !ptr, i32) attributes {relax.entry}
+func.func private @__relax_device_answer(!ptr, !ptr, i64, i32) attributes {relax.entry}
+func.func private @__relax_stream_of(!ptr, i32, i32) -> !ptr
 func.func private @__relax_device_take(!ptr, i64, !ptr) -> i32
 func.func private @__relax_device_free(!ptr, !ptr)
 func.func private @__relax_device_copy(!ptr, !ptr, !ptr, i64) attributes {relax.entry}
 
 // ---- tensors ----
 
-llvm.mlir.global internal constant @__relax_cpu_name("cpu\00")
-llvm.mlir.global internal constant @__relax_cuda_name("cuda\00")
-llvm.mlir.global internal constant @__relax_other_device(
-  "%s expected a tensor on cuda:%lld, got one on %s:%lld%s\00")
-llvm.mlir.global internal constant @__relax_other_kind(
-  "%s expected a tensor on cuda:%lld, got one on DLPack device type %lld\00")
-llvm.mlir.global internal constant @__relax_no_hint("\00")
+llvm.mlir.global internal constant @__relax_on_cpu("%s expected a tensor on %s:%lld, got one on cpu:%lld%s\00")
+llvm.mlir.global internal constant @__relax_on_other("%s expected a tensor on %s:%lld, got one on %s:%lld\00")
+llvm.mlir.global internal constant @__relax_on_unknown(
+  "%s expected a tensor on %s:%lld, got one on DLPack device type %lld\00")
 // As check_tensor, for tensors on the program's device; `hint` is what helps against one of the CPU.
 func.func @__relax_device_check_tensor(%table: !ptr, %any: !ptr, %where: !ptr, %dtype: !ptr, %shape: !ptr,
     %expected: !ptr, %out: !ptr, %hint_of_cpu: !ptr) attributes {relax.entry} {
   %c1 = arith.constant 1 : i64  %null = llvm.mlir.zero : !ptr
-  %cpu = arith.constant 1 : i32  %cuda = arith.constant 2 : i32  %copy_kind = arith.constant 7 : i64
+  %cpu = arith.constant 1 : i32  %copy_kind = arith.constant 7 : i64
   %object_kind = arith.constant 70 : i32  %pointer_kind = arith.constant 7 : i32
   %copied = llvm.alloca %c1 x !tensor : (i64) -> !ptr  %copied_any = llvm.alloca %c1 x !any : (i64) -> !ptr
   %index = llvm.load %any : !ptr -> i32
@@ -43,11 +41,12 @@ func.func @__relax_device_check_tensor(%table: !ptr, %any: !ptr, %where: !ptr, %
     %tensor_at = func.call @__relax_tensor(%any) : (!ptr) -> !ptr  %tensor = llvm.load %tensor_at : !ptr -> !tensor
     %kind = llvm.extractvalue %tensor[1] : !tensor  %given_number = llvm.extractvalue %tensor[2] : !tensor
     %number_at = llvm.getelementptr %table[1] : (!ptr) -> !ptr, !ptr  %number = llvm.load %number_at : !ptr -> i32
-    %other_kind = arith.cmpi ne, %kind, %cuda : i32  %other_number = arith.cmpi ne, %given_number, %number : i32
+    %wanted_at = llvm.getelementptr %table[25] : (!ptr) -> !ptr, !ptr  %wanted = llvm.load %wanted_at : !ptr -> i32
+    %other_kind = arith.cmpi ne, %kind, %wanted : i32  %other_number = arith.cmpi ne, %given_number, %number : i32
     %is_other = arith.ori %other_kind, %other_number : i1
     scf.if %is_other {
-      func.call @__relax_device_fail_place(%where, %number, %kind, %given_number, %hint_of_cpu)
-        : (!ptr, i32, i32, i32, !ptr) -> ()
+      func.call @__relax_device_fail_place(%table, %where, %kind, %given_number, %hint_of_cpu)
+        : (!ptr, !ptr, i32, i32, !ptr) -> ()
     }
     // All else is as of memory of the host.
     %as_host = llvm.insertvalue %cpu, %tensor[1] : !tensor
@@ -63,19 +62,22 @@ func.func @__relax_device_check_tensor(%table: !ptr, %any: !ptr, %where: !ptr, %
     : (!ptr, !ptr, !ptr, !ptr, !ptr, !ptr) -> ()
   return
 }
-func.func private @__relax_device_fail_place(%where: !ptr, %number: i32, %given_kind: i32, %given_number: i32,
+func.func private @__relax_device_fail_place(%table: !ptr, %where: !ptr, %given_kind: i32, %given_number: i32,
     %hint_of_cpu: !ptr) attributes {llvm.cold, llvm.no_inline, relax.entry} {
-  %cpu = arith.constant 1 : i32  %cuda = arith.constant 2 : i32
-  %error = llvm.mlir.addressof @__relax_value_error : !ptr  %nothing = llvm.mlir.addressof @__relax_no_hint : !ptr
-  %named = llvm.mlir.addressof @__relax_other_device : !ptr  %unnamed = llvm.mlir.addressof @__relax_other_kind : !ptr
-  %cpu_name = llvm.mlir.addressof @__relax_cpu_name : !ptr  %cuda_name = llvm.mlir.addressof @__relax_cuda_name : !ptr
-  %is_cpu = arith.cmpi eq, %given_kind, %cpu : i32  %is_cuda = arith.cmpi eq, %given_kind, %cuda : i32
-  %has_name = arith.ori %is_cpu, %is_cuda : i1  %format = arith.select %has_name, %named, %unnamed : !ptr
-  %name = arith.select %is_cpu, %cpu_name, %cuda_name : !ptr  %name_text = llvm.ptrtoint %name : !ptr to i64
-  %hint = arith.select %is_cpu, %hint_of_cpu, %nothing : !ptr  %hint_text = llvm.ptrtoint %hint : !ptr to i64
-  %wanted = arith.extsi %number : i32 to i64  %kind = arith.extsi %given_kind : i32 to i64
-  %given = arith.extsi %given_number : i32 to i64  %shown = arith.select %has_name, %name_text, %kind : i64
-  func.call @__relax_fail(%error, %format, %where, %wanted, %shown, %given, %hint_text)
+  %cpu = arith.constant 1 : i32  %c0 = arith.constant 0 : i64
+  %error = llvm.mlir.addressof @__relax_value_error : !ptr
+  %on_cpu = llvm.mlir.addressof @__relax_on_cpu : !ptr  %on_other = llvm.mlir.addressof @__relax_on_other : !ptr
+  %on_unknown = llvm.mlir.addressof @__relax_on_unknown : !ptr
+  %number_at = llvm.getelementptr %table[1] : (!ptr) -> !ptr, !ptr  %number = llvm.load %number_at : !ptr -> i64
+  %own_at = llvm.getelementptr %table[25] : (!ptr) -> !ptr, !ptr  %own = llvm.load %own_at : !ptr -> i32
+  %name_at = llvm.getelementptr %table[26] : (!ptr) -> !ptr, !ptr  %name = llvm.load %name_at : !ptr -> i64
+  %given = arith.extsi %given_number : i32 to i64  %kind = arith.extsi %given_kind : i32 to i64
+  %hint = llvm.ptrtoint %hint_of_cpu : !ptr to i64
+  %is_cpu = arith.cmpi eq, %given_kind, %cpu : i32  %is_own = arith.cmpi eq, %given_kind, %own : i32
+  %f0 = arith.select %is_own, %on_other, %on_unknown : !ptr  %format = arith.select %is_cpu, %on_cpu, %f0 : !ptr
+  %c_own = arith.select %is_own, %name, %kind : i64  %c = arith.select %is_cpu, %given, %c_own : i64
+  %d = arith.select %is_cpu, %hint, %given : i64
+  func.call @__relax_fail(%error, %format, %where, %name, %number, %c, %d)
     : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> ()
   return
 }
@@ -111,12 +113,8 @@ func.func @__relax_device_align(%table: !ptr, %count: i64, %places: !ptr, %descr
         %number = llvm.load %kept : !ptr -> i64  %items = llvm.getelementptr %kept[16] : (!ptr) -> !ptr, i8
         %item = llvm.getelementptr %items[%number] : (!ptr, i64) -> !ptr, !copied
         %taken = func.call @__relax_device_take(%table, %bytes, %item) : (!ptr, i64, !ptr) -> i32
-        %is_refused = arith.cmpi ne, %taken, %ok : i32
-        scf.if %is_refused {
-          %where = llvm.mlir.addressof @__relax_aligned_copy : !ptr
-          %call = llvm.mlir.addressof @__relax_take_name : !ptr
-          func.call @__relax_device_fail(%table, %where, %call, %taken) : (!ptr, !ptr, !ptr, i32) -> ()
-        }
+        %where = llvm.mlir.addressof @__relax_aligned_copy : !ptr  %takes = arith.constant 9 : i64
+        func.call @__relax_device_answer(%table, %where, %takes, %taken) : (!ptr, !ptr, i64, i32) -> ()
         %copy = llvm.load %item : !ptr -> !ptr  %k0 = llvm.insertvalue %copy, %none[0] : !copied
         %k1 = llvm.insertvalue %original, %k0[1] : !copied  %k2 = llvm.insertvalue %bytes, %k1[2] : !copied
         %k3 = llvm.insertvalue %written, %k2[3] : !copied
@@ -161,22 +159,22 @@ func.func @__relax_device_unalign(%kept: !ptr) {
 
 // ---- results ----
 
-// Gives a result back on the stream of whoever drops it. Of the process, as results outlive programs (runtime/cuda).
+// Gives a result back on the stream of whoever drops it. Of the process, as results outlive programs (runtime/devices).
 llvm.func internal @__relax_device_delete(%block: !ptr) {
-  %c1 = arith.constant 1 : i64  %cuda = arith.constant 2 : i32  %popped = llvm.alloca %c1 x !ptr : (i64) -> !ptr
+  %c1 = arith.constant 1 : i64  %popped = llvm.alloca %c1 x !ptr : (i64) -> !ptr
   %held = llvm.load %block : !ptr -> !block
   %data = llvm.extractvalue %held[0, 4, 0] : !block  %number = llvm.extractvalue %held[0, 4, 2] : !block
   %push = llvm.extractvalue %held[1, 0] : !block  %pop = llvm.extractvalue %held[1, 1] : !block
   %free = llvm.extractvalue %held[1, 2] : !block  %context = llvm.extractvalue %held[1, 3] : !block
+  %kind = llvm.extractvalue %held[0, 4, 1] : !block  %only = llvm.extractvalue %held[1, 4] : !block
   %pushed = llvm.call %push(%context) : !ptr, (!ptr) -> i32
-  %stream = func.call @TVMFFIEnvGetStream(%cuda, %number) : (i32, i32) -> !ptr
+  %stream = func.call @__relax_stream_of(%only, %kind, %number) : (!ptr, i32, i32) -> !ptr
   %status = llvm.call %free(%data, %stream) : !ptr, (!ptr, !ptr) -> i32
   %left = llvm.call %pop(%popped) : !ptr, (!ptr) -> i32
   llvm.call @free(%block) : (!ptr) -> ()
   llvm.return
 }
 
-llvm.mlir.global internal constant @__relax_take_name("cuMemAllocAsync\00")
 llvm.mlir.global internal constant @__relax_no_room("%s: out of memory of the device, %lld bytes needed\00")
 llvm.mlir.global internal constant @__relax_bad_size(
   "%s: a size is negative or all of them are too large, with elements of %lld bytes\00")
@@ -184,10 +182,11 @@ llvm.mlir.global internal constant @__relax_bad_size(
 func.func @__relax_device_allocate(%table: !ptr, %label: !ptr, %rank: i32, %dtype: i32, %bytes: i64, %shape: !ptr,
     %any: !ptr) attributes {llvm.no_inline, relax.entry} {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %ok = arith.constant 0 : i32
-  %cuda = arith.constant 2 : i32  %tensor_kind = arith.constant 70 : i64  %null = llvm.mlir.zero : !ptr
+  %tensor_kind = arith.constant 70 : i64  %null = llvm.mlir.zero : !ptr
   %prototype = llvm.alloca %c1 x !tensor : (i64) -> !ptr  %place = llvm.alloca %c1 x !ptr : (i64) -> !ptr
   %payload = llvm.getelementptr %any[8] : (!ptr) -> !ptr, i8
   %number_at = llvm.getelementptr %table[1] : (!ptr) -> !ptr, !ptr  %number = llvm.load %number_at : !ptr -> i32
+  %kind_at = llvm.getelementptr %table[25] : (!ptr) -> !ptr, !ptr  %kind = llvm.load %kind_at : !ptr -> i32
   %total = func.call @__relax_bytes(%rank, %bytes, %shape) : (i32, i64, !ptr) -> i64
   %is_impossible = arith.cmpi slt, %total, %c0 : i64
   scf.if %is_impossible {
@@ -198,7 +197,7 @@ func.func @__relax_device_allocate(%table: !ptr, %label: !ptr, %rank: i32, %dtyp
   %allocator = func.call @TVMFFIEnvGetDLPackManagedTensorAllocator() : () -> !ptr
   %is_offered = llvm.icmp "ne" %allocator, %null : !ptr
   scf.if %is_offered {
-    %t0 = llvm.mlir.zero : !tensor  %t1 = llvm.insertvalue %cuda, %t0[1] : !tensor
+    %t0 = llvm.mlir.zero : !tensor  %t1 = llvm.insertvalue %kind, %t0[1] : !tensor
     %t2 = llvm.insertvalue %number, %t1[2] : !tensor  %t3 = llvm.insertvalue %rank, %t2[3] : !tensor
     %t4 = llvm.insertvalue %dtype, %t3[4] : !tensor  %t5 = llvm.insertvalue %shape, %t4[5] : !tensor
     llvm.store %t5, %prototype : !tensor, !ptr
@@ -210,13 +209,10 @@ func.func @__relax_device_allocate(%table: !ptr, %label: !ptr, %rank: i32, %dtyp
     scf.if %is_full {
       func.call @__relax_device_exhausted(%label, %total) : (!ptr, i64) -> ()
     }
-    %is_refused = arith.cmpi ne, %taken, %ok : i32
-    scf.if %is_refused {
-      %call = llvm.mlir.addressof @__relax_take_name : !ptr
-      func.call @__relax_device_fail(%table, %label, %call, %taken) : (!ptr, !ptr, !ptr, i32) -> ()
-    }
+    %takes = arith.constant 9 : i64
+    func.call @__relax_device_answer(%table, %label, %takes, %taken) : (!ptr, !ptr, i64, i32) -> ()
     %data = llvm.load %place : !ptr -> !ptr
-    %header = arith.constant 112 : i64  %c16 = arith.constant 16 : i64  %long_rank = arith.extsi %rank : i32 to i64
+    %header = arith.constant 120 : i64  %c16 = arith.constant 16 : i64  %long_rank = arith.extsi %rank : i32 to i64
     %dims = arith.muli %long_rank, %c16 : i64  %block_bytes = arith.addi %header, %dims : i64
     %block = func.call @malloc(%block_bytes) : (i64) -> !ptr  %lacks_block = llvm.icmp "eq" %block, %null : !ptr
     scf.if %lacks_block {
@@ -225,20 +221,22 @@ func.func @__relax_device_allocate(%table: !ptr, %label: !ptr, %rank: i32, %dtyp
     }
     %own_shape = llvm.getelementptr %block[1] : (!ptr) -> !ptr, !block
     %own_strides = llvm.getelementptr %own_shape[%long_rank] : (!ptr, i64) -> !ptr, i64
-    %device = llvm.load %table : !ptr -> !llvm.array<11 x ptr>
-    %context = llvm.extractvalue %device[0] : !llvm.array<11 x ptr>
-    %deleter = llvm.extractvalue %device[5] : !llvm.array<11 x ptr>
-    %push = llvm.extractvalue %device[6] : !llvm.array<11 x ptr>
-    %pop = llvm.extractvalue %device[7] : !llvm.array<11 x ptr>
-    %free = llvm.extractvalue %device[10] : !llvm.array<11 x ptr>
+    %device = llvm.load %table : !ptr -> !llvm.array<29 x ptr>
+    %context = llvm.extractvalue %device[0] : !llvm.array<29 x ptr>
+    %deleter = llvm.extractvalue %device[5] : !llvm.array<29 x ptr>
+    %push = llvm.extractvalue %device[6] : !llvm.array<29 x ptr>
+    %pop = llvm.extractvalue %device[7] : !llvm.array<29 x ptr>
+    %free = llvm.extractvalue %device[10] : !llvm.array<29 x ptr>
+    %only = llvm.extractvalue %device[28] : !llvm.array<29 x ptr>
     %m0 = llvm.mlir.zero : !block  %m1 = llvm.insertvalue %c1, %m0[0, 0] : !block
     %m2 = llvm.insertvalue %deleter, %m1[0, 2] : !block  %m3 = llvm.insertvalue %data, %m2[0, 4, 0] : !block
-    %m4 = llvm.insertvalue %cuda, %m3[0, 4, 1] : !block  %m5 = llvm.insertvalue %number, %m4[0, 4, 2] : !block
+    %m4 = llvm.insertvalue %kind, %m3[0, 4, 1] : !block  %m5 = llvm.insertvalue %number, %m4[0, 4, 2] : !block
     %m6 = llvm.insertvalue %rank, %m5[0, 4, 3] : !block  %m7 = llvm.insertvalue %dtype, %m6[0, 4, 4] : !block
     %m8 = llvm.insertvalue %own_shape, %m7[0, 4, 5] : !block  %m9 = llvm.insertvalue %own_strides, %m8[0, 4, 6] : !block
     %m10 = llvm.insertvalue %push, %m9[1, 0] : !block  %m11 = llvm.insertvalue %pop, %m10[1, 1] : !block
     %m12 = llvm.insertvalue %free, %m11[1, 2] : !block  %m13 = llvm.insertvalue %context, %m12[1, 3] : !block
-    llvm.store %m13, %block : !block, !ptr
+    %m14 = llvm.insertvalue %only, %m13[1, 4] : !block
+    llvm.store %m14, %block : !block, !ptr
     func.call @__relax_lay_out(%long_rank, %shape, %own_shape) : (i64, !ptr, !ptr) -> ()
     %status = func.call @TVMFFITensorFromDLPackVersioned(%block, %ok, %ok, %payload) : (!ptr, i32, i32, !ptr) -> i32
     %is_unmade = arith.cmpi ne, %status, %ok : i32

@@ -19,12 +19,14 @@ from ....passes.intrinsics.registry import register_legalize_intrinsic
 Function = Callable[..., Number]
 
 _DTYPES = ("f32", "f64")
+#: Neither has functions of its own that are exact enough: SPIR-V's are less so on most devices, and not for f64.
+_TARGETS = ("llvm", "spirv")
 
 
 def expansion(
     name: str, *, dtypes: tuple[str, ...] = _DTYPES, compute_in: str = "", fast_math: bool = False
 ) -> Callable[[Function], Function]:
-    """Registers a function on Numbers as what the intrinsic is on llvm, for f32 and f64 or the one that is said.
+    """Registers a function on Numbers as what the intrinsic is on llvm and spirv, for f32 and f64 or that one.
 
     `compute_in="f64"`: f32 is widened for the function, and its result rounded.
     """
@@ -36,7 +38,8 @@ def expansion(
             dtype = operands[0].dtype
             return to_float(function(*(to_float(operand, compute_in or dtype) for operand in operands)), dtype)
 
-        register_legalize_intrinsic(name, "llvm", fast_math=fast_math, dtypes=dtypes)(rule)
+        for target in _TARGETS:
+            register_legalize_intrinsic(name, target, fast_math=fast_math, dtypes=dtypes)(rule)
         return function
 
     return register

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
+from ..arrays import CPU
 from ..foreign_types import ElementType, Tensor
-from .loading import DeviceProgram
+from .device_program import DeviceProgram
 
 #: The code's functions: of a new tensor, and to wait.
 EMPTY, SYNCHRONIZE = "__relax_device_empty", "__relax_device_synchronize"
@@ -23,21 +24,21 @@ class Copies:
     """Copies on the caller's stream of a device."""
 
     def __init__(self, program: DeviceProgram, empty: Callable[..., Tensor], synchronize: Callable[[], object]) -> None:
-        self._driver, self._index, self._context = program.driver, program.device.number, program.context
+        self._program = program
         self._empty, self.synchronize = empty, synchronize
-        self._label = ctypes.create_string_buffer(f"a copy on {program.device}".encode())
+        self._label = ctypes.create_string_buffer(f"a copy on {program.name}".encode())
 
     def timed(self, times: list[tuple[str, int, int]]) -> Copies:
         """The same, which adds what it does, and when each began and ended, to a list."""
         return _TimedCopies(self, times)
 
     def on_device(self) -> AbstractContextManager[None]:
-        return self._driver.current(self._context)
+        return self._program.current()
 
     def upload(self, host: Tensor) -> Tensor:
         """A tensor on the device with the elements of one of the CPU; `wait` before that one goes."""
         device = self.empty(host.shape, host.dtype)
-        self._copy("cuMemcpyHtoDAsync", device, host)
+        self._copy(self._program.write, device, host)
         return device
 
     def empty(self, shape: Sequence[int], dtype: ElementType) -> Tensor:
@@ -48,29 +49,27 @@ class Copies:
         return self._empty(ctypes.addressof(self._label), *about)
 
     def download(self, host: Tensor, device: Tensor) -> None:
-        self._copy("cuMemcpyDtoHAsync", host, device)
+        self._copy(self._program.read, host, device)
 
-    def copy_2d(self, described: ctypes.Structure, *, waits: bool) -> None:
-        """What a CUDA_MEMCPY2D says."""
+    def copy_rows(self, to: Tensor, to_pitch: int, source: Tensor, pitch: int, width: int, height: int) -> None:
+        """Rows of so many bytes, where they are so many apart; waits where one side is the CPU's."""
+        from_host, to_host = (each.__dlpack_device__()[0] == CPU for each in (source, to))
+        program = self._program
+        copy = program.write if from_host else program.read if to_host else program.copy
         with self.on_device():
-            self._driver.call("cuMemcpy2DAsync", ctypes.addressof(described), self._stream())
-            if waits:
+            program.copy_rows(copy, (to.data_ptr(), to_pitch), (source.data_ptr(), pitch), width, height)
+            if from_host or to_host:
                 self.wait()
 
     def wait(self) -> None:
-        self._driver.call("cuStreamSynchronize", self._stream())
+        self._program.wait()
 
-    def _copy(self, name: str, to: Tensor, source: Tensor) -> None:
+    def _copy(self, copy: Callable[[int, int, int], None], to: Tensor, source: Tensor) -> None:
         size = element_bytes(to.dtype)
         for extent in to.shape:
             size *= extent
         if size:
-            self._driver.call(name, to.data_ptr(), source.data_ptr(), size, self._stream())
-
-    def _stream(self) -> int:
-        from ..ffi import tvm_ffi
-
-        return int(tvm_ffi.get_raw_stream(tvm_ffi.device("cuda", self._index)))
+            copy(to.data_ptr(), source.data_ptr(), size)
 
 
 class _TimedCopies(Copies):

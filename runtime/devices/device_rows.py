@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -14,23 +13,6 @@ from ..errors import UnsupportedArray
 from ..foreign_types import Array, Tensor
 from ..manifest import PassedValue
 from .copies import Copies, element_bytes
-
-
-def _side(name: str) -> list[tuple[str, type[ctypes.c_size_t | ctypes.c_int | ctypes.c_void_p]]]:
-    return [
-        (f"{name}_x", ctypes.c_size_t), (f"{name}_y", ctypes.c_size_t), (f"{name}_kind", ctypes.c_int),
-        (f"{name}_host", ctypes.c_void_p), (f"{name}_device", ctypes.c_void_p), (f"{name}_array", ctypes.c_void_p),
-        (f"{name}_pitch", ctypes.c_size_t),
-    ]  # fmt: skip
-
-
-class _Copy2D(ctypes.Structure):
-    """CUDA_MEMCPY2D."""
-
-    _fields_ = (*_side("from"), *_side("to"), ("width", ctypes.c_size_t), ("height", ctypes.c_size_t))
-
-
-_HOST, _DEVICE = 1, 2
 
 
 class DeviceRows(CacheRows):
@@ -86,17 +68,13 @@ class DeviceRows(CacheRows):
         return made
 
     def _copy(self, to: Tensor, source: Tensor, axis: int, count: int) -> None:
-        """The first rows, of each index of the axes before; waits where one side is the CPU's."""
+        """The first rows, of each index of the axes before."""
         row = prod(to.shape[axis + 1 :]) * element_bytes(to.dtype)
         height = prod(to.shape[:axis])
         if not row * count * height:
             return
-        sides = []
-        for each in (source, to):
-            is_host = _is_on_host(each)
-            place = (each.data_ptr(), None) if is_host else (None, each.data_ptr())
-            sides += [0, 0, _HOST if is_host else _DEVICE, *place, None, row * each.shape[axis]]
-        self._copies.copy_2d(_Copy2D(*sides, row * count, height), waits=_is_on_host(source) or _is_on_host(to))
+        to_pitch, pitch = (row * each.shape[axis] for each in (to, source))
+        self._copies.copy_rows(to, to_pitch, source, pitch, row * count, height)
 
 
 def _is_on_host(value: object) -> bool:

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""OpenCL's loader, libOpenCL.so.1, by ctypes, and its devices. Opened when the first program for them is loaded."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...support.byte_sizes import byte_text
+from ..errors import DeviceError
+from .statuses import NO_DEVICE, NO_PLATFORM, status_text
+
+LIBRARY = "libOpenCL.so.1"
+#: Of Intel's runtime for CPUs, as wheels: its driver, and what that needs and does not find by itself.
+_WHEEL_DRIVER, _WHEEL_NEEDS = "libintelocl.so", ("libintlc.so.5", "libirng.so", "libimf.so", "libsvml.so")
+_INSTALL = "pip install intel-opencl-rt intel-cmplr-lib-rt has one for CPUs"
+_ALL_TYPES = 0xFFFFFFFF
+TYPES = {2: "CPU", 4: "GPU", 8: "accelerator"}
+# cl_device_info
+_TYPE, _UNITS, _MOST_THREADS, _MOST_ALLOCATION, _MEMORY, _SHARED = 0x1000, 0x1002, 0x1004, 0x1010, 0x101F, 0x1023
+_NAME, _EXTENSIONS, _VERSION, _DOUBLE, _IL, _SVM = 0x102B, 0x1030, 0x102F, 0x1032, 0x105B, 0x1053
+_GIVES_HANDLE = frozenset(
+    {"clCreateContext", "clCreateCommandQueueWithProperties", "clCreateProgramWithIL", "clCreateKernel", "clSVMAlloc"}
+)
+_VOID = frozenset({"clSVMFree"})
+
+
+class OpenclError(DeviceError):
+    """What a function of OpenCL has refused."""
+
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class OpenclDevice(NamedTuple):
+    """One of those that the drivers have, in the order in which these list them."""
+
+    number: int
+    handle: int
+    name: str
+    type: int
+    version: str
+    extensions: frozenset[str]
+    has_double: bool
+    #: As the device says which versions of SPIR-V it takes; empty where it takes none.
+    spirv: str
+    #: Bits of CL_DEVICE_SVM_CAPABILITIES.
+    shared_virtual: int
+    memory: int
+    largest: int
+    local_memory: int
+    threads: int
+    units: int
+
+    def __str__(self) -> str:
+        return f"opencl:{self.number} ({self.name})"
+
+    def table(self) -> str:
+        """What programs may use of it, a line each."""
+        has_half = "cl_khr_fp16" in self.extensions
+        kinds = ["f32", "i32", "i64", *(["f16"] if has_half else []), *(["f64"] if self.has_double else [])]
+        described = {
+            "version": self.version,
+            "type": TYPES.get(self.type & 14, "another"),
+            "memory": byte_text(self.memory),
+            "shared memory": byte_text(self.local_memory),
+            "threads of a group": str(self.threads),
+            "compute units": str(self.units),
+            "SPIR-V": self.spirv or "none",
+            "numbers": ", ".join(kinds),
+        }
+        return "\n".join([str(self), *(f"  {what:<20}{value}" for what, value in described.items())])
+
+
+class OpenclDriver:
+    """The loader's functions, with errors for what they refuse. `library` has them as attributes, as a CDLL has."""
+
+    def __init__(self, library: object) -> None:
+        self._library = library
+        self._lock = threading.Lock()
+        self._devices: list[OpenclDevice] | None = None
+
+    def address(self, name: str) -> int:
+        return ctypes.cast(self._function(name), ctypes.c_void_p).value or 0
+
+    def call(self, name: str, *arguments: object) -> None:
+        """Raises OpenclError. Numbers are passed as 64 bits: handles are, and narrower ones are read from these."""
+        status = self._function(name)(*map(_passed, arguments))
+        if name not in _VOID and status:
+            raise OpenclError(f"{name}: {status_text(status)}", status)
+
+    def made(self, name: str, *arguments: object) -> int:
+        """The handle of what a function makes, whose last argument is where its status goes."""
+        status = ctypes.c_int32()
+        handle = self._function(name)(*map(_passed, arguments), ctypes.byref(status))
+        if status.value:
+            raise OpenclError(f"{name}: {status_text(status.value)}", status.value)
+        return handle or 0
+
+    def devices(self) -> list[OpenclDevice]:
+        with self._lock:
+            if self._devices is None:
+                handles = [handle for platform in self._platforms() for handle in self._of_platform(platform)]
+                self._devices = [self._device(*each) for each in enumerate(handles)]
+            return self._devices
+
+    def device(self, number: int) -> OpenclDevice:
+        """Raises DeviceError where there is none of that number."""
+        there = self.devices()
+        if not there:
+            raise DeviceError(f"no OpenCL device: no driver is installed, or none finds a device; {_INSTALL}")
+        if number >= len(there):
+            listed = ", ".join(map(str, there))
+            raise DeviceError(f"no device opencl:{number}: there {'is' if len(there) == 1 else 'are'} {listed}")
+        return there[number]
+
+    def _function(self, name: str) -> Any:
+        found: Any = getattr(self._library, name, None)
+        if found is None:
+            raise DeviceError(f"OpenCL's loader has no {name}: programs need OpenCL 2.1 or newer")
+        if name in _GIVES_HANDLE:
+            found.restype = ctypes.c_void_p
+        return found
+
+    def _platforms(self) -> list[int]:
+        count, handles = ctypes.c_uint32(), (ctypes.c_void_p * 16)()
+        try:
+            self.call("clGetPlatformIDs", len(handles), handles, ctypes.byref(count))
+        except OpenclError as error:
+            if error.status == NO_PLATFORM:
+                return []
+            raise
+        return [handles[place] or 0 for place in range(min(count.value, len(handles)))]
+
+    def _of_platform(self, platform: int) -> list[int]:
+        count, handles = ctypes.c_uint32(), (ctypes.c_void_p * 16)()
+        try:
+            self.call("clGetDeviceIDs", platform, _ALL_TYPES, len(handles), handles, ctypes.byref(count))
+        except OpenclError as error:
+            if error.status == NO_DEVICE:
+                return []
+            raise
+        return [handles[place] or 0 for place in range(min(count.value, len(handles)))]
+
+    def _device(self, number: int, handle: int) -> OpenclDevice:
+        def text(which: int) -> str:
+            return self._about(handle, which).rstrip(b"\0").decode(errors="replace").strip()
+
+        def value(which: int) -> int:
+            return int.from_bytes(self._about(handle, which), "little")
+
+        return OpenclDevice(
+            number, handle, text(_NAME), value(_TYPE), text(_VERSION), frozenset(text(_EXTENSIONS).split()),
+            bool(value(_DOUBLE)), text(_IL), value(_SVM), value(_MEMORY), value(_MOST_ALLOCATION), value(_SHARED),
+            value(_MOST_THREADS), value(_UNITS),
+        )  # fmt: skip
+
+    def _about(self, handle: int, which: int) -> bytes:
+        """What a device says of itself; nothing where its version does not know what is asked."""
+        size = ctypes.c_size_t()
+        try:
+            self.call("clGetDeviceInfo", handle, which, 0, None, ctypes.byref(size))
+            answer = ctypes.create_string_buffer(size.value)
+            self.call("clGetDeviceInfo", handle, which, size.value, answer, None)
+        except OpenclError:
+            return b""
+        return answer.raw
+
+
+def _passed(argument: object) -> object:
+    return ctypes.c_uint64(argument) if isinstance(argument, int) else argument
+
+
+@lru_cache(maxsize=1)
+def driver() -> OpenclDriver:
+    """The loader, opened once: that of Intel's wheels where they are installed, or the system's.
+
+    RELAX_MLIR_OPENCL may say where wheels are; else they are looked for where Python has its packages' libraries.
+    Raises DeviceError where there is none.
+    """
+    folder = Path(os.environ.get("RELAX_MLIR_OPENCL") or sys.prefix) / "lib"
+    library = LIBRARY
+    try:
+        if (folder / _WHEEL_DRIVER).exists():
+            for name in _WHEEL_NEEDS:
+                ctypes.CDLL(str(folder / name), ctypes.RTLD_GLOBAL)
+            os.environ.setdefault("OCL_ICD_FILENAMES", str(folder / _WHEEL_DRIVER))
+            library = str(folder / LIBRARY)
+        return OpenclDriver(ctypes.CDLL(library))
+    except OSError as error:
+        raise DeviceError(f"no OpenCL loader: {library} cannot be loaded: {error}; {_INSTALL}") from None

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A program's part on an OpenCL device: its kernels, memory by the program's own functions."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import partial
+
+from ..artifact import DeviceCode
+from ..devices.paged import PagedProgram
+from ..devices.spirv import SpirvKernel, capabilities, read_kernels
+from ..errors import DeviceError
+from ..manifest import Signature
+from .driver import OpenclDevice, OpenclError, driver
+from .opened import open_device
+from .statuses import STATUSES
+
+KIND = "opencl"
+#: Words of a kernel's handle: the driver's, words of parameters, when it was told of chunks.
+_HANDLE_WORDS = 3
+_BUILD_LOG, _LOG_BYTES, _SHOWN_LINES = 0x1183, 8192, 5
+#: By SPIR-V's number for a capability: its name and the extension that has it; empty for f64.
+_OPTIONAL = {9: ("f16", "cl_khr_fp16"), 10: ("f64", ""), 12: ("atomic i64", "cl_khr_int64_base_atomics")}
+
+
+class OpenclProgram(PagedProgram):
+    """On a device of OpenCL's loader."""
+
+    kind, dlpack_kind, table_name, statuses = KIND, 4, "__relax_opencl_functions", STATUSES
+
+    @classmethod
+    def devices(cls) -> list[str]:
+        return [each.table() for each in driver().devices()]
+
+    def open(self, codes: Sequence[DeviceCode], signatures: Sequence[Signature], graphs: bool | None) -> None:
+        self.driver = driver()
+        _check_fits(codes[0], read_kernels(codes[0]), self.driver.device(self.number))
+        self.device = open_device(self.driver, self.number)
+        self.set_page(self.device.page)
+
+    @property
+    def label(self) -> str:
+        return str(self.device.device)
+
+    def allocate_shared(self, size: int) -> tuple[int, int]:
+        found = self.device.host_visible(size)
+        self._undo.append(partial(self.device.free, found))
+        return found, found
+
+    def load(self, codes: Sequence[DeviceCode]) -> list[int]:
+        """The addresses of the kernels' handles."""
+        code, kernels = codes[0], read_kernels(codes[0])
+        self._handles = (ctypes.c_uint64 * max(_HANDLE_WORDS * len(kernels), 1))()
+        programs: dict[bytes, int] = {}
+        for place, (name, kernel) in enumerate(zip(code.kernels, kernels, strict=True)):
+            if kernel.module not in programs:
+                programs[kernel.module] = self._program(code, kernel.module)
+            try:
+                handle = self.driver.made("clCreateKernel", programs[kernel.module], name.encode())
+            except OpenclError as error:
+                raise DeviceError(f"{self.label} refuses kernel '{name}' of the program: {error}") from None
+            self._undo.append(partial(self.driver.call, "clReleaseKernel", handle))
+            self._handles[_HANDLE_WORDS * place : _HANDLE_WORDS * (place + 1)] = [handle, kernel.words, 0]
+        base = ctypes.addressof(self._handles)
+        return [base + 8 * _HANDLE_WORDS * place for place in range(len(kernels))]
+
+    def _program(self, code: DeviceCode, module: bytes) -> int:
+        handle = self.device.device.handle
+        try:
+            program = self.driver.made("clCreateProgramWithIL", self.device.context, module, len(module))
+        except OpenclError as error:
+            raise DeviceError(f"{self.label} refuses {code.label}: {error}") from None
+        self._undo.append(partial(self.driver.call, "clReleaseProgram", program))
+        try:
+            self.driver.call("clBuildProgram", program, 1, (ctypes.c_void_p * 1)(handle), b"", None, None)
+        except OpenclError as error:
+            log = ctypes.create_string_buffer(_LOG_BYTES)
+            self.driver.call("clGetProgramBuildInfo", program, handle, _BUILD_LOG, _LOG_BYTES, log, None)
+            lines = [line for line in log.value.decode(errors="replace").splitlines() if line.strip()]
+            text = f"{self.label} refuses {code.label}: {error}"
+            raise DeviceError("\n  ".join([text, *lines[:_SHOWN_LINES]])) from None
+        return program
+
+
+def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: OpenclDevice) -> None:
+    """Raises DeviceError where the device lacks what kernels need."""
+    needed = {number for module in {each.module for each in kernels} for number in capabilities(module)}
+    asked = [(name, extension) for number, (name, extension) in _OPTIONAL.items() if number in needed]
+    lacking = [name for name, extension in asked if not _has(device, extension)]
+    if lacking:
+        raise DeviceError(f"{device} lacks what {code.label}, need: {', '.join(lacking)}")
+
+
+def _has(device: OpenclDevice, extension: str) -> bool:
+    return extension in device.extensions if extension else device.has_double

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Vulkan's loader, libvulkan.so.1, by ctypes, and its devices. Opened when the first program for them is loaded."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ...support.byte_sizes import byte_text
+from ..errors import DeviceError
+from . import structures as vk
+from .statuses import INCOMPATIBLE_DRIVER, status_text
+
+LIBRARY = "libvulkan.so.1"
+_INSTALL = "on Debian and Ubuntu: apt install libvulkan1 mesa-vulkan-drivers"
+#: The version that is asked for; a device has at least 1.2.
+_WANTED, _OLDEST = (1, 3), (1, 2)
+_COMPUTE_QUEUE = 2
+DEVICE_TYPES = ("another", "integrated GPU", "discrete GPU", "virtual GPU", "CPU")
+_VOID = frozenset(
+    {
+        "vkGetPhysicalDeviceFeatures2", "vkGetPhysicalDeviceProperties2", "vkGetPhysicalDeviceMemoryProperties",
+        "vkGetPhysicalDeviceQueueFamilyProperties", "vkGetDeviceQueue", "vkGetBufferMemoryRequirements",
+        "vkDestroyBuffer", "vkFreeMemory", "vkDestroyShaderModule", "vkDestroyPipelineLayout", "vkDestroyPipeline",
+    }
+)  # fmt: skip
+
+
+class VulkanError(DeviceError):
+    """What a function of Vulkan has refused."""
+
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class VulkanFunctions:
+    """Functions by their names: addresses for code, calls for the loader of programs."""
+
+    def __init__(self, library: object, owner: int, finder: str) -> None:
+        """`finder` says where those of an instance or a device are."""
+        find = getattr(library, finder)
+        find.restype, find.argtypes = ctypes.c_void_p, (ctypes.c_void_p, ctypes.c_char_p)
+        self._find, self._owner = find, owner
+        self._known: dict[str, Any] = {}
+
+    def address(self, name: str) -> int:
+        found = self._find(self._owner, name.encode())
+        if not found:
+            raise DeviceError(f"the Vulkan driver has no {name}: it is older than it says")
+        return int(found)
+
+    def call(self, name: str, *arguments: object) -> None:
+        """Raises VulkanError. Numbers are passed as 64 bits: handles are, and narrower ones are read from these."""
+        if name not in self._known:
+            result = None if name in _VOID else ctypes.c_int32
+            self._known[name] = ctypes.CFUNCTYPE(result)(self.address(name))
+        given = [ctypes.c_uint64(each) if isinstance(each, int) else each for each in arguments]
+        status = self._known[name](*given)
+        if status:
+            raise VulkanError(f"{name}: {status_text(status)}", status)
+
+    def made(self, name: str, *arguments: object) -> int:
+        """The handle that a function gives through its last argument."""
+        found = ctypes.c_uint64()
+        self.call(name, *arguments, ctypes.byref(found))
+        return found.value
+
+
+class Capabilities(NamedTuple):
+    """What a device has, as it says itself."""
+
+    features: vk.Structure
+    features11: vk.Structure
+    features12: vk.Structure
+    features13: vk.Structure
+    atomic_floats: vk.Structure
+    properties: vk.Structure
+    subgroups: vk.Structure
+    subgroup_sizes: vk.Structure
+    float_controls: vk.Structure
+    largest: vk.Structure
+    memory: vk.MemoryTypes
+    extensions: frozenset[str]
+    queue_family: int
+
+
+class PhysicalDevice(NamedTuple):
+    """One of those that the loader lists."""
+
+    number: int
+    handle: int
+    name: str
+    version: tuple[int, int]
+    capabilities: Capabilities
+
+    def __str__(self) -> str:
+        return f"vulkan:{self.number} ({self.name})"
+
+    def table(self) -> str:
+        """What programs may use of it, a line each."""
+        has, limits = self.capabilities, self.capabilities.properties.limits
+        heaps = [has.memory.heaps[place][0] for place in range(has.memory.heap_count)]
+        described = {
+            "version": "{}.{}".format(*self.version),
+            "type": DEVICE_TYPES[min(has.properties.device_type, 4)],
+            "memory": " + ".join(map(byte_text, heaps)),
+            "shared memory": byte_text(limits.shared_memory),
+            "threads of a group": str(limits.threads),
+            "groups": " x ".join(map(str, limits.blocks)),
+            "push constants": byte_text(limits.push_constants),
+            "subgroup": str(has.subgroups.size),
+            "numbers": ", ".join(_numbers(has)),
+        }
+        return "\n".join([str(self), *(f"  {what:<20}{value}" for what, value in described.items())])
+
+
+def _numbers(has: Capabilities) -> list[str]:
+    known = {
+        "f16": has.features12.values[7], "f64": has.features.values[39], "i8": has.features12.values[8],
+        "i16": has.features.values[41], "i64": has.features.values[40], "atomic i64": has.features12.values[5],
+        "atomic f32": has.atomic_floats.values[1],
+    }  # fmt: skip
+    return ["f32", "i32", *(name for name, is_there in known.items() if is_there)]
+
+
+class VulkanDriver:
+    """The loader, with one instance. `library` has its functions as attributes, as a CDLL has."""
+
+    def __init__(self, library: object) -> None:
+        self.library = library
+        self._lock = threading.Lock()
+        application = vk.ApplicationInfo(name=b"relax-mlir", api=_version_number(_WANTED))
+        self._instance = _create_instance(library, vk.InstanceInfo(application=application))
+        self.functions = VulkanFunctions(library, self._instance, "vkGetInstanceProcAddr")
+        self._devices: list[PhysicalDevice] | None = None
+
+    def devices(self) -> list[PhysicalDevice]:
+        with self._lock:
+            if self._devices is None:
+                self._devices = [self._device(*each) for each in enumerate(self._handles())]
+            return self._devices
+
+    def device(self, number: int) -> PhysicalDevice:
+        """Raises DeviceError where there is none of that number, or it is too old."""
+        there = self.devices()
+        if not there:
+            raise DeviceError(f"no Vulkan device: no driver is installed, or none finds a device; {_INSTALL}")
+        if number >= len(there):
+            listed = ", ".join(map(str, there))
+            raise DeviceError(f"no device vulkan:{number}: there {'is' if len(there) == 1 else 'are'} {listed}")
+        found = there[number]
+        if found.version < _OLDEST:
+            wanted = "Vulkan {}.{}".format(*_OLDEST)
+            raise DeviceError(f"{found} has Vulkan {'.'.join(map(str, found.version))}; programs need {wanted}")
+        return found
+
+    def _handles(self) -> list[int]:
+        count = vk.U32()
+        try:
+            self.functions.call("vkEnumeratePhysicalDevices", self._instance, ctypes.byref(count), None)
+        except VulkanError:
+            return []  # a driver that cannot be set up has no devices
+        handles = (vk.PLACE * max(count.value, 1))()
+        self.functions.call("vkEnumeratePhysicalDevices", self._instance, ctypes.byref(count), handles)
+        return [handles[place] or 0 for place in range(count.value)]
+
+    def _device(self, number: int, handle: int) -> PhysicalDevice:
+        call = self.functions.call
+        extensions = self._extensions(handle)
+        atomics = vk.AtomicFloatFeatures()
+        # Structures of newer versions are passed over by older drivers, whose values stay 0.
+        features13 = vk.Features13(atomics if "VK_EXT_shader_atomic_float" in extensions else None)
+        features12 = vk.Features12(features13)
+        features11 = vk.Features11(features12)
+        features = vk.Features(features11)
+        call("vkGetPhysicalDeviceFeatures2", handle, ctypes.byref(features))
+        largest = vk.MaximumAllocation()
+        controls = vk.FloatControls(largest)
+        sizes = vk.SubgroupSizes(controls)
+        subgroups = vk.SubgroupProperties(sizes)
+        properties = vk.Properties(subgroups)
+        call("vkGetPhysicalDeviceProperties2", handle, ctypes.byref(properties))
+        memory = vk.MemoryTypes()
+        call("vkGetPhysicalDeviceMemoryProperties", handle, ctypes.byref(memory))
+        has = Capabilities(
+            features, features11, features12, features13, atomics, properties, subgroups, sizes, controls, largest,
+            memory, extensions, self._queue_family(handle),
+        )  # fmt: skip
+        version = properties.api >> 22 & 127, properties.api >> 12 & 1023
+        return PhysicalDevice(number, handle, properties.name.decode(errors="replace"), version, has)
+
+    def _extensions(self, handle: int) -> frozenset[str]:
+        count = vk.U32()
+        self.functions.call("vkEnumerateDeviceExtensionProperties", handle, None, ctypes.byref(count), None)
+        listed = (vk.ExtensionProperties * max(count.value, 1))()
+        self.functions.call("vkEnumerateDeviceExtensionProperties", handle, None, ctypes.byref(count), listed)
+        return frozenset(each.name.decode() for each in listed)
+
+    def _queue_family(self, handle: int) -> int:
+        """The first that computes; -1 where none does."""
+        count = vk.U32()
+        self.functions.call("vkGetPhysicalDeviceQueueFamilyProperties", handle, ctypes.byref(count), None)
+        families = (vk.QueueFamily * max(count.value, 1))()
+        self.functions.call("vkGetPhysicalDeviceQueueFamilyProperties", handle, ctypes.byref(count), families)
+        return next((place for place, each in enumerate(families) if each.flags & _COMPUTE_QUEUE), -1)
+
+
+def _create_instance(library: object, info: vk.Structure) -> int:
+    instance = ctypes.c_void_p()
+    create: Any = getattr(library, "vkCreateInstance", None)
+    if create is None:
+        raise DeviceError(f"{LIBRARY} is no Vulkan loader: it has no vkCreateInstance")
+    create.restype = ctypes.c_int32
+    status = create(ctypes.byref(info), None, ctypes.byref(instance))
+    if status == INCOMPATIBLE_DRIVER:
+        raise DeviceError(f"no Vulkan driver: {LIBRARY} is there and finds none; {_INSTALL}")
+    if status:
+        raise VulkanError(f"vkCreateInstance: {status_text(status)}", status)
+    return instance.value or 0
+
+
+def _version_number(version: tuple[int, int]) -> int:
+    return version[0] << 22 | version[1] << 12
+
+
+@lru_cache(maxsize=1)
+def driver() -> VulkanDriver:
+    """The loader, opened once. Raises DeviceError where there is none, or no driver."""
+    try:
+        library = ctypes.CDLL(LIBRARY)
+    except OSError as error:
+        raise DeviceError(f"no Vulkan loader: {LIBRARY} cannot be loaded: {error}; {_INSTALL}") from None
+    return VulkanDriver(library)

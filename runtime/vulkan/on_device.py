@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A program's part on a Vulkan device: pipelines for its kernels, memory by the program's own functions."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import partial
+
+from ..artifact import DeviceCode
+from ..devices.paged import PagedProgram
+from ..devices.spirv import SpirvKernel, read_kernels
+from ..errors import DeviceError
+from ..manifest import Signature
+from . import structures as vk
+from .driver import PhysicalDevice, VulkanError, driver
+from .opened import open_device
+from .requirements import missing
+from .statuses import STATUSES
+
+KIND = "vulkan"
+#: Words of a kernel's handle: pipeline, layout, words of parameters, whether these are in memory.
+_HANDLE_WORDS = 4
+_COMPUTE, _FULL_SUBGROUPS = 0x20, 2
+
+
+class VulkanProgram(PagedProgram):
+    """On a device of Vulkan's loader."""
+
+    kind, dlpack_kind, table_name, statuses = KIND, 7, "__relax_vulkan_functions", STATUSES
+
+    @classmethod
+    def devices(cls) -> list[str]:
+        return [each.table() for each in driver().devices()]
+
+    def open(self, codes: Sequence[DeviceCode], signatures: Sequence[Signature], graphs: bool | None) -> None:
+        kernels = read_kernels(codes[0])
+        self.device = open_device(driver(), self.number)
+        _check_fits(codes[0], kernels, self.device.physical)
+        self.set_page(self.device.page)
+
+    @property
+    def label(self) -> str:
+        return str(self.device.physical)
+
+    def allocate_shared(self, size: int) -> tuple[int, int]:
+        room = self.device.host_visible(size)
+        self._undo.append(partial(self.device.free, room))
+        return room.host, room.address
+
+    # ---- kernels ----
+
+    def load(self, codes: Sequence[DeviceCode]) -> list[int]:
+        """The addresses of the kernels' handles."""
+        code, kernels = codes[0], read_kernels(codes[0])
+        self._handles = (ctypes.c_uint64 * max(_HANDLE_WORDS * len(kernels), 1))()
+        most = self.device.physical.capabilities.properties.limits.push_constants // 8
+        for place, (name, kernel) in enumerate(zip(code.kernels, kernels, strict=True)):
+            in_memory = kernel.words > IN_PUSH_CONSTANTS
+            pushed = 8 * (1 if in_memory else kernel.words)
+            assert pushed <= 8 * most
+            layout = self._layout(pushed)
+            made = self._pipeline(name, kernel, layout), layout, kernel.words, int(in_memory)
+            self._handles[_HANDLE_WORDS * place : _HANDLE_WORDS * (place + 1)] = list(made)
+        base = ctypes.addressof(self._handles)
+        return [base + 8 * _HANDLE_WORDS * place for place in range(len(kernels))]
+
+    def _layout(self, pushed: int) -> int:
+        ranges = (vk.PushRange * 1)(vk.PushRange(_COMPUTE, 0, pushed))
+        info = vk.LayoutInfo(ranges=int(pushed > 0), push_ranges=ranges)
+        layout = self.device.made("vkCreatePipelineLayout", ctypes.byref(info), None)
+        self._undo.append(partial(self.device.call, "vkDestroyPipelineLayout", layout, None))
+        return layout
+
+    def _pipeline(self, name: str, kernel: SpirvKernel, layout: int) -> int:
+        code = (ctypes.c_char * len(kernel.module)).from_buffer_copy(kernel.module)
+        module = 0
+        try:
+            info = vk.ShaderInfo(size=len(kernel.module), code=code)
+            module = self.device.made("vkCreateShaderModule", ctypes.byref(info), None)
+            size, usual = kernel.subgroup, self.device.physical.capabilities.subgroups.size
+            chosen = vk.SubgroupSizeInfo(size=size) if size and size != usual else None
+            flags = _FULL_SUBGROUPS if chosen is not None else 0
+            stage = vk.StageInfo(chosen, flags=flags, stage=_COMPUTE, module=module, name=name.encode())
+            pipeline_info = vk.PipelineInfo(layout=layout, base_index=-1, stage=stage)
+            pipeline = self.device.made("vkCreateComputePipelines", 0, 1, ctypes.byref(pipeline_info), None)
+        except VulkanError as error:
+            raise DeviceError(f"{self.label} refuses kernel '{name}' of the program: {error}") from None
+        finally:
+            if module:
+                self.device.call("vkDestroyShaderModule", module, None)
+        self._undo.append(partial(self.device.call, "vkDestroyPipeline", pipeline, None))
+        return pipeline
+
+
+#: A kernel with more words of parameters is given the address of them; devices have room for so many at least.
+IN_PUSH_CONSTANTS = 16
+
+
+def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: PhysicalDevice) -> None:
+    """Raises DeviceError where the device lacks what kernels need."""
+    lacking: dict[str, None] = {}
+    for each in kernels:
+        lacking |= dict.fromkeys(missing(each.module, device))
+    if lacking:
+        raise DeviceError(f"{device} lacks what {code.label}, need: {', '.join(lacking)}")
+    has, sizes = device.capabilities, {each.subgroup for each in kernels}
+    for size in sizes - {0, has.subgroups.size}:
+        can_choose = has.features13.values[7] and has.features13.values[8] and has.subgroup_sizes.stages & _COMPUTE
+        if not can_choose or not has.subgroup_sizes.least <= size <= has.subgroup_sizes.most:
+            asked = f"compile for it with subgroup={has.subgroups.size}"
+            raise DeviceError(f"{device} has subgroups of {has.subgroups.size}, {code.label}, are for {size}: {asked}")

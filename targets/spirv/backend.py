@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How code is made for devices by SPIR-V: kernels as its modules, the host's code as llvm's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from ...bindings.ir import Module, Operation
+from ...bindings.mlir import string_value
+from ...bindings.navigation import body_of, operations_in, operations_of
+from ...dialects.core.ir_attributes import KERNELS
+from ...passes.core.stages import Stage
+from ...support.errors import RefusalError
+from ..core.backend import Backend, ChosenTarget, Machine
+from ..core.code import find_backend
+from ..gpu.pipeline import gpu_stages
+from .abi import SHUFFLES, WORDS, PackedKernel, packed
+from .device_passes import device_passes
+from .environment import environment
+from .options import OPTIONS, device_of
+
+if TYPE_CHECKING:
+    from ...runtime.artifact import Artifact
+    from ..core.code import CodeOptions
+
+
+class SpirvBackend(Backend):
+    """Kernels by SPIR-V, launched by native code."""
+
+    #: The interface that the code is for.
+    api: ClassVar[str]
+
+    def machine(self, target: ChosenTarget) -> Machine:
+        device = device_of(target)
+        return Machine(
+            "spirv64",
+            frozenset(),
+            Machine.thread_bytes,
+            device.registers,
+            caches=(),
+            cores=device.cores,
+            shared_bytes=device.kernels_shared,
+            block_threads=device.threads,
+            warp=device.subgroup,
+        )
+
+    def stages(self, target: ChosenTarget) -> Sequence[Stage]:
+        device = device_of(target)
+        return gpu_stages(self.api, device_passes(self.api, device), target.options_text, device.kernels_shared)
+
+    def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
+        from ...runtime.artifact import DeviceCode
+
+        if options.one_object:
+            raise RefusalError(
+                f"target '{target}': an object file has no place for kernels",
+                notes=["--emit=artifact, the default, makes a program with them"],
+            )
+        if KERNELS not in module.operation.attributes:
+            raise RefusalError("the module has no kernels: the stage 'kernels' did not run")
+        names = tuple(string_value(each) for each in module.operation.attributes[KERNELS])
+        data = self.kernels(module, target)
+        for each in _spirv_modules(module):
+            each.erase()
+        if WORDS in module.operation.attributes:
+            del module.operation.attributes[WORDS]
+        host = find_backend("llvm").build(module, _host(target), options)
+        code = DeviceCode(self.api, str(target), "spirv", names, memoryview(data))
+        return replace(host, devices=(code,))
+
+    def kernels(self, module: Module, target: ChosenTarget) -> bytes:
+        """The program's kernels, as whoever launches them reads them (abi.py)."""
+        from .binary import binary_of
+
+        with module.context:
+            space = environment(self.api)
+        binaries = [binary_of(each, space) for each in _spirv_modules(module)]
+        words = list(module.operation.attributes[WORDS]) if WORDS in module.operation.attributes else []
+        if len(binaries) == 1:
+            binaries *= len(words)
+        shuffles = any(each.name in SHUFFLES for spirv in _spirv_modules(module) for each in operations_in(spirv))
+        rows = [PackedKernel(binary, count) for binary, count in zip(binaries, words, strict=True)]
+        return packed(rows, device_of(target).subgroup if shuffles else 0)
+
+    def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:
+        """The kernels in the dialect spirv."""
+        return "\n".join(str(each) for each in _spirv_modules(module))
+
+
+def _spirv_modules(module: Module) -> list[Operation]:
+    return [each for each in operations_of(body_of(module.operation)) if each.name == "spirv.module"]
+
+
+def _host(target: ChosenTarget) -> ChosenTarget:
+    own = [option.name for option in OPTIONS]
+    return ChosenTarget("llvm", tuple(each for each in target.options if each[0] not in own))

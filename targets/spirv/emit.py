@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Emits operations of the dialect spirv: pointers, loads and stores of a known alignment, variables."""
+
+from __future__ import annotations
+
+from ...bindings.ir import Attribute, Operation, Type, Value
+from ...bindings.mlir import ir
+from ...emit.arithmetic import result_of
+from ...emit.memrefs import storage_bytes
+
+#: Memory that the host gives, by an address; by the interface that the code is for.
+DEVICE_STORAGE = {"vulkan": "PhysicalStorageBuffer", "opencl": "CrossWorkgroup"}
+SHARED_STORAGE, OWN_STORAGE, WORDS_STORAGE = "Workgroup", "Function", "PushConstant"
+#: As memory semantics name it, beside that of a block.
+_MEMORY = {"vulkan": "UniformMemory", "opencl": "CrossWorkgroupMemory"}
+#: What loads and stores have to say, as the memory's owner may know no better.
+_ALIGNED = {DEVICE_STORAGE["vulkan"], DEVICE_STORAGE["opencl"]}
+
+
+def pointer_type(pointee: Type | str, storage: str) -> Type:
+    return ir.Type.parse(f"!spirv.ptr<{pointee}, {storage}>")
+
+
+def array_type(count: int, element: Type) -> Type:
+    return ir.Type.parse(f"!spirv.array<{count} x {element}>")
+
+
+def at_address(address: Value, pointee: Type, storage: str) -> Value:
+    """A pointer to device memory, from an i64."""
+    return result_of("spirv.ConvertUToPtr", [address], pointer_type(pointee, storage))
+
+
+def variable(symbol: str, type_: Type) -> Operation:
+    """Declares a variable of a module."""
+    attributes = {"sym_name": ir.StringAttr.get(symbol), "type": ir.TypeAttr.get(type_)}
+    return ir.Operation.create("spirv.GlobalVariable", attributes=attributes)
+
+
+def variable_address(symbol: str, type_: Type) -> Value:
+    return result_of("spirv.mlir.addressof", [], type_, variable=ir.FlatSymbolRefAttr.get(symbol))
+
+
+def element_of(base: Value, place: Value, pointee: Type, storage: str, *outer: Value) -> Value:
+    """A pointer to an element of an array, which is behind `outer` members of what `base` points to."""
+    return result_of("spirv.AccessChain", [base, *outer, place], pointer_type(pointee, storage))
+
+
+def load(pointer: Value, type_: Type, storage: str, alignment: int = 0) -> Value:
+    return result_of("spirv.Load", [pointer], type_, **_access(type_, storage, alignment))
+
+
+def store(value: Value, pointer: Value, storage: str, alignment: int = 0) -> None:
+    attributes = _access(value.type, storage, alignment)
+    ir.Operation.create("spirv.Store", operands=[pointer, value], attributes=attributes)
+
+
+def _access(type_: Type, storage: str, alignment: int) -> dict[str, Attribute]:
+    if storage not in _ALIGNED:
+        return {}
+    bytes_ = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), alignment or storage_bytes(type_))
+    return {"memory_access": ir.Attribute.parse("#spirv.memory_access<Aligned>"), "alignment": bytes_}
+
+
+def semantics(order: str, api: str, *, shared: bool = True, device: bool = True) -> Attribute:
+    """Of which memory an operation orders accesses, and how."""
+    memories = [_MEMORY[api]] * device + ["WorkgroupMemory"] * shared
+    return ir.Attribute.parse(f"#spirv.memory_semantics<{'|'.join([order, *memories])}>")
+
+
+def scope(name: str) -> Attribute:
+    return ir.Attribute.parse(f"#spirv.scope<{name}>")
+
+
+def place_in_struct(place: int) -> Value:
+    """Members of a struct have their places when code is made."""
+    type_ = ir.IntegerType.get_signless(32)
+    return result_of("spirv.Constant", [], type_, value=ir.IntegerAttr.get(type_, place))

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Emits C's fmod, exactly: a division of integers, as many bits at a time as there is room for."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ...emit.arithmetic import bits_of, convert, element, from_bits
+from ...emit.loops import repeat_while
+from ...emit.numbers import Number, constant, minimum, number, select, unary
+
+
+class _Format(NamedTuple):
+    """Of a float: bits of its fraction, the exponent of 1, all ones."""
+
+    fraction: int
+    bias: int
+    exponents: int
+
+
+_FORMATS = {"f32": _Format(23, 127, 0xFF), "f64": _Format(52, 1023, 0x7FF)}
+
+
+def float_remainder(x: Number, y: Number) -> Number:
+    """x less as many y as are in it, with the sign of x; a NaN of what is infinite, and of y = 0."""
+    if x.dtype not in _FORMATS:
+        return float_remainder(x.to("f32"), y.to("f32")).to(x.dtype)
+    format_, size, step = _FORMATS[x.dtype], unary("math.absf", x), unary("math.absf", y)
+    (exponent, fraction), (step_exponent, divisor) = (_parts(each, format_) for each in (size, step))
+    # Of what is undefined anything is computed, but no division by 0.
+    divisor = select(divisor == 0, 1, divisor)
+    room = 64 - format_.fraction - 1
+
+    def more(_: Number, left: Number) -> Number:
+        return left > 0
+
+    def shift(rest: Number, left: Number) -> list[Number]:
+        bits = minimum(left, room)
+        return [(rest.of("ui64") << bits) % divisor.of("ui64"), left - bits]
+
+    distance = exponent - step_exponent
+    rest, _ = repeat_while([fraction.of("ui64") % divisor.of("ui64"), distance], more, shift)
+    found = _scaled(number(rest), step_exponent, x, format_)
+    found = select(size < step, size, found)
+    is_defined = (size < math.inf) & (step > 0.0)
+    signed = from_bits(bits_of(found) | (bits_of(x) & ~_largest(x)), x.element)
+    return select(is_defined, signed, math.nan)
+
+
+def _parts(size: Number, format_: _Format) -> tuple[Number, Number]:
+    """Exponent and fraction of a number that is not negative, as i64: fraction * 2**(exponent - bias - bits)."""
+    bits = bits_of(size).to("i64")
+    exponent, fraction = bits >> format_.fraction, bits & ((1 << format_.fraction) - 1)
+    is_normal = exponent > 0
+    return select(is_normal, exponent, 1), select(is_normal, fraction | (1 << format_.fraction), fraction)
+
+
+def _scaled(fraction: Number, exponent: Number, x: Number, format_: _Format) -> Number:
+    """As above, from these; the power of two may be the smallest of all numbers."""
+    normal = exponent > format_.fraction
+    bits = select(normal, (exponent - format_.fraction) << format_.fraction, constant(1, "i64") << (exponent - 1))
+    power = from_bits(bits.to("i32" if x.dtype == "f32" else "i64"), x.element)
+    return convert("arith.uitofp", fraction, element(x.dtype)) * power
+
+
+def _largest(x: Number) -> int:
+    """The bits of all but the sign."""
+    return (1 << (x.bits - 1)) - 1

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where the elements of a kernel's memrefs are: a base, and an offset, sizes and strides in elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ...bindings.ir import Block, Operation, Type, Value
+from ...bindings.mlir import DYNAMIC, ir
+from ...bindings.rewriting import located_error
+from ...emit.arithmetic import result_of
+from ...emit.memrefs import storage_bytes
+from ...emit.numbers import Size, as_i64, as_index, number
+from .emit import OWN_STORAGE, at_address, element_of, variable_address
+
+#: Views of the same elements by another type.
+_SAME = ("memref.cast", "memref.memory_space_cast")
+
+
+@dataclass(frozen=True)
+class Base:
+    """Where memory begins: an address, i64, or an array of the module's or the thread's."""
+
+    storage: str
+    value: Value | None = None
+    symbol: str = ""
+    type: Type | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """A memref. `element` is what its elements are in memory."""
+
+    base: Base
+    element: Type
+    offset: Size
+    sizes: tuple[Size, ...]
+    strides: tuple[Size, ...]
+
+    def place(self, indices: Sequence[Value]) -> Size:
+        """Of an element, behind the base."""
+        place = self.offset
+        for index, stride in zip(indices, self.strides, strict=True):
+            place = number(index) * stride + place
+        return place
+
+    def pointer(self, place: Size, pointee: Type) -> Value:
+        """To an element, or to neighbours as a vector."""
+        base = self.base
+        if base.storage == OWN_STORAGE or base.symbol:
+            array = variable_address(base.symbol, base.type) if base.symbol else base.value
+            return element_of(array, as_i64(place).value, pointee, base.storage)
+        address = as_i64(base.value)
+        bytes_ = storage_bytes(self.element)
+        if not (isinstance(place, int) and place == 0):
+            address = address + (place * bytes_ if isinstance(place, int) else as_i64(place) * bytes_)
+        return at_address(address.value, pointee, base.storage)
+
+
+class Views:
+    """The views of a kernel."""
+
+    def __init__(self, storage: str, shared: dict[str, tuple[Type, Type]]):
+        self._storage = storage
+        #: By the names of memref.global: the variable's type, and what its elements are in memory.
+        self._shared = shared
+        self._known: dict[Value, View] = {}
+
+    def of(self, memref: Value) -> View:
+        if memref not in self._known:
+            self._known[memref] = self._made(memref)
+        return self._known[memref]
+
+    def know(self, memref: Value, view: View) -> None:
+        self._known[memref] = view
+
+    def _made(self, memref: Value) -> View:
+        if isinstance(memref.owner, Block):
+            raise located_error("a kernel's loops and branches cannot pass memory on", memref.owner.owner.location)
+        maker, type_ = memref.owner.operation, memref.type
+        with maker.location, ir.InsertionPoint(maker):
+            if maker.name in _SAME:
+                return self.of(maker.operands[0])
+            if maker.name == "builtin.unrealized_conversion_cast":
+                return self._described(maker.operands[0], type_)
+            if maker.name == "memref.get_global":
+                symbol = maker.attributes["name"].value
+                variable, element = self._shared[symbol]
+                return dense(Base(_storage_of(variable), symbol=symbol, type=variable), element, type_.shape)
+            if maker.name == "memref.reinterpret_cast":
+                return self._reinterpreted(maker)
+            if maker.name == "memref.extract_strided_metadata":
+                source = self.of(maker.operands[0])
+                return replace(source, offset=0, sizes=(), strides=())
+        raise located_error(f"'{maker.name}' op gives memory that SPIR-V cannot reach", maker.location)
+
+    def _described(self, descriptor: Value, type_: Type) -> View:
+        """Of a descriptor that is put together: two addresses, offset, sizes, strides."""
+        parts: dict[tuple[int, ...], Value] = {}
+        op = descriptor.owner.operation
+        while op.name == "llvm.insertvalue":
+            parts.setdefault(tuple(op.attributes["position"]), op.operands[1])
+            op = op.operands[0].owner.operation
+        rank = type_.rank
+        sizes = tuple(_known_or(type_.shape[axis], lambda axis=axis: parts[3, axis]) for axis in range(rank))
+        strides = tuple(
+            _known_or(known, lambda axis=axis: parts[4, axis]) for axis, known in enumerate(_strides(type_))
+        )
+        return View(Base(self._storage, parts[1,]), in_memory(type_.element_type), 0, sizes, strides)
+
+    def _reinterpreted(self, cast: Operation) -> View:
+        source = self.of(cast.operands[0])
+        given = iter(list(cast.operands)[1:])
+        offsets, sizes, strides = (
+            [as_index(next(given)) if known == DYNAMIC else known for known in cast.attributes[f"static_{name}"]]
+            for name in ("offsets", "sizes", "strides")
+        )
+        # What it is given counts from the base, not from the source.
+        return replace(source, offset=offsets[0], sizes=tuple(sizes), strides=tuple(strides))
+
+
+def dense(base: Base, element: Type, shape: Sequence[int]) -> View:
+    """Row-major memory of known sizes."""
+    strides = tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    return View(base, element, 0, tuple(shape), strides)
+
+
+def in_memory(element: Type) -> Type:
+    """What elements of a type are in memory: truth values are bytes."""
+    if isinstance(element, ir.IndexType):
+        return ir.IntegerType.get_signless(64)
+    if isinstance(element, ir.IntegerType) and element.width < 8:
+        return ir.IntegerType.get_signless(8)
+    return element
+
+
+def to_memory(value: Value) -> Value:
+    return _as(value, in_memory(value.type))
+
+
+def from_memory(value: Value, type_: Type) -> Value:
+    if isinstance(type_, ir.IntegerType) and type_.width == 1:
+        return (number(value) != 0).value
+    return _as(value, type_)
+
+
+def _as(value: Value, type_: Type) -> Value:
+    if value.type == type_:
+        return value
+    if isinstance(type_, ir.IndexType) or isinstance(value.type, ir.IndexType):
+        return result_of("arith.index_cast", [value], type_)
+    return result_of("arith.extui" if value.type.width < type_.width else "arith.trunci", [value], type_)
+
+
+def _known_or(known: int, given) -> Size:  # type: ignore[no-untyped-def]
+    return as_index(given()) if known == DYNAMIC else known
+
+
+def _strides(type_: Type) -> list[int]:
+    strides, _ = type_.get_strides_and_offset()
+    return [DYNAMIC if each == ir.ShapedType.get_dynamic_stride_or_offset() else each for each in strides]
+
+
+def _storage_of(variable: Type) -> str:
+    return "Workgroup"

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modules of kernels become modules of SPIR-V.
+
+For Vulkan one for each kernel, as drivers read all of a module when they make one kernel ready; for OpenCL one for all,
+as that builds programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....bindings.ir import Module, Operation
+from ....bindings.mlir import ir
+from ....bindings.navigation import body_of, operations_in, operations_of, symbol_name
+from ....bindings.pass_manager import run_upstream
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ...core.backend import Machine
+from ..abi import SHUFFLES, WORDS
+from ..environment import environment
+
+_ENTRY = "spirv.entry_point_abi"
+_ENVIRONMENT = "spirv.target_env"
+_ARITHMETIC = frozenset(f"spirv.{name}" for name in ("FAdd", "FSub", "FMul", "FDiv", "FRem", "FNegate"))
+#: Of a kernel's attributes; others would be decorations.
+_KEPT = ("sym_name", "function_type", "gpu.kernel", "kernel")
+#: Of upstream's: what entry points say, and which capabilities there have to be.
+_FINISH = "spirv-lower-abi-attrs canonicalize cse spirv-update-vce".split()
+
+
+@register_pass
+@dataclass(frozen=True)
+class Convert(Pass):
+    """Takes kernels to the dialect spirv."""
+
+    name: ClassVar[str] = "spirv-convert"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "gpu", "math", "scf", "spirv", "vector")
+
+    #: The interface that the code is for: vulkan or opencl.
+    api: str = "vulkan"
+    #: How many threads shuffle.
+    subgroup: int = Machine.warp
+
+    def run(self, op: Operation) -> None:
+        with op.context:
+            for module in [each for each in operations_of(body_of(op)) if each.name == "gpu.module"]:
+                kernels = [each for each in operations_of(module.regions[0].blocks[0]) if each.name == "gpu.func"]
+                words = [each.attributes[WORDS].value for each in kernels]
+                op.attributes[WORDS] = ir.DenseI64ArrayAttr.get(words)
+                with module.location:
+                    self._convert(module, kernels)
+
+    def _convert(self, module: Operation, kernels: Sequence[Operation]) -> None:
+        made = Module.create(module.location)
+        made.operation.attributes[_ENVIRONMENT] = environment(self.api)
+        variables = [each for each in operations_of(module.regions[0].blocks[0]) if each.name != "gpu.func"]
+        groups = [kernels] if self.api == "opencl" else [[each] for each in kernels]
+        for group in groups:
+            with ir.InsertionPoint(made.body):
+                self._module(symbol_name(group[0]), [*variables, *group])
+        run_upstream(made.operation, ["convert-math-to-spirv", "convert-gpu-to-spirv{use-64bit-index=true}"])
+        with ir.InsertionPoint(module):
+            for each in [each for each in operations_in(made.operation) if each.name == "spirv.module"]:
+                run_upstream(each, _FINISH)
+                _without_bindings(each)
+                _as_written(each, self.api)
+                _tell_atomics(each)
+                each.clone()
+        module.erase()
+
+    def _module(self, name: str, ops: Sequence[Operation]) -> None:
+        made = ir.Operation.create("gpu.module", attributes={"sym_name": ir.StringAttr.get(name)}, regions=1)
+        with ir.InsertionPoint(made.regions[0].blocks.append()):
+            for op in ops:
+                copied = op.clone().operation
+                if op.name == "gpu.func":
+                    self._tell_threads(copied)
+
+    def _tell_threads(self, kernel: Operation) -> None:
+        x, y, z = kernel.attributes["known_block_size"]
+        for name in [each for each in kernel.attributes if each not in _KEPT]:
+            del kernel.attributes[name]
+        said = f"workgroup_size = [{x}, {y}, {z}]"
+        if self.api == "opencl" and any(each.name in SHUFFLES for each in operations_in(kernel)):
+            # Drivers of Vulkan are told when they make a kernel ready.
+            said += f", subgroup_size = {self.subgroup}"
+        kernel.attributes[_ENTRY] = ir.Attribute.parse(f"#spirv.entry_point_abi<{said}>")
+
+
+def _without_bindings(module: Operation) -> None:
+    """Upstream binds what is pushed, as if it were memory; variables that no kernel of the module uses go."""
+    ops = operations_of(module.regions[0].blocks[0])
+    used = {each.attributes["variable"].value for each in operations_in(module) if each.name == "spirv.mlir.addressof"}
+    for each in [each for each in ops if each.name == "spirv.GlobalVariable"]:
+        for name in ("binding", "descriptor_set"):
+            if name in each.attributes:
+                del each.attributes[name]
+        if symbol_name(each) not in used:
+            each.erase()
+
+
+def _as_written(module: Operation, api: str) -> None:
+    """Drivers may take arithmetic of floats for that of real numbers, where they are not told not to."""
+    for each in operations_in(module):
+        if api == "vulkan" and each.name in _ARITHMETIC:
+            each.attributes["no_contraction"] = ir.UnitAttr.get()
+        if api == "opencl" and each.name == "spirv.EntryPoint":
+            attributes = {
+                "fn": each.attributes["fn"],
+                "execution_mode": ir.Attribute.parse("#spirv.execution_mode<ContractionOff>"),
+                "values": ir.ArrayAttr.get([]),
+            }
+            with ir.InsertionPoint.after(each):
+                ir.Operation.create("spirv.ExecutionMode", attributes=attributes)
+
+
+def _tell_atomics(module: Operation) -> None:
+    """Upstream forgets what atomic operations on 64 bits need."""
+    wide = ir.IntegerType.get_signless(64)
+    atomics = [each for each in operations_in(module) if each.name.startswith("spirv.Atomic")]
+    if any(each.results[0].type == wide for each in atomics):
+        told = str(module.attributes["vce_triple"]).replace("[", "[Int64Atomics, ", 1)
+        module.attributes["vce_triple"] = ir.Attribute.parse(told)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""x * y + z rounded once, on devices that round twice: functions are made of it (targets/llvm/intrinsics).
+
+Vulkan lets devices do so, and does not tell; nearly all have an instruction that does not.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ....bindings.ir import Operation
+from ....bindings.mlir import ir
+from ....bindings.navigation import operations_in
+from ....bindings.rewriting import replace_op
+from ....emit.numbers import Number, number, select
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+
+#: Splits an f64 in two of half the bits.
+_SPLITTER = 2.0**27 + 1
+
+
+@register_pass
+class EmulateFma(Pass):
+    """Computes math.fma by other arithmetic that rounds it once, or hardly ever twice."""
+
+    name: ClassVar[str] = "spirv-emulate-fma"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
+
+    def run(self, op: Operation) -> None:
+        with op.context:
+            for each in [each for each in operations_in(op) if each.name == "math.fma"]:
+                with each.location, ir.InsertionPoint(each):
+                    x, y, z = map(number, each.operands)
+                    if x.dtype == "f64":
+                        replace_op(each, [_in_parts(x, y, z).value])
+                    elif x.dtype == "f32":
+                        replace_op(each, [_wide(x, y, z).value])
+
+
+def _wide(x: Number, y: Number, z: Number) -> Number:
+    """The product is exact in f64."""
+    x, y, z = (each.to("f64") for each in (x, y, z))
+    return (x * y + z).to("f32")
+
+
+def _in_parts(x: Number, y: Number, z: Number) -> Number:
+    """The product as a sum of two numbers, and the sum as one; of what is infinite as the device does it."""
+    product = x * y
+    (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
+    product_rest = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
+    total = product + z
+    part = total - product
+    total_rest = (product - (total - part)) + (z - part)
+    exact = total + (total_rest + product_rest)
+    return select(exact == exact, exact, total)
+
+
+def _halves(x: Number) -> tuple[Number, Number]:
+    scaled = x * _SPLITTER
+    high = scaled - (scaled - x)
+    return high, x - high

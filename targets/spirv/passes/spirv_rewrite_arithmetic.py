@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arithmetic in terms of which upstream and drivers make no mistakes.
+
+Remainders of upstream's are wrong for the smallest integer, and for 64 bits. Mesa 22 takes the comparison of an i32 as
+i64 with a constant to be always true, or never: it is made of 32 bits here, which is less to do, too. What is wider
+than f32 is not made of bf16 at once. Vulkan's remainders of floats are as inexact as the quotient; its rounding of f64
+is not right on Mesa.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....bindings.ir import Operation, Type, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import constant_of, made_by, operations_in
+from ....bindings.rewriting import replace_op
+from ....emit.arithmetic import result_of
+from ....emit.numbers import constant, number, on_each_element, select, unary
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ..float_remainder import float_remainder
+
+#: Comparisons by arith's numbers: the same with the operands in the other order.
+_SWAPPED = {0: 0, 1: 1, 2: 4, 3: 5, 4: 2, 5: 3}
+#: What a comparison with a larger number than any gives, and with a smaller one.
+_BELOW, _ABOVE = {1, 2, 3}, {1, 4, 5}
+_WIDENING = ("arith.extsi", "arith.index_cast")
+
+
+@register_pass
+@dataclass(frozen=True)
+class RewriteArithmetic(Pass):
+    """Says remainders, comparisons and conversions so that they come out right."""
+
+    name: ClassVar[str] = "spirv-rewrite-arithmetic"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "math", "scf", "vector")
+
+    #: The interface that the code is for: vulkan or opencl.
+    api: str = "vulkan"
+
+    def run(self, op: Operation) -> None:
+        rewrites = _REWRITES | (_OF_VULKAN if self.api == "vulkan" else {})
+        with op.context:
+            for each in operations_in(op):
+                rewrite = rewrites.get(each.name)
+                if rewrite is not None:
+                    with each.location, ir.InsertionPoint(each):
+                        rewrite(each)
+
+
+def _remainder(op: Operation) -> None:
+    """Of the sign of what is divided, as division goes towards 0."""
+    x, y = op.operands
+    quotient = number(result_of("arith.divsi", [x, y], x.type))
+    replace_op(op, [(number(x) - quotient * number(y)).value])
+
+
+def _compare(op: Operation) -> None:
+    predicate = op.attributes["predicate"].value
+    if predicate not in _SWAPPED:
+        return
+    x, y = op.operands
+    if constant_of(x) is not None:
+        x, y, predicate = y, x, _SWAPPED[predicate]
+    narrow, value = _narrow(x), constant_of(y)
+    if narrow is None or value is None:
+        return
+    most = (1 << (narrow.type.width - 1)) - 1
+    if -most - 1 <= value <= most:
+        kind = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
+        operands = [narrow, constant(value, narrow.type).value]
+        replace_op(op, [result_of("arith.cmpi", operands, op.results[0].type, predicate=kind)])
+    else:
+        is_true = predicate in (_BELOW if value > most else _ABOVE)
+        replace_op(op, [constant(int(is_true), op.results[0].type).value])
+
+
+def _narrow(value: Value) -> Value | None:
+    """The integer that was made wider, with its sign."""
+    maker = made_by(value, *_WIDENING)
+    if maker is None or not isinstance(maker.operands[0].type, ir.IntegerType):
+        return None
+    narrow = maker.operands[0]
+    wide = 64 if isinstance(value.type, ir.IndexType) else value.type.width
+    return narrow if 1 < narrow.type.width < wide else None
+
+
+def _widen(op: Operation) -> None:
+    x, type_ = op.operands[0], op.results[0].type
+    if _element(x.type) == ir.BF16Type.get() and _element(type_) == ir.F64Type.get():
+        between = ir.VectorType.get(type_.shape, ir.F32Type.get()) if type_ != ir.F64Type.get() else ir.F32Type.get()
+        op.operands[0] = result_of("arith.extf", [x], between)
+
+
+def _from_truth(op: Operation) -> None:
+    """A truth value as an index."""
+    if op.operands[0].type == ir.IntegerType.get_signless(1):
+        wide = result_of("arith.extui", [op.operands[0]], ir.IntegerType.get_signless(64))
+        replace_op(op, [result_of("arith.index_cast", [wide], op.results[0].type)])
+
+
+def _float_remainder(op: Operation) -> None:
+    replace_op(op, [on_each_element(float_remainder, *map(number, op.operands)).value])
+
+
+def _round(op: Operation) -> None:
+    """By adding and taking off where the numbers that there are are whole; of f64."""
+    (x,) = map(number, op.operands)
+    if x.dtype != "f64":
+        return
+    size = unary("math.absf", x)
+    whole = (size + 2.0**52) - 2.0**52
+    if op.name == "math.trunc":
+        whole = select(whole > size, whole - 1.0, whole)
+    whole = select(size < 2.0**52, whole, size)
+    replace_op(op, [result_of("math.copysign", [whole, x], x.type)])
+
+
+def _element(type_: Type) -> Type:
+    return type_.element_type if isinstance(type_, ir.VectorType) else type_
+
+
+_REWRITES = {
+    "arith.remsi": _remainder,
+    "arith.cmpi": _compare,
+    "arith.extf": _widen,
+    "arith.index_castui": _from_truth,
+}
+_OF_VULKAN = {"arith.remf": _float_remainder, "math.roundeven": _round, "math.trunc": _round}

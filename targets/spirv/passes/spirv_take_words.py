@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels take their arguments as words of 64 bits, addresses as numbers (targets/spirv/abi.py).
+
+For Vulkan they are push constants; more than those hold are in memory, of which the address is pushed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....bindings.ir import Operation, Type, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import body_of, operations_in, symbol_name
+from ....bindings.rewriting import located_error
+from ....emit.arithmetic import result_of
+from ....emit.numbers import as_i64
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ...host.llvm_ops import type_of
+from ..abi import MOST_PUSHED, WORD, WORDS
+from ..emit import (
+    DEVICE_STORAGE,
+    WORDS_STORAGE,
+    at_address,
+    element_of,
+    load,
+    place_in_struct,
+    pointer_type,
+    variable,
+    variable_address,
+)
+
+
+@register_pass
+@dataclass(frozen=True)
+class TakeWords(Pass):
+    """Has kernels take their arguments as words of 64 bits."""
+
+    name: ClassVar[str] = "spirv-take-words"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "gpu", "llvm", "spirv")
+
+    #: The interface that the code is for: vulkan or opencl.
+    api: str = "vulkan"
+
+    def run(self, op: Operation) -> None:
+        with op.context:
+            for kernel in [each for each in operations_in(op) if each.name == "gpu.func"]:
+                with kernel.location:
+                    self._take(kernel)
+
+    def _take(self, kernel: Operation) -> None:
+        block = body_of(kernel)
+        arguments = list(block.arguments)
+        kernel.attributes[WORDS] = ir.IntegerAttr.get(_i(32), len(arguments))
+        with ir.InsertionPoint.at_block_begin(block):
+            if self.api == "opencl":
+                words = [block.add_argument(_i(64), kernel.location) for _ in arguments]
+            else:
+                words = _pushed(kernel, len(arguments))
+            for argument, word in zip(arguments, words, strict=True):
+                argument.replace_all_uses_with(_from_word(word, argument.type, kernel))
+        for _ in arguments:
+            block.erase_argument(0)
+        inputs = [each.type for each in block.arguments]
+        kernel.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
+
+
+def _pushed(kernel: Operation, count: int) -> list[Value]:
+    if not count:
+        return []
+    in_memory = count > MOST_PUSHED
+    pushed = 1 if in_memory else count
+    symbol = f"{symbol_name(kernel)}_words"
+    type_ = pointer_type(f"!spirv.struct<(!spirv.array<{pushed} x i64, stride={WORD}> [0])>", WORDS_STORAGE)
+    with ir.InsertionPoint(kernel):
+        variable(symbol, type_)
+    base, zero = variable_address(symbol, type_), place_in_struct(0)
+    words = [
+        load(element_of(base, place_in_struct(place), _i(64), WORDS_STORAGE, zero), _i(64), WORDS_STORAGE)
+        for place in range(pushed)
+    ]
+    if not in_memory:
+        return words
+    storage, address = DEVICE_STORAGE["vulkan"], as_i64(words[0])
+    return [
+        load(at_address((address + WORD * place).value, _i(64), storage), _i(64), storage) for place in range(count)
+    ]
+
+
+def _from_word(word: Value, type_: Type, kernel: Operation) -> Value:
+    """An argument: what is narrower is in the word's lowest bits."""
+    if type_ == _i(64):
+        return word
+    if type_ == type_of("ptr"):
+        return result_of("builtin.unrealized_conversion_cast", [word], type_)
+    if isinstance(type_, ir.IndexType):
+        return result_of("arith.index_cast", [word], type_)
+    if not isinstance(type_, (ir.IntegerType, ir.FloatType)):
+        raise located_error(f"a kernel cannot be passed a {type_}", kernel.location)
+    if type_ == _i(1):
+        return ((as_i64(word) & 1) != 0).value
+    bits = word if type_.width == 64 else result_of("arith.trunci", [word], _i(type_.width))
+    return bits if isinstance(type_, ir.IntegerType) else result_of("arith.bitcast", [bits], type_)
+
+
+def _i(width: int) -> Type:
+    return ir.IntegerType.get_signless(width)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Devices of Vulkan and OpenCL that tests run programs on: of real drivers, where they are installed.
+
+Which ones: the first device of each kind. Mesa's lavapipe and Intel's OpenCL runtime are CPUs and need no GPU.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+from relax_mlir.runtime.devices.paged import Page
+from relax_mlir.runtime.errors import DeviceError
+from relax_mlir.runtime.opencl import opened as opencl
+from relax_mlir.runtime.opencl.driver import driver as opencl_driver
+from relax_mlir.runtime.vulkan import opened as vulkan
+from relax_mlir.runtime.vulkan.driver import driver as vulkan_driver
+
+import relax_mlir as rx
+
+KINDS = ("vulkan", "opencl")
+
+
+@cache
+def why_none(kind: str) -> str:
+    """Why programs cannot run on the first device of a kind; empty where they can."""
+    try:
+        open_device(kind)
+    except DeviceError as error:
+        return str(error)
+    return ""
+
+
+def open_device(kind: str) -> Any:
+    if kind == "vulkan":
+        return vulkan.open_device(vulkan_driver(), 0)
+    return opencl.open_device(opencl_driver(), 0)
+
+
+def page(kind: str) -> Page:
+    """The state of the first device of a kind."""
+    found: Page = open_device(kind).page
+    return found
+
+
+def target(kind: str) -> str:
+    """Such that code is for the first device."""
+    if kind != "vulkan":
+        return kind
+    device = vulkan_driver().device(0)
+    # lavapipe rounds x * y + z twice.
+    rounds = " fma=twice" if "llvmpipe" in device.name else ""
+    return f"vulkan{{subgroup={device.capabilities.subgroups.size}{rounds}}}"
+
+
+def compiled(kind: str, module: rx.Module) -> rx.runtime.Executable:
+    return rx.compile(module, target=target(kind))
+
+
+def skip_without(kind: str) -> None:
+    if why_none(kind):
+        pytest.skip(why_none(kind))
+
+
+def device_without_leaks(kind: str) -> Iterator[str]:
+    """For fixtures: what a test takes of the device's memory it gives back."""
+    skip_without(kind)
+    gc.collect()
+    before = page(kind).bytes_taken, page(kind).pieces_taken
+    yield kind
+    gc.collect()
+    assert (page(kind).bytes_taken, page(kind).pieces_taken) == before

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A kind of device of somebody's own: a table of functions is all that programs know of it."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy
+import pytest
+from device_programs import by_hand, double, launch
+from relax_mlir.runtime import device_kinds
+from relax_mlir.runtime.artifact import DeviceCode
+from relax_mlir.runtime.devices.device_program import DeviceProgram
+from relax_mlir.runtime.manifest import Signature
+
+import relax_mlir as rx
+
+_PLACE, _SIZE, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32
+_BROKEN = 7
+
+
+class ToyProgram(DeviceProgram):
+    """Its memory is the host's, its kernels are functions of Python."""
+
+    kind: ClassVar[str] = "toy"
+    dlpack_kind: ClassVar[int] = 12
+    called: ClassVar[Sequence[str]] = [f"toy{name}" for name in ("Enter", "Leave", "Start", *"ABCDEFGHIJKLMN")]
+    statuses: ClassVar[Sequence[tuple[int, str, str]]] = [
+        (2, "FULL", "no room"),
+        (_BROKEN, "BROKEN", "it has no wheel"),
+    ]
+    #: What launches give, and the memory that is taken.
+    answer: ClassVar[int] = 0
+    taken: ClassVar[dict[int, Any]] = {}
+
+    @classmethod
+    def devices(cls) -> list[str]:
+        return ["toy:0"]
+
+    def open(self, codes: Sequence[DeviceCode], signatures: Sequence[Signature], graphs: bool | None) -> None:
+        function = ctypes.CFUNCTYPE
+        copy = function(_INT, _PLACE, _PLACE, _SIZE, _PLACE)(lambda to, source, size, _: self._copied(to, source, size))
+        nothing = function(_INT, _PLACE)(lambda _: 0)
+        start = function(_INT, _SIZE, *[_INT] * 7, _PLACE, _PLACE, _PLACE)(self._started)
+        take = function(_INT, _PLACE, _SIZE, _PLACE)(self._took)
+        free = function(_INT, _PLACE, _PLACE)(lambda place, _: int(self.taken.pop(place) is None))
+        self._held = [nothing, nothing, start, take, free, copy, copy, copy, nothing, nothing]
+
+    def load(self, codes: Sequence[DeviceCode]) -> list[int]:
+        return [1 + place for place, _ in enumerate(codes[0].kernels)]
+
+    @property
+    def label(self) -> str:
+        return self.name
+
+    @property
+    def context(self) -> int:
+        return 1
+
+    def functions(self) -> Sequence[int]:
+        places = [ctypes.cast(each, _PLACE).value or 0 for each in self._held]
+        return [*places, *[0] * (17 - len(places))]
+
+    def allocate(self, size: int) -> int:
+        place = ctypes.c_void_p()
+        self._took(ctypes.addressof(place), size, 0)
+        self._undo.append(lambda: self.taken.pop(place.value or 0))
+        return place.value or 0
+
+    def allocate_shared(self, size: int) -> tuple[int, int]:
+        place = self.allocate(size)
+        return place, place
+
+    def write(self, to: int, source: int, size: int) -> None:
+        self._copied(to, source, size)
+
+    read = copy = write
+
+    def wait(self) -> None:
+        pass
+
+    def _copied(self, to: int, source: int, size: int) -> int:
+        ctypes.memmove(to, source, size)
+        return 0
+
+    def _took(self, place: int, size: int, _: int) -> int:
+        memory = ctypes.create_string_buffer(size + 64)
+        address = ctypes.addressof(memory) + -ctypes.addressof(memory) % 64
+        self.taken[address] = memory
+        ctypes.c_void_p.from_address(place).value = address
+        return 0
+
+    def _started(self, kernel: int, blocks: int, _y: int, _z: int, threads: int, *others: int) -> int:
+        assert kernel == 1
+        double(blocks, threads, others[-2])
+        return self.answer
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(device_kinds, "_kinds", dict(device_kinds._kinds))
+    device_kinds.register_device("toy", lambda: ToyProgram)
+    yield
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_program_runs_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = rx.runtime.Executable(by_hand(launch(0), kind="toy"))
+    call, x = program.copying()["main"], numpy.arange(5, dtype="float32")
+    assert program.device == "toy:0"
+    assert list(numpy.asarray(call(x))) == [0, 2, 4, 6, 8]
+    monkeypatch.setattr(ToyProgram, "answer", _BROKEN)
+    with pytest.raises(RuntimeError, match="kernel 'double': toyStart: BROKEN: it has no wheel"):
+        call(x)
+    with pytest.raises(ValueError, match="expected a tensor on toy:0, got one on cpu:0"):
+        program["main"](x)
+    del call, program
+    gc.collect()
+    assert ToyProgram.taken == {}
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_kind_has_a_name_of_its_own() -> None:
+    for name in ("toy", "cpu", "cuda", "my device"):
+        with pytest.raises(rx.RelaxError, match="a kind of device has a name of its own"):
+            device_kinds.register_device(name, lambda: ToyProgram)
+    assert "toy:0" in device_kinds.devices_text()

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""An OpenCL device: what goes wrong there, and memory that comes and goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy
+import pytest
+from real_devices import compiled, device_without_leaks, page
+from relax_mlir.runtime.errors import DeviceError
+from relax_mlir.runtime.opencl import driver as driver_module
+from relax_mlir.runtime.opencl.driver import OpenclDevice, OpenclDriver, driver
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+_LARGEST = 10
+
+
+@pytest.fixture(autouse=True)
+def kind() -> Iterator[str]:
+    yield from device_without_leaks("opencl")
+
+
+def doubling() -> rx.runtime.Executable:
+    module = rx.Module()
+    with module.function("main", [rx.tensor(("n",), "float32")]) as f:
+        (x,) = f
+        f.returns(relax.add(x, x))
+    return compiled("opencl", module)
+
+
+def test_memory_that_runs_out() -> None:
+    program = doubling()
+    x, words = numpy.zeros(30 << 20, "float32"), page("opencl").words
+    before, words[_LARGEST] = words[_LARGEST], 64 << 20
+    try:
+        with pytest.raises(MemoryError, match="out of memory of the device, 125829120 bytes needed"):
+            program.copying()["main"](x)
+    finally:
+        words[_LARGEST] = before
+    assert numpy.asarray(program.copying()["main"](x)).sum() == 0
+
+
+def test_kernels_are_told_of_new_memory() -> None:
+    """Chunks come while a kernel is in use, and those that nobody uses go where there is no room for more."""
+    call, words = doubling().copying()["main"], page("opencl").words
+    for size in (10, 5 << 20, 10, 7 << 20):
+        assert numpy.asarray(call(numpy.ones(size, "float32"))).sum() == 2 * size
+    before, chunks = words[_LARGEST], page("opencl").bytes_of_chunks
+    words[_LARGEST] = 1 << 20
+    try:
+        with pytest.raises(MemoryError):
+            call(numpy.ones(100 << 20, "float32"))
+    finally:
+        words[_LARGEST] = before
+    assert page("opencl").bytes_of_chunks < chunks
+    assert numpy.asarray(call(numpy.ones(9 << 20, "float32"))).sum() == 18 << 20
+
+
+def test_code_without_a_kernel() -> None:
+    artifact = doubling()._artifact
+    wrong = replace(artifact, devices=(replace(artifact.devices[0], kernels=("another",)),))
+    with pytest.raises(
+        rx.RelaxError, match=r"opencl:0 \(.*\) refuses kernel 'another' of the program: clCreateKernel: CL_"
+    ):
+        rx.runtime.Executable(wrong)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"spirv": ""}, "takes no SPIR-V, which kernels are"),
+        ({"shared_virtual": 1}, "has no fine-grained shared virtual memory, which programs need"),
+    ],
+)
+def test_what_the_device_lacks(changes: dict[str, object], reason: str) -> None:
+    from relax_mlir.runtime.opencl.opened import OpenDevice
+
+    with pytest.raises(DeviceError, match=reason):
+        OpenDevice(driver(), driver().device(0)._replace(**changes))  # type: ignore[arg-type]
+
+
+def test_no_loader(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    monkeypatch.setenv("RELAX_MLIR_OPENCL", str(tmp_path))
+    monkeypatch.setattr(driver_module, "LIBRARY", "libno-opencl.so.1")
+    with pytest.raises(DeviceError, match=r"no OpenCL loader: libno-opencl.so.1 cannot be loaded: .*pip install"):
+        driver.__wrapped__()
+
+
+def test_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    none: list[OpenclDevice] = []
+    monkeypatch.setattr(OpenclDriver, "devices", lambda self: none)
+    with pytest.raises(DeviceError, match="no OpenCL device: no driver is installed"):
+        driver().device(0)

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A Vulkan device: memory that the host does not see, what goes wrong, and what the validation layer says."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import gc
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from real_devices import compiled, device_without_leaks, open_device, target
+from relax_mlir.runtime.errors import DeviceError
+from relax_mlir.runtime.vulkan import driver as driver_module
+from relax_mlir.runtime.vulkan import opened
+from relax_mlir.runtime.vulkan.driver import VulkanDriver, driver
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+_LARGEST, _SUBMIT, _MOST_BLOCKS = 10, 63, 39
+_LAYER = "VK_LAYER_KHRONOS_validation"
+
+
+@pytest.fixture(autouse=True)
+def kind() -> Iterator[str]:
+    yield from device_without_leaks("vulkan")
+
+
+def doubled() -> rx.Module:
+    module = rx.Module()
+    with module.function("main", [rx.tensor(("n",), "float32")]) as f:
+        (x,) = f
+        f.returns(relax.add(x, x))
+    return module
+
+
+@contextmanager
+def changed(place: int, value: int | None) -> Iterator[None]:
+    """A word of the device's state is another one inside."""
+    words = open_device("vulkan").page.words
+    before = words[place]
+    words[place] = value or 0
+    try:
+        yield
+    finally:
+        words[place] = before
+
+
+def refusal(artifact: rx.runtime.Artifact) -> str:
+    with pytest.raises(rx.RelaxError) as caught:
+        rx.runtime.Executable(artifact)
+    return str(caught.value)
+
+
+def test_memory_that_the_host_does_not_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As discrete GPUs have it: copies go through staging memory, in pieces where they are larger."""
+    device = opened.VulkanDevice(driver(), driver().device(0), staged=True)
+    monkeypatch.setitem(opened._open_devices, 0, device)
+    program = compiled("vulkan", doubled())
+    for size in (1, 1000, (5 << 20) + 3):
+        x = numpy.random.default_rng(size).random(size, "float32")
+        numpy.testing.assert_array_equal(numpy.asarray(program.copying()["main"](x)), 2 * x)
+    del program
+    gc.collect()
+    assert device.page.bytes_taken == 0
+
+
+def test_memory_that_runs_out() -> None:
+    program, x = compiled("vulkan", doubled()), numpy.zeros(30 << 20, "float32")
+    with (
+        changed(_LARGEST, 64 << 20),
+        pytest.raises(MemoryError, match="out of memory of the device, 125829120 bytes needed"),
+    ):
+        program.copying()["main"](x)
+    assert numpy.asarray(program.copying()["main"](x)).sum() == 0
+
+
+def test_a_device_that_is_lost() -> None:
+    program = compiled("vulkan", doubled())
+    call, x = program.copying()["main"], numpy.ones(3, "float32")
+    refuse = ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: -4)
+    with (
+        changed(_SUBMIT, ctypes.cast(refuse, ctypes.c_void_p).value),
+        pytest.raises(RuntimeError, match="waiting: VK_ERROR_DEVICE_LOST: the device is lost"),
+    ):
+        call(x)
+    assert list(numpy.asarray(call(x))) == [2, 2, 2]
+
+
+def test_a_launch_that_is_too_large() -> None:
+    program = compiled("vulkan", doubled())
+    with (
+        changed(_MOST_BLOCKS, 1),
+        pytest.raises(RuntimeError, match=r"kernel .*: launching: too many blocks: a launch"),
+    ):
+        program.copying()["main"](numpy.ones(100000, "float32"))
+
+
+def test_what_the_device_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    artifact = compiled("vulkan", doubled())._artifact
+    device = open_device("vulkan")
+    has = device.physical.capabilities
+    less = type(has.features)(values=has.features.values)
+    less.values[40] = 0
+    lacking = copy.copy(device)
+    lacking.physical = device.physical._replace(capabilities=has._replace(features=less))
+    monkeypatch.setitem(opened._open_devices, 0, lacking)
+    assert refusal(artifact).endswith("need: shaderInt64") and "vulkan:0 (" in refusal(artifact)
+
+
+def test_code_of_another_version() -> None:
+    artifact = compiled("vulkan", doubled())._artifact
+
+    def with_code(data: bytes, **changes: Any) -> rx.runtime.Artifact:
+        return replace(artifact, devices=(replace(artifact.devices[0], data=memoryview(data), **changes),))
+
+    data = bytes(artifact.devices[0].data)
+    assert "are of another version than this release reads" in refusal(with_code(b"RSV9" + data[4:]))
+    assert "are damaged" in refusal(with_code(data[:40]))
+    assert "the format 'metal', which this release does not know" in refusal(with_code(data, format="metal"))
+    wide = data[:8] + (4096).to_bytes(4, "little") + data[12:]
+    assert "has subgroups of" in refusal(with_code(wide)) and "compile for it with subgroup=" in refusal(
+        with_code(wide)
+    )
+
+
+def test_no_loader(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_module, "LIBRARY", "libno-vulkan.so.1")
+    with pytest.raises(DeviceError, match=r"no Vulkan loader: libno-vulkan.so.1 cannot be loaded: .*apt install"):
+        driver.__wrapped__()
+
+
+def test_no_driver() -> None:
+    """In a process of its own: the loader looks for drivers once."""
+    code = "from relax_mlir.runtime.vulkan.driver import driver; driver().device(0)"
+    environment = {**os.environ, "VK_ICD_FILENAMES": os.devnull, "VK_DRIVER_FILES": os.devnull}
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    assert "DeviceError: no Vulkan " in ended.stderr and "apt install" in ended.stderr
+
+
+def test_which_devices_there_are() -> None:
+    names = [str(each) for each in driver().devices()]
+    assert names[0].startswith("vulkan:0 (")
+    with pytest.raises(DeviceError, match=r"no device vulkan:99: there (is|are) vulkan:0 \("):
+        driver().device(99)
+    assert "subgroup " in driver().device(0).table()
+
+
+def test_a_device_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    old = driver().device(0)._replace(version=(1, 1))
+    monkeypatch.setattr(VulkanDriver, "devices", lambda self: [old])
+    with pytest.raises(DeviceError, match=r"has Vulkan 1\.1; programs need Vulkan 1\.2"):
+        driver().device(0)
+
+
+_CHECKED = """
+import numpy, relax_mlir as rx
+from relax_mlir import relax
+module = rx.Module()
+with module.function("main", [rx.tensor((11, 4), "float32"), rx.tensor(("n",), "int64")]) as f:
+    rows, numbers = f
+    f.returns(relax.nn.softmax(relax.take(rows, numbers, axis=0)))
+call = rx.compile(module, target="TARGET").copying()["main"]
+rows = numpy.random.default_rng(0).random((11, 4), "float32")
+call(rows, numpy.arange(200) % 11)
+try:
+    call(rows, numpy.array([50]))
+except IndexError:
+    print("refused")
+"""
+
+
+@pytest.mark.slow
+def test_the_validation_layer_finds_nothing() -> None:
+    layers = "".join(map(str, Path("/usr/share/vulkan/explicit_layer.d").glob("*validation*")))
+    if not layers:
+        pytest.skip("the validation layer is not installed (apt: vulkan-validationlayers)")
+    code = _CHECKED.replace("TARGET", target("vulkan"))
+    environment = {**os.environ, "VK_INSTANCE_LAYERS": _LAYER}
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == "refused\n" and "VUID" not in ended.stderr

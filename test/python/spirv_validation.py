@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What Khronos' spirv-val has against programs' kernels, where it is installed (apt: spirv-tools)."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import subprocess
+
+from relax_mlir.runtime import Executable
+from relax_mlir.targets.spirv.abi import unpacked
+
+#: Which rules kernels keep: the oldest interface that they are for.
+_ENVIRONMENTS = {"vulkan": "vulkan1.2", "opencl": "spv1.3"}
+
+
+def check(executable: Executable) -> None:
+    """Fails with what is wrong with a kernel."""
+    for code in executable._artifact.devices:
+        for module in {kernel.module for kernel in unpacked(code.data)[0]}:
+            complaint = validated(module, code.kind)
+            assert not complaint, complaint
+
+
+@functools.lru_cache(maxsize=1024)
+def validated(module: bytes, kind: str) -> str:
+    """What is wrong with a module; empty where nothing, or where there is no spirv-val."""
+    if shutil.which("spirv-val") is None:
+        return ""
+    command = ["spirv-val", "--target-env", _ENVIRONMENTS[kind], "-"]
+    return subprocess.run(command, input=module, capture_output=True, check=False).stderr.decode()

@@ -1,0 +1,47 @@
+// RUN: relax-opt %s --spirv-take-words | FileCheck %s
+// RUN: relax-opt %s --spirv-take-words=api=opencl | FileCheck %s --check-prefix=OPENCL
+
+// CHECK: spirv.GlobalVariable @kernel_words : !spirv.ptr<!spirv.struct<(!spirv.array<6 x i64, stride=8> [0])>, PushConstant>
+// CHECK-LABEL: gpu.func @kernel()
+// CHECK-SAME: relax.words = 6 : i32
+// CHECK: %[[WORDS:.*]] = spirv.mlir.addressof @kernel_words
+// CHECK-COUNT-6: spirv.Load "PushConstant" %{{.*}} : i64
+// CHECK: builtin.unrealized_conversion_cast %{{.*}} : i64 to !llvm.ptr
+// CHECK: arith.index_cast %{{.*}} : i64 to index
+// CHECK: %[[BITS:.*]] = arith.trunci %{{.*}} : i64 to i32
+// CHECK: arith.bitcast %[[BITS]] : i32 to f32
+// CHECK: arith.bitcast %{{.*}} : i64 to f64
+// CHECK: arith.trunci %{{.*}} : i64 to i8
+// CHECK: %[[BIT:.*]] = arith.andi
+// CHECK: arith.cmpi ne, %[[BIT]]
+
+// OPENCL-NOT: spirv.GlobalVariable
+// OPENCL-LABEL: gpu.func @kernel(%{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64)
+// OPENCL: builtin.unrealized_conversion_cast %{{.*}} : i64 to !llvm.ptr
+gpu.module @kernels {
+  func.func private @use(!llvm.ptr, index, f32, f64, i8, i1)
+  gpu.func @kernel(%p: !llvm.ptr, %n: index, %x: f32, %y: f64, %z: i8, %is: i1) kernel {
+    func.call @use(%p, %n, %x, %y, %z, %is) : (!llvm.ptr, index, f32, f64, i8, i1) -> ()
+    gpu.return
+  }
+
+  // More than can be pushed: their address is.
+  // CHECK: spirv.GlobalVariable @more_words : !spirv.ptr<!spirv.struct<(!spirv.array<1 x i64, stride=8> [0])>, PushConstant>
+  // CHECK-LABEL: gpu.func @more()
+  // CHECK-SAME: relax.words = 17 : i32
+  // CHECK: %[[ADDRESS:.*]] = spirv.Load "PushConstant"
+  // CHECK: spirv.ConvertUToPtr %[[ADDRESS]] : i64 to !spirv.ptr<i64, PhysicalStorageBuffer>
+  // CHECK: %[[EIGHT:.*]] = arith.constant 8 : i64
+  // CHECK: arith.addi %[[ADDRESS]], %[[EIGHT]] : i64
+  // OPENCL-LABEL: gpu.func @more(%{{.*}}: i64, {{.*}}%arg16: i64)
+  gpu.func @more(%0: i64, %1: i64, %2: i64, %3: i64, %4: i64, %5: i64, %6: i64, %7: i64, %8: i64, %9: i64, %10: i64,
+                 %11: i64, %12: i64, %13: i64, %14: i64, %15: i64, %16: i64) kernel {
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @none() kernel
+  // CHECK-NEXT: gpu.return
+  gpu.func @none() kernel {
+    gpu.return
+  }
+}
