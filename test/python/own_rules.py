@@ -7,15 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import relax_mlir as rx
 from relax_mlir.passes.decompose import registry as decompositions
 from relax_mlir.passes.gradient import registry
 from relax_mlir.passes.layout import registry as layouts
 from relax_mlir.passes.mixed_precision import registry as precisions
+from relax_mlir.passes.schedule import registry as schedules
 from relax_mlir.support.registry import Registry
 
 
 @contextmanager
 def without_new(registered: Registry[Any]) -> Iterator[None]:
+    for load in (rx.all_rules, rx.all_intrinsic_rules, schedules.all_schedules):
+        load()  # what is loaded in between would be taken for new, and never be there again
     before = {name: dict(of_name) for name, of_name in registered.entries.items()}
     try:
         yield

@@ -42,8 +42,8 @@ _REGISTRIES = (
 
 @pytest.fixture(autouse=True)
 def _forgotten() -> Iterator[None]:
-    for load in (rx.all_rules, rx.all_intrinsic_rules, schedules.all_schedules, *(each.load for each in _REGISTRIES)):
-        load()  # what is loaded later would be taken for new
+    for registry in _REGISTRIES:
+        registry.load()
     kept = [without_new(registry) for registry in _REGISTRIES]
     for each in kept:
         each.__enter__()
