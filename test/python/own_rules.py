@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import relax_mlir as rx
 from relax_mlir.passes.decompose import registry as decompositions
 from relax_mlir.passes.gradient import registry
 from relax_mlir.passes.layout import registry as layouts
 from relax_mlir.passes.mixed_precision import registry as precisions
 from relax_mlir.passes.schedule import registry as schedules
 from relax_mlir.support.registry import Registry
+
+import relax_mlir as rx
 
 
 @contextmanager
