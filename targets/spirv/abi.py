@@ -13,9 +13,9 @@ bound to it: addresses are those that the interface gives (vkGetBufferDeviceAddr
 Which features of a device code needs its OpCapability instructions say. Asserts write to addresses that they are
 given: see targets/gpu/passes/gpu_lower_asserts.py.
 
-The bytes of a program's kernels: a header of four numbers of 32 bits (magic, how many kernels, the size of subgroups
-that the code is for or 0, 0), for each kernel four more (where its module begins, the module's bytes, how many words it
-takes, 0), then the modules. Kernels of one module say the same place.
+The bytes of a program's kernels: a header of four numbers of 32 bits (magic, how many kernels, how many threads
+subgroups have to have at least or 0, 0), for each kernel four more (where its module begins, the module's bytes, how
+many words it takes, 0), then the modules. Kernels of one module say the same place.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ WORD = 8
 MOST_PUSHED = 128 // WORD
 #: On a kernel: how many words it takes.
 WORDS = "relax.words"
+#: What needs subgroups of a size.
+SHUFFLES = ("spirv.GroupNonUniformShuffle", "spirv.GroupNonUniformShuffleXor")
 
 MAGIC = int.from_bytes(b"RSV1", "little")
 _NUMBERS = struct.Struct("<4I")

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ...bindings.ir import Module, Operation
 from ...bindings.mlir import string_value
-from ...bindings.navigation import body_of, operations_of
+from ...bindings.navigation import body_of, operations_in, operations_of
 from ...dialects.core.ir_attributes import KERNELS
 from ...passes.core.stages import Stage
 from ...support.errors import RefusalError
 from ..core.backend import Backend, ChosenTarget, Machine
 from ..core.code import find_backend
 from ..gpu.pipeline import gpu_stages
-from .abi import WORDS, PackedKernel, packed
+from .abi import SHUFFLES, WORDS, PackedKernel, packed
 from .device_passes import device_passes
 from .environment import environment
 from .options import OPTIONS, device_of
@@ -41,15 +41,14 @@ class SpirvBackend(Backend):
             device.registers,
             caches=(),
             cores=device.cores,
-            shared_bytes=device.shared_bytes,
+            shared_bytes=device.kernels_shared,
             block_threads=device.threads,
             warp=device.subgroup,
         )
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
         device = device_of(target)
-        passes = device_passes(self.api, device.subgroup, is_fused=device.is_fused)
-        return gpu_stages(self.api, passes, target.options_text, device.shared_bytes)
+        return gpu_stages(self.api, device_passes(self.api, device), target.options_text, device.kernels_shared)
 
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         from ...runtime.artifact import DeviceCode
@@ -81,8 +80,9 @@ class SpirvBackend(Backend):
         words = list(module.operation.attributes[WORDS]) if WORDS in module.operation.attributes else []
         if len(binaries) == 1:
             binaries *= len(words)
+        shuffles = any(each.name in SHUFFLES for spirv in _spirv_modules(module) for each in operations_in(spirv))
         rows = [PackedKernel(binary, count) for binary, count in zip(binaries, words, strict=True)]
-        return packed(rows, device_of(target).subgroup)
+        return packed(rows, device_of(target).subgroup if shuffles else 0)
 
     def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:
         """The kernels in the dialect spirv."""

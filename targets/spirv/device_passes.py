@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from .options import DeviceLimits
+
 _STRAIGHT = (
     "convert-linalg-to-loops",
     # Transfers that are no single load or store become loops or straight code.
@@ -19,21 +21,22 @@ _SIMPLE = (
 )
 
 
-def device_passes(api: str, subgroup: int, *, is_fused: bool = True) -> tuple[str, ...]:
-    """Of a module that holds a gpu.module. `is_fused`: whether the device rounds x * y + z once."""
-    said = f"{{api={api}}}"
+def device_passes(api: str, device: DeviceLimits) -> tuple[str, ...]:
+    """Of a module that holds a gpu.module, for a device of that interface."""
+    said, with_subgroup = f"{{api={api}}}", f"{{api={api} subgroup={device.subgroup}}}"
     return (
         f"gpu.module({','.join(_STRAIGHT)})",
         "spirv-lift-branches",
         "gpu.module(canonicalize)",
         f"spirv-rewrite-arithmetic{said}",
-        *(() if is_fused else ("spirv-emulate-fma",)),
+        *(() if device.is_fused else ("spirv-emulate-fma",)),
         f"gpu.module({','.join(_SIMPLE)})",
+        *((f"spirv-check-types{{lacks={device.lacks}}}",) if device.lacks else ()),
         "spirv-carry-floats",
         "spirv-split-vectors",
         f"spirv-take-words{said}",
         f"spirv-lower-memory{said}",
-        f"spirv-lower-threads{{api={api} subgroup={subgroup}}}",
+        f"spirv-lower-threads{with_subgroup}",
         "gpu.module(canonicalize,cse)",
-        f"spirv-convert{{api={api} subgroup={subgroup}}}",
+        f"spirv-convert{with_subgroup}",
     )

@@ -6,13 +6,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...support.errors import OptionError
-from ..core.backend import ChosenTarget
+from ..core.backend import ChosenTarget, Machine
 from ..core.registry import TargetOption
 
+SEPARATOR = "+"
+#: What a device may lack.
+_TYPES = ("f64", "f16", "i16", "i8")
+
 OPTIONS = (
-    TargetOption("subgroup", "how many threads exchange values without memory: 32 (the usual), 1 for none, to 128"),
+    TargetOption(
+        "subgroup", "how many threads exchange values without memory, at least: 32 (the usual), 1 for none, to 128"
+    ),
     TargetOption("threads", "how many threads a block may have: 256 (the usual) to 1024"),
     TargetOption("shared", "bytes of memory that a block may have: 32768 (the usual), from 16384 on"),
+    TargetOption(
+        "lacks", "types that the device has not, of f64, f16, i16, i8: f64+f16; kernels with such are refused"
+    ),
     TargetOption(
         "fma", "whether the device rounds x * y + z once (the usual) or twice, where code is to do it: lavapipe"
     ),
@@ -28,9 +37,16 @@ class DeviceLimits:
     shared_bytes: int
     #: Whether x * y + z is rounded once.
     is_fused: bool
+    #: Names of types that it has not, as the option gives them.
+    lacks: str
     #: What plans count with; of the usual device.
     cores: int = 16
     registers: int = 128
+
+    @property
+    def kernels_shared(self) -> int:
+        """What is left for kernels: threads of several subgroups exchange values through some."""
+        return self.shared_bytes - (4 * self.threads if self.subgroup < Machine.warp else 0)
 
 
 def device_of(target: ChosenTarget) -> DeviceLimits:
@@ -40,7 +56,17 @@ def device_of(target: ChosenTarget) -> DeviceLimits:
         _number(target, "threads", 256, 256, 1024),
         _number(target, "shared", 32 << 10, 16 << 10, 1 << 20),
         _word(target, "fma", ("once", "twice")) == "once",
+        _types(target),
     )
+
+
+def _types(target: ChosenTarget) -> str:
+    given = target.option("lacks")
+    unknown = next((each for each in given.split(SEPARATOR) if given and each not in _TYPES), None)
+    if unknown is not None:
+        known = ", ".join(_TYPES)
+        raise OptionError(f"target '{target}': option 'lacks' has no type '{unknown}'", notes=[f"known: {known}"])
+    return given
 
 
 def _word(target: ChosenTarget, name: str, known: tuple[str, ...]) -> str:

@@ -48,7 +48,12 @@ def page(kind: str) -> Page:
 
 def target(kind: str) -> str:
     """Such that code is for the first device."""
-    return f"vulkan{{subgroup={vulkan_driver().device(0).capabilities.subgroups.size}}}" if kind == "vulkan" else kind
+    if kind != "vulkan":
+        return kind
+    device = vulkan_driver().device(0)
+    # lavapipe rounds x * y + z twice.
+    rounds = " fma=twice" if "llvmpipe" in device.name else ""
+    return f"vulkan{{subgroup={device.capabilities.subgroups.size}{rounds}}}"
 
 
 def compiled(kind: str, module: rx.Module, **options: Any) -> rx.runtime.Executable:

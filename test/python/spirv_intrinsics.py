@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import spirv_validation
-from relax_mlir import te
 from relax_mlir.runtime import tensor, to_numpy
 
 import relax_mlir as rx
-from relax_mlir import tir
+from relax_mlir import te, tir
 
 
 @functools.cache

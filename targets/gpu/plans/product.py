@@ -19,7 +19,7 @@ from ....passes.schedule.loop_collapsing import asks_for_result
 from ....passes.schedule.plan import Parts, Plan
 from ....passes.schedule.vector_body import number_bits
 from ...core.backend import Machine
-from ..planned.group import loops_of_no_input
+from ..planned.group import GAP_BYTES, loops_of_no_input
 
 #: What a thread loads from shared memory at once.
 _VECTOR_BITS, _MOST_LANES = 128, 4
@@ -33,6 +33,8 @@ STEPS_OF_PART = 256
 #: Of f32, 64 for each clock of an A100, these are 2.9 microseconds, and half the time of 8 bytes by its memory: parts
 #: stay in its cache.
 _LAUNCH, _ELEMENT = 1 << 18, 32
+#: Steps whose numbers are in shared memory: those that are multiplied, and the next.
+_STAGES = 2
 #: The assumed length of loops of dynamic size.
 _USUAL_SIZE = 512
 
@@ -59,6 +61,12 @@ class BlockShape(NamedTuple):
     @property
     def threads(self) -> int:
         return self.threads_of_rows * self.threads_of_columns
+
+    def bytes(self, lanes: int, element: int) -> int:
+        """Of shared memory, in which a step's numbers are while the next one's come."""
+        rows, columns, gap = self.height, self.columns_of_vectors * lanes, GAP_BYTES // element
+        sides = (max(extent * (self.depth + gap), self.depth * (extent + gap)) for extent in (rows, columns))
+        return _STAGES * sum(sides) * element
 
 
 #: Two blocks of the largest have room on a core: 128 registers for each of 256 threads.
@@ -92,9 +100,14 @@ class Sides(NamedTuple):
 def plan_product(op: StructuredOp, machine: Machine) -> Plan:
     check_reduction(op)
     sides = sides_of(op)
-    wide = number_bits(op) > 32
-    lanes = min(_VECTOR_BITS // number_bits(op), _MOST_LANES)
-    shape, parts = best_shape(op, sides, _WIDE_SHAPES if wide else _SHAPES, lanes, machine)
+    bits = number_bits(op)
+    lanes = min(_VECTOR_BITS // bits, _MOST_LANES)
+    shapes = [
+        shape
+        for shape in (_WIDE_SHAPES if bits > 32 else _SHAPES)
+        if shape.threads <= machine.block_threads and shape.bytes(lanes, bits // 8) <= machine.shared_bytes
+    ]
+    shape, parts = best_shape(op, sides, shapes, lanes, machine)
     return plan_of_shape(op, sides, shape, lanes, parts)
 
 
@@ -218,6 +231,6 @@ def plan_of_shape(op: StructuredOp, sides: Sides, shape: BlockShape, lanes: int,
         loops=chains,
         threads=((rows, shape.threads_of_rows), (columns, shape.threads_of_columns)),
         shared=sides.inputs,
-        stages=2 if loop_size(op, sides.steps) > shape.depth else 1,
+        stages=_STAGES if loop_size(op, sides.steps) > shape.depth else 1,
         parts=parts,
     )

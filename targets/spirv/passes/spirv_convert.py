@@ -18,13 +18,12 @@ from ....bindings.pass_manager import run_upstream
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...core.backend import Machine
-from ..abi import WORDS
+from ..abi import SHUFFLES, WORDS
 from ..environment import environment
 
 _ENTRY = "spirv.entry_point_abi"
 _ENVIRONMENT = "spirv.target_env"
 _ARITHMETIC = frozenset(f"spirv.{name}" for name in ("FAdd", "FSub", "FMul", "FDiv", "FRem", "FNegate"))
-_SHUFFLES = ("spirv.GroupNonUniformShuffle", "spirv.GroupNonUniformShuffleXor")
 #: Of a kernel's attributes; others would be decorations.
 _KEPT = ("sym_name", "function_type", "gpu.kernel", "kernel")
 #: Of upstream's: what entry points say, and which capabilities there have to be.
@@ -84,7 +83,7 @@ class Convert(Pass):
         for name in [each for each in kernel.attributes if each not in _KEPT]:
             del kernel.attributes[name]
         said = f"workgroup_size = [{x}, {y}, {z}]"
-        if self.api == "opencl" and any(each.name in _SHUFFLES for each in operations_in(kernel)):
+        if self.api == "opencl" and any(each.name in SHUFFLES for each in operations_in(kernel)):
             # Drivers of Vulkan are told when they make a kernel ready.
             said += f", subgroup_size = {self.subgroup}"
         kernel.attributes[_ENTRY] = ir.Attribute.parse(f"#spirv.entry_point_abi<{said}>")

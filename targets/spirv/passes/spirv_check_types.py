@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Refuses kernels that work with types which the device lacks: drivers would say so when programs are loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....bindings.ir import Operation
+from ....bindings.mlir import ir
+from ....bindings.navigation import operations_in
+from ....bindings.rewriting import located_error
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ..options import SEPARATOR
+
+#: Bytes have truth values and numbers of less bits.
+_NAMES = {"i1": "i8", "bf16": "i16"}
+
+
+@register_pass
+@dataclass(frozen=True)
+class CheckTypes(Pass):
+    """Refuses kernels that work with types which a device lacks."""
+
+    name: ClassVar[str] = "spirv-check-types"
+
+    #: The types' names, f64+f16.
+    lacks: str = ""
+
+    def run(self, op: Operation) -> None:
+        lacking = self.lacks.split(SEPARATOR)
+        for kernel in [each for each in operations_in(op) if each.name == "gpu.func"]:
+            for each in operations_in(kernel):
+                found = next((name for name in _types_of(each) if name in lacking), None)
+                if found is not None:
+                    text = f"'{each.name}' op works with {found}, which the target says that the device lacks"
+                    raise located_error(text, each.location, notes=[f"its option: lacks={self.lacks}"])
+
+
+def _types_of(op: Operation) -> Iterator[str]:
+    for value in (*op.operands, *op.results):
+        type_ = value.type
+        is_memory = isinstance(type_, ir.MemRefType)
+        name = str(type_.element_type if is_memory or isinstance(type_, ir.VectorType) else type_)
+        # In registers truth values are no numbers.
+        yield _NAMES.get(name, name) if is_memory or name != "i1" else name
