@@ -59,7 +59,7 @@ class DeviceProgram(ABC):
         check_codes(codes, self.kind)
         self.number, self._resident = number, resident
         #: What gives something back, the last one made first.
-        self._undo: list[Callable[[], None]] = []
+        self._undo: list[Callable[[], object]] = []
         self._kernel_names = _texts(f"kernel '{name}'" for name in codes[0].kernels)
         self._function_names = _texts(["", *[""] * (_HEAD - 1), *self.called])
         self._kind_name = ctypes.create_string_buffer(self.kind.encode())

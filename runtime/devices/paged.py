@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from ..errors import DeviceError
@@ -93,7 +94,8 @@ class PagedProgram(DeviceProgram):
         if status == OUT_OF_MEMORY:
             raise MemoryError(self.status_text(status))
         self._check(_TAKE, status)
-        self._undo.append(lambda: self._check(_FREE, self._free(place.value, self.stream)))
+        # Without this object: it goes at once where nothing else has it.
+        self._undo.append(partial(self._free, place.value, self.stream))
         return place.value
 
     def write(self, to: int, source: int, size: int) -> None:

@@ -56,8 +56,8 @@ def target(kind: str) -> str:
     return f"vulkan{{subgroup={device.capabilities.subgroups.size}{rounds}}}"
 
 
-def compiled(kind: str, module: rx.Module) -> rx.runtime.Executable:
-    return rx.compile(module, target=target(kind))
+def compiled(kind: str, module: rx.Module, **options: Any) -> rx.runtime.Executable:
+    return rx.compile(module, target=target(kind), **options)
 
 
 def skip_without(kind: str) -> None:
