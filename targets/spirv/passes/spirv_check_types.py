@@ -36,7 +36,8 @@ class CheckTypes(Pass):
             for each in [each for each in operations_in(kernel) if each.name != "arith.constant"]:
                 found = next((name for name in _types_of(each) if name in lacking), None)
                 if found is not None:
-                    text = f"kernel '{symbol_name(kernel)}': '{each.name}' op works with {found}, which the target says that the device lacks"
+                    where = f"kernel '{symbol_name(kernel)}': '{each.name}' op"
+                    text = f"{where} works with {found}, which the target says that the device lacks"
                     raise located_error(text, each.location, notes=[f"its option: lacks={self.lacks}"])
 
 

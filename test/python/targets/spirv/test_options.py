@@ -95,7 +95,7 @@ def test_threads_of_several_subgroups_meet_in_memory(kind: str, subgroup: int) -
 def test_packed_kernels() -> None:
     one, other = b"\x03\x02\x23\x07one.", b"\x03\x02\x23\x07other..."
     kernels = [PackedKernel(one, 3), PackedKernel(other, 20), PackedKernel(one, 4)]
-    data = packed(kernels, 8)
+    data = packed(kernels, 8, counts_blocks=True)
     assert unpacked(data) == (kernels, 8)
     assert data.count(one) == 1
 
@@ -104,3 +104,12 @@ def test_packed_kernels() -> None:
 def test_code_is_the_same_each_time(kind: str) -> None:
     made = [rx.compile(of(relax.nn.softmax, (9, 300)), kind)._artifact.devices[0].data for _ in range(2)]
     assert bytes(made[0]) == bytes(made[1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_more_blocks_than_one_dimension_has_room_for(kind: str) -> None:
+    """Bytes whose number is odd are a thread's one by one: 65538 blocks of 256, the last of which has one."""
+    real_devices.skip_without(kind)
+    x = numpy.arange(65537 * 256 + 1, dtype="uint32").astype("int8")
+    module = of(relax.bitwise_not, x.shape, dtype="i8")
+    numpy.testing.assert_array_equal(run(kind, real_devices.target(kind), module, x), ~x)
