@@ -36,7 +36,10 @@ class CarryFloats(Pass):
 
 
 def _carry(op: Operation) -> None:
-    values = [*op.results, *(argument for region in op.regions for block in region for argument in block.arguments)]
+    values = [
+        *op.results,
+        *(argument for region in op.regions for block in region.blocks for argument in block.arguments),
+    ]
     changed = [(value, other) for value in values if (other := _carried(value.type)) is not None]
     for value, other in changed:
         value.set_type(other)

@@ -102,7 +102,7 @@ class _Kernel:
     def _addresses_are_numbers(self) -> None:
         i64, pointer = ir.IntegerType.get_signless(64), ir.Type.parse(PTR)
         for op in operations_in(self._kernel):
-            arguments = [each for region in op.regions for block in region for each in block.arguments]
+            arguments = [each for region in op.regions for block in region.blocks for each in block.arguments]
             for value in [each for each in (*op.results, *arguments) if each.type == pointer]:
                 value.set_type(i64)
 

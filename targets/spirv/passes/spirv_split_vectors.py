@@ -54,7 +54,7 @@ def _condition_of_lanes(select: Operation) -> None:
 def _is_touched(op: Operation) -> bool:
     if any(_is_wide(value.type) for value in (*op.results, *op.operands)):
         return True
-    return any(_is_wide(each.type) for region in op.regions for block in region for each in block.arguments)
+    return any(_is_wide(each.type) for region in op.regions for block in region.blocks for each in block.arguments)
 
 
 def _split(op: Operation) -> None:
@@ -91,7 +91,7 @@ def _pass_lanes(op: Operation) -> None:
     """The operation once more, or what ends a block of it, with scalars in the place of wide vectors."""
     made = _with_regions(op, _scalars(op.operands), _types([each.type for each in op.results]))
     for region in made.regions:
-        for block in region:
+        for block in region.blocks:
             _take_lanes(block)
     replace_op(op, _vectors([each.type for each in op.results], list(made.results)))
 
