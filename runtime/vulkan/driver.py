@@ -24,7 +24,8 @@ _VOID = frozenset(
         "vkGetPhysicalDeviceFeatures2", "vkGetPhysicalDeviceProperties2", "vkGetPhysicalDeviceMemoryProperties",
         "vkGetPhysicalDeviceQueueFamilyProperties", "vkGetDeviceQueue", "vkGetBufferMemoryRequirements",
         "vkDestroyBuffer", "vkFreeMemory", "vkCmdBindPipeline",
-        "vkCmdPushConstants", "vkCmdDispatch", "vkCmdPipelineBarrier", "vkDestroyShaderModule", "vkDestroyPipelineLayout", "vkDestroyPipeline",
+        "vkCmdPushConstants", "vkCmdDispatch", "vkCmdPipelineBarrier", "vkDestroyShaderModule",
+        "vkDestroyPipelineLayout", "vkDestroyPipeline",
     }
 )  # fmt: skip
 
