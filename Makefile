@@ -34,6 +34,7 @@ JAX_HARNESSES :=
 
 # And those with TVM.
 TVM_ENV := build/env-tvm
+OPENCL_ENV := build/env-opencl
 
 # The models of bench/models and the environments that they need.
 MODELS := build/models
@@ -52,7 +53,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-pythons test-processes conformance check-codegens reference lint format typecheck bench fuzz mutants generate docs wheel clean distclean
-.PHONY: test-torch torch-ops env-torch test-jax jax-harnesses env-jax test-tvm env-tvm npu
+.PHONY: test-torch torch-ops env-torch test-jax jax-harnesses env-jax test-tvm env-tvm npu test-gpu-real env-opencl
 .PHONY: env env-dev env-site env-release site dist models bench-models gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
 
@@ -168,6 +169,7 @@ gpu-code: env models ## the models' kernels for three GPUs, by NVIDIA's assemble
 
 # The tests of operators, of whatever target.
 OPERATOR_TESTS := test/python/targets/test_legalize_*.py
+DEVICE_TESTS := $(addprefix test/python/,runtime/devices runtime/opencl runtime/vulkan targets/spirv targets/vulkan)
 
 gpu-emulated: export RELAX_MLIR_TEST_TARGET = cuda
 gpu-emulated: env ## all tests of operators, compiled for cuda, on the emulator of GPUs (needs no device)
@@ -183,6 +185,17 @@ gpu: env ## the same on an NVIDIA GPU, NVIDIA's checks of kernels, models beside
 	$(BIN)/python bench/gpu_startup.py --must || status=1; \
 	$(BIN)/python bench/gpu.py --must $(MODELS) || status=1; \
 	$(BIN)/python bench/gpu_graphs.py --must || status=1; \
+	exit $$status
+
+test-gpu-real: export RELAX_MLIR_DEVICES = 1
+test-gpu-real: export RELAX_MLIR_OPENCL = $(abspath $(OPENCL_ENV))
+test-gpu-real: env env-opencl ## tests on devices of Vulkan and OpenCL, of real drivers: Mesa's lavapipe, Intel's for CPUs (apt: mesa-vulkan-drivers)
+	@$(BIN)/relax-run --list-devices
+	@status=0; \
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(DEVICE_TESTS) || status=1; \
+	for target in 'vulkan{subgroup=8 fma=twice}' opencl; do \
+	RELAX_MLIR_TEST_TARGET="$$target" $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(OPERATOR_TESTS) || status=1; \
+	done; \
 	exit $$status
 
 fuzz: env ## for eleven minutes mutated inputs and models, random graphs and scripts beside others, calls from threads
@@ -247,6 +260,16 @@ $(JAX_ENV)/installed: test/with_jax/requirements.txt pyproject.toml
 	@echo 'Installing what $< names into $(JAX_ENV) (about 600 MB)'
 	@test -x $(JAX_ENV)/bin/pip || { rm -rf $(JAX_ENV) && '$(PYTHON)' -m venv $(JAX_ENV); }
 	@$(JAX_ENV)/bin/pip --disable-pip-version-check --quiet install -r $< --editable '.[jax]'
+	@touch $@
+
+env-opencl: $(OPENCL_ENV)/installed
+	@:
+
+$(OPENCL_ENV)/installed: test/opencl-requirements.txt
+	$(require_python)
+	@echo 'Installing what $< names into $(OPENCL_ENV) (about 1 GB)'
+	@test -x $(OPENCL_ENV)/bin/pip || { rm -rf $(OPENCL_ENV) && '$(PYTHON)' -m venv $(OPENCL_ENV); }
+	@$(OPENCL_ENV)/bin/pip --disable-pip-version-check --quiet install -r $<
 	@touch $@
 
 env-tvm: $(TVM_ENV)/installed

@@ -16,11 +16,14 @@ _MAGIC, _HEADER_WORDS, _OP_CAPABILITY = 0x07230203, 5, 17
 
 
 class SpirvKernel(NamedTuple):
-    """Its module, how many words of parameters it takes, and the size of subgroups that it is for, 0 for any."""
+    """Its module, how many words of parameters it takes, how many threads subgroups have to have at least (0: any), and
+    whether the last word is the number of blocks.
+    """
 
     module: bytes
     words: int
     subgroup: int
+    is_told_blocks: bool
 
 
 def read_kernels(code: DeviceCode) -> list[SpirvKernel]:
@@ -34,11 +37,11 @@ def read_kernels(code: DeviceCode) -> list[SpirvKernel]:
         raise ArtifactError(f"{code.label} are damaged: there are {len(code.kernels)}, their code says {count}")
     found = []
     for place in range(1, count + 1):
-        begin, size, words, _ = _NUMBERS.unpack_from(code.data, _NUMBERS.size * place)
+        begin, size, words, is_told_blocks = _NUMBERS.unpack_from(code.data, _NUMBERS.size * place)
         module = bytes(code.data[begin : begin + size])
         if len(module) != size or size % 4 or module[:4] != _MAGIC.to_bytes(4, "little"):
             raise ArtifactError(f"{code.label} are damaged: '{code.kernels[place - 1]}' is no SPIR-V")
-        found.append(SpirvKernel(module, words, subgroup))
+        found.append(SpirvKernel(module, words, subgroup, bool(is_told_blocks)))
     return found
 
 

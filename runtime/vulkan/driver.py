@@ -23,7 +23,9 @@ _VOID = frozenset(
     {
         "vkGetPhysicalDeviceFeatures2", "vkGetPhysicalDeviceProperties2", "vkGetPhysicalDeviceMemoryProperties",
         "vkGetPhysicalDeviceQueueFamilyProperties", "vkGetDeviceQueue", "vkGetBufferMemoryRequirements",
-        "vkDestroyBuffer", "vkFreeMemory", "vkDestroyShaderModule", "vkDestroyPipelineLayout", "vkDestroyPipeline",
+        "vkDestroyBuffer", "vkFreeMemory", "vkCmdBindPipeline",
+        "vkCmdPushConstants", "vkCmdDispatch", "vkCmdPipelineBarrier", "vkDestroyShaderModule",
+        "vkDestroyPipelineLayout", "vkDestroyPipeline",
     }
 )  # fmt: skip
 

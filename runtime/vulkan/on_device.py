@@ -19,8 +19,9 @@ from .requirements import missing
 from .statuses import STATUSES
 
 KIND = "vulkan"
-#: Words of a kernel's handle: pipeline, layout, words of parameters, whether these are in memory.
-_HANDLE_WORDS = 4
+#: Words of a kernel's handle: pipeline, layout, words of parameters, whether these are in memory, and whether the
+#: last one is the number of blocks.
+_HANDLE_WORDS = 5
 _COMPUTE, _FULL_SUBGROUPS = 0x20, 2
 
 
@@ -60,7 +61,8 @@ class VulkanProgram(PagedProgram):
             pushed = 8 * (1 if in_memory else kernel.words)
             assert pushed <= 8 * most
             layout = self._layout(pushed)
-            made = self._pipeline(name, kernel, layout), layout, kernel.words, int(in_memory)
+            about = layout, kernel.words, int(in_memory), int(kernel.is_told_blocks)
+            made = self._pipeline(name, kernel, layout), *about
             self._handles[_HANDLE_WORDS * place : _HANDLE_WORDS * (place + 1)] = list(made)
         base = ctypes.addressof(self._handles)
         return [base + 8 * _HANDLE_WORDS * place for place in range(len(kernels))]
@@ -79,7 +81,7 @@ class VulkanProgram(PagedProgram):
             info = vk.ShaderInfo(size=len(kernel.module), code=code)
             module = self.device.made("vkCreateShaderModule", ctypes.byref(info), None)
             size, usual = kernel.subgroup, self.device.physical.capabilities.subgroups.size
-            chosen = vk.SubgroupSizeInfo(size=size) if size and size != usual else None
+            chosen = vk.SubgroupSizeInfo(size=size) if size > usual else None
             flags = _FULL_SUBGROUPS if chosen is not None else 0
             stage = vk.StageInfo(chosen, flags=flags, stage=_COMPUTE, module=module, name=name.encode())
             pipeline_info = vk.PipelineInfo(layout=layout, base_index=-1, stage=stage)
@@ -104,9 +106,9 @@ def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: Physic
         lacking |= dict.fromkeys(missing(each.module, device))
     if lacking:
         raise DeviceError(f"{device} lacks what {code.label}, need: {', '.join(lacking)}")
-    has, sizes = device.capabilities, {each.subgroup for each in kernels}
-    for size in sizes - {0, has.subgroups.size}:
-        can_choose = has.features13.values[7] and has.features13.values[8] and has.subgroup_sizes.stages & _COMPUTE
-        if not can_choose or not has.subgroup_sizes.least <= size <= has.subgroup_sizes.most:
-            asked = f"compile for it with subgroup={has.subgroups.size}"
-            raise DeviceError(f"{device} has subgroups of {has.subgroups.size}, {code.label}, are for {size}: {asked}")
+    has, needed = device.capabilities, max((each.subgroup for each in kernels), default=0)
+    can_choose = has.features13.values[7] and has.features13.values[8] and has.subgroup_sizes.stages & _COMPUTE
+    most = has.subgroup_sizes.most if can_choose else has.subgroups.size
+    if needed > most:
+        asked = f"compile for it with subgroup={most}"
+        raise DeviceError(f"{device} has subgroups of {most}, {code.label}, are for {needed} and more: {asked}")

@@ -57,6 +57,7 @@ TimelineSubmitInfo = _structure(
     "TimelineSubmitInfo", 1000207003, waits=U32, wait_values=PLACE, signals=U32, signal_values=PLACE
 )
 SemaphoreInfo = _structure("SemaphoreInfo", 9, flags=U32)
+FenceInfo = _structure("FenceInfo", 8, flags=U32)
 SemaphoreTypeInfo = _structure("SemaphoreTypeInfo", 1000207002, semaphore_type=U32, value=U64)
 MemoryInfo = _structure("MemoryInfo", 5, size=U64, memory_type=U32)
 MemoryFlagsInfo = _structure("MemoryFlagsInfo", 1000060000, flags=U32, devices=U32)

@@ -69,8 +69,8 @@ _SHARED = {
 
 
 def driver_table_text(kind: str, write: str, read: str) -> str:
-    """What such a file has for the runtime: places 6 to 22 of the table of device.mlir, then what makes chunks and gives
-    them back; and the function that says where that is. Two are null: the table says itself what errors mean.
+    """What such a file has for the runtime: places 6 to 22 of the table of device.mlir, then what makes chunks and
+    gives them back; and the function that says where that is. Two are null: the table says itself what errors mean.
     """
     own = "launch copy finish mark grow drop".split()
     launch, copy, finish, mark, grow, drop = (f"{kind}_{name}" for name in own)

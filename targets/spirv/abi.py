@@ -7,7 +7,9 @@ memory and integers as they are, narrower numbers in the lowest bits, of which t
 bound to it: addresses are those that the interface gives (vkGetBufferDeviceAddress; SVM or USM of OpenCL).
 
 - vulkan: the words are the push constants, from offset 0, as far as there are `MOST_PUSHED`, of which any device has
-  room. A kernel of more words is pushed one: the address of all of them in memory. No descriptors.
+  room. A kernel of more words is pushed one: the address of all of them in memory. No descriptors. The last word is the
+  number of blocks, as there may be more than one dimension has room for: block x of row y of N is number y * N + x, and
+  those behind the last one do nothing.
 - opencl: argument i of the kernel is word i, a `ulong`.
 
 Which features of a device code needs its OpCapability instructions say. Asserts write to addresses that they are
@@ -15,7 +17,8 @@ given: see targets/gpu/passes/gpu_lower_asserts.py.
 
 The bytes of a program's kernels: a header of four numbers of 32 bits (magic, how many kernels, how many threads
 subgroups have to have at least or 0, 0), for each kernel four more (where its module begins, the module's bytes, how
-many words it takes, 0), then the modules. Kernels of one module say the same place.
+many words it takes, 1 if the last of them is the number of blocks or 0), then the modules. Kernels of one module say
+the same place.
 """
 
 from __future__ import annotations
@@ -44,8 +47,8 @@ class PackedKernel(NamedTuple):
     words: int
 
 
-def packed(kernels: Sequence[PackedKernel], subgroup: int) -> bytes:
-    """The kernels of a program, in the order of its table."""
+def packed(kernels: Sequence[PackedKernel], subgroup: int, *, counts_blocks: bool) -> bytes:
+    """The kernels of a program, in the order of its table. `counts_blocks`: whether their last word says how many."""
     modules = dict.fromkeys(kernel.module for kernel in kernels)
     place = _NUMBERS.size * (1 + len(kernels))
     places: dict[bytes, int] = {}
@@ -53,7 +56,7 @@ def packed(kernels: Sequence[PackedKernel], subgroup: int) -> bytes:
         places[module] = place
         place += len(module)
     rows = [_NUMBERS.pack(MAGIC, len(kernels), subgroup, 0)]
-    rows += [_NUMBERS.pack(places[each.module], len(each.module), each.words, 0) for each in kernels]
+    rows += [_NUMBERS.pack(places[each.module], len(each.module), each.words, counts_blocks) for each in kernels]
     return b"".join([*rows, *modules])
 
 

@@ -82,7 +82,8 @@ class SpirvBackend(Backend):
             binaries *= len(words)
         shuffles = any(each.name in SHUFFLES for spirv in _spirv_modules(module) for each in operations_in(spirv))
         rows = [PackedKernel(binary, count) for binary, count in zip(binaries, words, strict=True)]
-        return packed(rows, device_of(target).subgroup if shuffles else 0)
+        subgroup = device_of(target).subgroup if shuffles else 0
+        return packed(rows, subgroup, counts_blocks=self.api == "vulkan")
 
     def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:
         """The kernels in the dialect spirv."""

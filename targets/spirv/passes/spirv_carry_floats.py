@@ -16,6 +16,7 @@ from ....bindings.navigation import operations_in
 from ....bindings.rewriting import located_error
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ..device_code import kernel_modules
 
 #: What may have them among its operands or results.
 _MOVES = ("arith.constant", "arith.select", "arith.bitcast", "memref.", "scf.", "vector.", "builtin.", "gpu.", "spirv.")
@@ -30,13 +31,16 @@ class CarryFloats(Pass):
 
     def run(self, op: Operation) -> None:
         with op.context:
-            for module in [each for each in operations_in(op) if each.name == "gpu.module"]:
+            for module in kernel_modules(op):
                 for each in operations_in(module):
                     _carry(each)
 
 
 def _carry(op: Operation) -> None:
-    values = [*op.results, *(argument for region in op.regions for block in region for argument in block.arguments)]
+    values = [
+        *op.results,
+        *(argument for region in op.regions for block in region.blocks for argument in block.arguments),
+    ]
     changed = [(value, other) for value in values if (other := _carried(value.type)) is not None]
     for value, other in changed:
         value.set_type(other)

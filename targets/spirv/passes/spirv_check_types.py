@@ -9,10 +9,11 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
-from ....bindings.navigation import operations_in
+from ....bindings.navigation import operations_in, symbol_name
 from ....bindings.rewriting import located_error
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ..device_code import kernels_in
 from ..options import SEPARATOR
 
 #: Bytes have truth values and numbers of less bits.
@@ -31,11 +32,13 @@ class CheckTypes(Pass):
 
     def run(self, op: Operation) -> None:
         lacking = self.lacks.split(SEPARATOR)
-        for kernel in [each for each in operations_in(op) if each.name == "gpu.func"]:
-            for each in operations_in(kernel):
+        for kernel in kernels_in(op):
+            # Constants have lost their places.
+            for each in [each for each in operations_in(kernel) if each.name != "arith.constant"]:
                 found = next((name for name in _types_of(each) if name in lacking), None)
                 if found is not None:
-                    text = f"'{each.name}' op works with {found}, which the target says that the device lacks"
+                    where = f"kernel '{symbol_name(kernel)}': '{each.name}' op"
+                    text = f"{where} works with {found}, which the target says that the device lacks"
                     raise located_error(text, each.location, notes=[f"its option: lacks={self.lacks}"])
 
 

@@ -18,6 +18,7 @@ from ....emit.arithmetic import result_of
 from ....emit.vectors import from_elements, lane_of
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ..device_code import kernels_in
 
 MOST_LANES = 4
 _KEPT = ("vector.load", "vector.store", "vector.extract", "vector.from_elements")
@@ -33,7 +34,7 @@ class SplitVectors(Pass):
 
     def run(self, op: Operation) -> None:
         with op.context:
-            for kernel in [each for each in operations_in(op) if each.name == "gpu.func"]:
+            for kernel in kernels_in(op):
                 for each in [each for each in operations_in(kernel) if each.name == "arith.select"]:
                     _condition_of_lanes(each)
                 for each in reversed(operations_in(kernel)):
@@ -54,7 +55,7 @@ def _condition_of_lanes(select: Operation) -> None:
 def _is_touched(op: Operation) -> bool:
     if any(_is_wide(value.type) for value in (*op.results, *op.operands)):
         return True
-    return any(_is_wide(each.type) for region in op.regions for block in region for each in block.arguments)
+    return any(_is_wide(each.type) for region in op.regions for block in region.blocks for each in block.arguments)
 
 
 def _split(op: Operation) -> None:
@@ -91,7 +92,7 @@ def _pass_lanes(op: Operation) -> None:
     """The operation once more, or what ends a block of it, with scalars in the place of wide vectors."""
     made = _with_regions(op, _scalars(op.operands), _types([each.type for each in op.results]))
     for region in made.regions:
-        for block in region:
+        for block in region.blocks:
             _take_lanes(block)
     replace_op(op, _vectors([each.type for each in op.results], list(made.results)))
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels take their arguments as words of 64 bits, addresses as numbers (targets/spirv/abi.py).
 
-For Vulkan they are push constants; more than those hold are in memory, of which the address is pushed.
+For Vulkan they are push constants, and the number of blocks is the last of them; more than those hold are in memory, of
+which the address is pushed.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import body_of, operations_in, symbol_name
-from ....bindings.rewriting import located_error
+from ....bindings.navigation import body_of, operations_in, operations_of, symbol_name
+from ....bindings.rewriting import located_error, replace_op
 from ....emit.arithmetic import result_of
-from ....emit.numbers import as_i64
+from ....emit.numbers import Number, as_i64, as_index, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...host.llvm_ops import type_of
 from ..abi import MOST_PUSHED, WORD, WORDS
+from ..device_code import kernels_in
 from ..emit import (
     DEVICE_STORAGE,
     WORDS_STORAGE,
@@ -38,37 +40,60 @@ class TakeWords(Pass):
     """Has kernels take their arguments as words of 64 bits."""
 
     name: ClassVar[str] = "spirv-take-words"
-    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "gpu", "llvm", "spirv")
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "gpu", "llvm", "scf", "spirv")
 
     #: The interface that the code is for: vulkan or opencl.
     api: str = "vulkan"
 
     def run(self, op: Operation) -> None:
         with op.context:
-            for kernel in [each for each in operations_in(op) if each.name == "gpu.func"]:
+            for kernel in kernels_in(op):
                 with kernel.location:
                     self._take(kernel)
 
     def _take(self, kernel: Operation) -> None:
         block = body_of(kernel)
-        arguments = list(block.arguments)
-        kernel.attributes[WORDS] = ir.IntegerAttr.get(_i(32), len(arguments))
-        with ir.InsertionPoint.at_block_begin(block):
+        arguments, words = list(block.arguments), list[Value]()
+        with ir.InsertionPoint(operations_of(block)[0]):
             if self.api == "opencl":
                 words = [block.add_argument(_i(64), kernel.location) for _ in arguments]
             else:
-                words = _pushed(kernel, len(arguments))
-            for argument, word in zip(arguments, words, strict=True):
+                words = _pushed(kernel, len(arguments) + 1)
+            for argument, word in zip(arguments, words, strict=False):
                 argument.replace_all_uses_with(_from_word(word, argument.type, kernel))
+            if self.api == "vulkan":
+                _count_blocks(kernel, words[-1])
         for _ in arguments:
             block.erase_argument(0)
         inputs = [each.type for each in block.arguments]
         kernel.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
+        kernel.attributes[WORDS] = ir.IntegerAttr.get(_i(32), len(arguments) + (self.api == "vulkan"))
+
+
+def _count_blocks(kernel: Operation, blocks: Value) -> None:
+    """Blocks are numbered along two dimensions, as there may be more than one has room for: the kernel's body, from the
+    insertion point on, is for those that there are to be.
+    """
+    ids = [each for each in operations_in(kernel) if each.name == "gpu.block_id"]
+    x, y = (_of_grid("block_id", dimension) for dimension in "xy")
+    own = y * _of_grid("grid_dim", "x") + x
+    there = ir.Operation.create("scf.if", operands=[(own < as_index(blocks)).value], regions=2)
+    for each in ids:
+        replace_op(each, [own.value])
+    ops = operations_of(body_of(kernel))
+    inside = there.regions[0].blocks.append()
+    for op in ops[ops.index(there) + 1 : -1]:
+        inside.append(op)
+    with ir.InsertionPoint(inside):
+        ir.Operation.create("scf.yield")
+
+
+def _of_grid(name: str, dimension: str) -> Number:
+    said = ir.Attribute.parse(f"#gpu<dim {dimension}>")
+    return operation(f"gpu.{name}", [], ir.IndexType.get(), dimension=said)
 
 
 def _pushed(kernel: Operation, count: int) -> list[Value]:
-    if not count:
-        return []
     in_memory = count > MOST_PUSHED
     pushed = 1 if in_memory else count
     symbol = f"{symbol_name(kernel)}_words"

@@ -143,3 +143,13 @@ def test_what_fails_in_a_graph_is_an_error_of_a_line(picking: str, options: list
         assert (code, errors) == (0, "")
     gc.collect()
     assert not library.leaks()
+
+
+def test_the_devices_are_listed() -> None:
+    """Of each kind those that there are, or why there are none."""
+    with use_library(FakeDriver(KERNELS)):
+        code, listed, errors = ran("--list-devices")
+    assert (code, errors) == (0, "")
+    assert listed.startswith("cuda:0 (Fake)\n  architecture        sm_86\n")
+    assert "vulkan:0 (" in listed or "no Vulkan " in listed
+    assert "opencl:0 (" in listed or "no OpenCL " in listed

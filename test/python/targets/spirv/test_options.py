@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the targets vulkan and opencl are told of a device, and what kernels are then."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+import real_devices
+import spirv_validation
+from relax_mlir.runtime import tensor, to_numpy
+from relax_mlir.targets.spirv.abi import PackedKernel, packed, unpacked
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+KINDS = real_devices.KINDS
+
+
+def of(build, *shapes: tuple[int, ...], dtype: str = "f32") -> rx.Module:  # type: ignore[no-untyped-def]
+    module = rx.Module()
+    with module.function("main", [rx.tensor(shape, dtype) for shape in shapes]) as f:
+        f.returns(build(*f))
+    return module
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("subgroup=7", "option 'subgroup' expects a power of two from 1 to 128, got '7'"),
+        ("threads=128", "option 'threads' expects a power of two from 256 to 1024, got '128'"),
+        ("shared=1K", "option 'shared' expects a number from 16384 to 1048576, got '1K'"),
+        ("fma=never", "option 'fma' expects once or twice, got 'never'"),
+        ("lacks=f64+f65", "option 'lacks' has no type 'f65'"),
+        ("arch=sm_80", "has no option 'arch'"),
+    ],
+)
+def test_wrong_options_are_refused(kind: str, options: str, message: str) -> None:
+    with pytest.raises(rx.RelaxError) as raised:
+        rx.compile(of(relax.exp, (4,)), f"{kind}{{{options}}}")
+    assert f"target '{kind}" in str(raised.value) and message in str(raised.value)
+
+
+@pytest.mark.parametrize(("dtype", "lacks"), [("f64", "f64"), ("f16", "f64+f16"), ("bf16", "i16"), ("bool", "i8")])
+def test_types_that_a_device_lacks_are_refused(dtype: str, lacks: str) -> None:
+    build = relax.logical_not if dtype == "bool" else relax.negative
+    message = rf"kernel '.*': '.*' op works with {lacks[-3:].lstrip('+')}, which the target says that the device lacks"
+    with pytest.raises(rx.RelaxError, match=message):
+        rx.compile(of(build, (40,), dtype=dtype), f"vulkan{{lacks={lacks}}}")
+    rx.compile(of(relax.negative, (40,)), f"vulkan{{lacks={lacks}}}")
+
+
+def with_more(target: str, more: str) -> str:
+    """A target with further options."""
+    return f"{target[:-1]} {more}}}" if target.endswith("}") else f"{target}{{{more}}}"
+
+
+def run(kind: str, target: str, module: rx.Module, *arrays: numpy.ndarray) -> numpy.ndarray:
+    executable = rx.compile(module, target)
+    spirv_validation.check(executable)
+    found: numpy.ndarray = to_numpy(executable.copying()["main"](*map(tensor, arrays)))
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_blocks_of_small_devices(kind: str) -> None:
+    """Tiles of a product, and the parts of attention, that have room in 16 KB."""
+    real_devices.skip_without(kind)
+    rng = numpy.random.default_rng(0)
+    target = with_more(real_devices.target(kind), "shared=16384")
+    x, y = rng.standard_normal((140, 40), "float32"), rng.standard_normal((40, 150), "float32")
+    numpy.testing.assert_allclose(run(kind, target, of(relax.matmul, x.shape, y.shape), x, y), x @ y, atol=2e-5)
+    query, key = (rng.standard_normal((1, count, 1, 64), "float32") for count in (70, 90))
+    scores = query[0, :, 0] @ key[0, :, 0].T / 8
+    powers = numpy.exp(scores - scores.max(1, keepdims=True))
+    expected = (powers / powers.sum(1, keepdims=True)) @ key[0, :, 0]
+    module = of(lambda q, k: relax.nn.attention(q, k, k), query.shape, key.shape)
+    numpy.testing.assert_allclose(run(kind, target, module, query, key)[0, :, 0], expected, atol=2e-6)
+
+
+@pytest.mark.parametrize("subgroup", [1, 4, 16])
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_of_several_subgroups_meet_in_memory(kind: str, subgroup: int) -> None:
+    """With subgroups of 1 all of them do, which any device can."""
+    real_devices.skip_without(kind)
+    if kind == "vulkan" and subgroup > real_devices.vulkan_driver().device(0).capabilities.subgroups.size:
+        pytest.skip("the device has smaller subgroups")
+    target = with_more(real_devices.target(kind).replace("subgroup=8", ""), f"subgroup={subgroup}")
+    x = numpy.random.default_rng(1).standard_normal((9, 300), "float32")
+    powers = numpy.exp(x - x.max(1, keepdims=True))
+    found = run(kind, target, of(relax.nn.softmax, x.shape), x)
+    numpy.testing.assert_allclose(found, powers / powers.sum(1, keepdims=True), rtol=3e-6)
+
+
+def test_packed_kernels() -> None:
+    one, other = b"\x03\x02\x23\x07one.", b"\x03\x02\x23\x07other..."
+    kernels = [PackedKernel(one, 3), PackedKernel(other, 20), PackedKernel(one, 4)]
+    data = packed(kernels, 8, counts_blocks=True)
+    assert unpacked(data) == (kernels, 8)
+    assert data.count(one) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_code_is_the_same_each_time(kind: str) -> None:
+    made = [rx.compile(of(relax.nn.softmax, (9, 300)), kind)._artifact.devices[0].data for _ in range(2)]
+    assert bytes(made[0]) == bytes(made[1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_more_blocks_than_one_dimension_has_room_for(kind: str) -> None:
+    """Bytes whose number is odd are a thread's one by one: 65538 blocks of 256, the last of which has one."""
+    real_devices.skip_without(kind)
+    x = numpy.arange(65537 * 256 + 1, dtype="uint32").astype("int8")
+    module = of(relax.bitwise_not, x.shape, dtype="i8")
+    numpy.testing.assert_array_equal(run(kind, real_devices.target(kind), module, x), ~x)
