@@ -38,12 +38,12 @@ class TirPlan(MachinePass):
 
     def _schedule(self, module: Operation, function: Operation, context: ScheduleContext) -> None:
         if schedule_lines(function) is not None:
-            _note(function, SCHEDULE, "the PrimFunc", [])
+            _note(function, SCHEDULE, "the PrimFunc", [], context)
             return
         if SCHEDULE in function.attributes:
             named = str(function.attributes[SCHEDULE])
             _apply_named_schedule(module, function)
-            _note(function, named, "the module", [])
+            _note(function, named, "the module", [], context)
             return
         if TIR_TARGET in function.attributes:
             context = replace(context, target=string_value(function.attributes[TIR_TARGET]))
@@ -51,10 +51,10 @@ class TirPlan(MachinePass):
         for schedule in schedules_of(function, context.target):
             decline = _declined(schedule.function, function, context)
             if decline is None:
-                _note(function, schedule.function.__name__, schedule.place, declined)
+                _note(function, schedule.function.__name__, schedule.place, declined, context)
                 return
             declined.append({"schedule": schedule.label, "reason": decline.reason})
-        _note(function, "", "", declined)
+        _note(function, "", "", declined, context)
 
 
 def _declined(schedule: ScheduleFunction, function: Operation, context: ScheduleContext) -> Decline | None:
@@ -73,21 +73,21 @@ def _declined(schedule: ScheduleFunction, function: Operation, context: Schedule
     return None
 
 
-def _note(function: Operation, schedule: str, place: str, declined: Sequence[dict[str, str]]) -> None:
+def _note(
+    function: Operation, schedule: str, place: str, declined: Sequence[dict[str, str]], context: ScheduleContext
+) -> None:
     """Notes which schedule took a PrimFunc, if a journal is active; none, where it becomes plain loops."""
     journal = Journal.active()
     if journal is not None:
-        steps = _steps(function) if journal.steps else []
-        journal.add(ScheduleFact(symbol_name(function), schedule, place, declined, steps))
+        name = symbol_name(function)
+        steps = [] if journal.steps is None else journal.steps.get(name) or _steps(function, context)
+        journal.add(ScheduleFact(name, schedule, place, declined, steps))
 
 
-def _steps(function: Operation) -> list[str]:
-    from .schedule.plan_steps import schedule_of_plans  # seldom needed, and all primitives with it
+def _steps(function: Operation, context: ScheduleContext) -> list[str]:
+    from .schedule.plan_steps import chosen_steps  # seldom needed, and all primitives with it
 
-    try:
-        return schedule_of_plans(function).trace.splitlines()[1:]
-    except Decline as decline:
-        return [f"# {decline.reason}"]
+    return chosen_steps(function, context)
 
 
 # ---- schedules that a PrimFunc names itself: transform.named_sequence operations of the module ----
