@@ -33,6 +33,18 @@ def regrouped(index: Size) -> Size:
     return value_of(index, _regrouped_atom)
 
 
+def rejoined(index: Size) -> Size:
+    """With x for x//n*n + x%n: what was split and is one again."""
+    terms = terms_of(index)
+    for monomial, factor in terms.items():
+        if len(monomial) == 1 and monomial[0].kind == "%":
+            whole, by = monomial[0].args
+            above = whole // by * by * factor
+            if all(terms.get(each) == times for each, times in terms_of(above).items()):
+                return rejoined(index - above - whole % by * factor + whole * factor)
+    return index
+
+
 def _regrouped_atom(atom: Atom) -> Size:
     whole = make({(atom,): 1})
     if atom.kind not in ("//", "%") or not isinstance(atom.args[1], int) or atom.args[1] < 1:

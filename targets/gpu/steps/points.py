@@ -78,6 +78,12 @@ def in_registers(
     return found
 
 
+def schedule_sum_of_parts(sch: Schedule, name: str, epilogues: Sequence[Block], lanes: int) -> None:
+    """A thread for each result of what adds up a reduction's parts."""
+    _, tree = sch.read_of(sch.trees()[0].name)
+    schedule_points(sch, tree.block(name), epilogues, lanes)
+
+
 def schedule_turned(sch: Schedule, block: Block, tile: Turned, chains: Sequence[Sequence[int]]) -> None:
     """A block of threads for each tile, which they read along the one loop and write along the other."""
     raise Decline(f"'{block.name}' is a transposition by tiles")
