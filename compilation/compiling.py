@@ -150,6 +150,7 @@ def lower(
     partition: Wanted = (),
     strict_partition: bool = False,
     partition_elsewhere: bool = False,
+    schedules: str | os.PathLike[str] | Mapping[str, object] | None = None,
 ) -> Module:
     """A lowered copy of the module, by the target's stages; the options are those of `compile`."""
     options = CompileOptions(
@@ -163,6 +164,7 @@ def lower(
         partition=partition,
         strict_partition=strict_partition,
         partition_elsewhere=partition_elsewhere,
+        schedules=schedules,
     )
     return _lowered(module, options)
 

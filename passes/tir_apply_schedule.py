@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
+from ..bindings.navigation import symbol_name
 from ..dialects.tir.prim_func import prim_funcs_in, schedule_lines
 from ..targets.core.registry import parse_target
 from .core.base import Pass
@@ -37,8 +38,16 @@ class TirApplySchedule(Pass):
         if not scheduled:
             return
         from .loops.apply_schedule import apply_schedule  # seldom needed, and all primitives with it
+        from .schedule.constant_arguments import callers_in
 
+        callers = callers_in(op)
         for function in scheduled:
-            made = apply_schedule(function, has_threads=self.threads, has_vectors=self.vectors)
+            mine = callers[symbol_name(function)]
+            constants = mine.constants()
+            made, packing = apply_schedule(
+                function, has_threads=self.threads, has_vectors=self.vectors, constants=constants
+            )
+            for place, packed in packing.items():
+                mine.pack(place, packed)
             if self.target:
                 LowerIntrinsics(parse_target(self.target).name).lower(made)

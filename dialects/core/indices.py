@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import gcd
 from typing import Any
 
@@ -33,18 +33,6 @@ def regrouped(index: Size) -> Size:
     return value_of(index, _regrouped_atom)
 
 
-def rejoined(index: Size) -> Size:
-    """With x for x//n*n + x%n: what was split and is one again."""
-    terms = terms_of(index)
-    for monomial, factor in terms.items():
-        if len(monomial) == 1 and monomial[0].kind == "%":
-            whole, by = monomial[0].args
-            above = whole // by * by * factor
-            if all(terms.get(each) == times for each, times in terms_of(above).items()):
-                return rejoined(index - above - whole % by * factor + whole * factor)
-    return index
-
-
 def _regrouped_atom(atom: Atom) -> Size:
     whole = make({(atom,): 1})
     if atom.kind not in ("//", "%") or not isinstance(atom.args[1], int) or atom.args[1] < 1:
@@ -56,7 +44,39 @@ def _regrouped_atom(atom: Atom) -> Size:
         if size > 1 and parts and is_never_negative(rest) and is_below(rest, size):
             groups = make({monomial: each // size for monomial, each in parts.items()})
             return groups // (by // size) if atom.kind == "//" else groups % (by // size) * size + rest
-    return whole
+    return inner // by if atom.kind == "//" else inner % by
+
+
+def divisions(index: Size) -> int:
+    """How many // and % there are in it."""
+    return sum(
+        (atom.kind in ("//", "%")) + sum(map(divisions, atom.args)) for monomial in terms_of(index) for atom in monomial
+    )
+
+
+def undivided(index: Size) -> Size:
+    """With x for x // n * n + x % n, and x % (m * n) for x // n % m * n + x % n."""
+    found = divisions(index)
+    for monomial, coefficient in terms_of(index).items():
+        for place, atom in enumerate(monomial if found else ()):
+            if atom.kind != "%":
+                continue
+            times = make({(*monomial[:place], *monomial[place + 1 :]): coefficient})
+            for one in _undivided(index, *atom.args, times):
+                if divisions(one) < found:
+                    return undivided(one)
+    return index
+
+
+def _undivided(index: Size, whole: Size, by: Size, times: Size) -> Iterator[Size]:
+    """What an index with x % n may be without it."""
+    quotient = whole // by
+    left = index - times * (whole % by)
+    yield left - times * by * quotient + times * whole
+    for atom in (atom for monomial in terms_of(left) for atom in monomial):
+        if atom.kind == "%" and atom.args[0] == quotient:
+            groups = atom.args[1]
+            yield left - times * by * (quotient % groups) + times * (whole % (by * groups))
 
 
 def _is_at_least(size: Size, least: int) -> bool:

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
@@ -12,21 +13,36 @@ from ...bindings.navigation import body_of, operations_of, symbol_name
 from ...bindings.rewriting import located_error
 from ...support.errors import RelaxError
 from ..core.pipeline import Pipeline
+from .constant_copies import constant_copies, take_copied
 from .gpu_kernels import KernelWriter
 from .schedule import Schedule
 from .tree import SERIAL, VECTORIZED, Block, Node
 from .tree_writer import Writer, write_tree
 
+if TYPE_CHECKING:
+    from numpy import ndarray
 
-def apply_schedule(function: Operation, *, has_threads: bool = False, has_vectors: bool = True) -> Operation:
+
+#: What does to a constant parameter, by its number, what the schedule would do at each call.
+Packing = Mapping[int, Callable[["ndarray"], "ndarray"]]
+
+
+def apply_schedule(
+    function: Operation, *, has_threads: bool = False, has_vectors: bool = True, constants: Set[int] = frozenset()
+) -> tuple[Operation, Packing]:
     """Has a PrimFunc run as its schedule says, over memory: the operation that takes its place. `has_threads`: bound
-    loops are kernels; `has_vectors`: vectorized loops are vectors."""
+    loops are kernels; `has_vectors`: vectorized loops are vectors; `constants`: which parameters are constants that
+    callers can give packed, as the second result says."""
     schedule, name = Schedule(function), symbol_name(function)
     scratch, tree = schedule.scratch_of(name)
+    read = scratch.read
     if not has_vectors:
         tree = replace(tree, body=_without_vectors(tree.body))
+    copies = constant_copies(read, tree, constants) if constants else []
+    if copies:
+        read, tree = take_copied(scratch.function, read, tree, copies)
     try:
-        write_tree(scratch.function, scratch.read, tree, KernelWriter if has_threads else Writer)
+        write_tree(scratch.function, read, tree, KernelWriter if has_threads else Writer)
     except RelaxError as error:
         raise located_error(error.message, function.location, error.notes) from None
     # A kernel of one block is a loop of one step, which is none for canonicalize.
@@ -39,7 +55,7 @@ def apply_schedule(function: Operation, *, has_threads: bool = False, has_vector
                 ir.InsertionPoint(function).insert(op)
     made = next(op for op in operations_of(function.block) if op != function and symbol_name(op) == name)
     function.erase()
-    return made
+    return made, {each.parameter: each.of for each in copies}
 
 
 def _without_vectors(nodes: Sequence[Node]) -> tuple[Node, ...]:

@@ -74,11 +74,11 @@ def _memory_of(block: Block) -> DeviceMemory | None:
     """Whose function copies: the target's, if it has one."""
     if not is_copy(block):
         return None
-    memories = [find_memory(access.buffer.scope) for access in (block.writes[0], _source(block))]
+    memories = [find_memory(access.buffer.scope) for access in (block.writes[0], source_of(block))]
     return next((each for each in memories if each is not None and each.copy is not None), None)
 
 
-def _source(block: Block) -> Access:
+def source_of(block: Block) -> Access:
     (result,) = block.results
     assert isinstance(result, Element)
     return block.reads[result.number]
@@ -143,7 +143,7 @@ def _over(block: Block, memory: DeviceMemory, own: Sequence[Loop], extents: Mapp
     is_certain = is_certain and all(isinstance(loop.extent, int) for loop in own)
     firsts = [each.start for each in box]
     sides = [_side(block, access, firsts, starts, [(n, box[n].extent) for n in dims])
-             for access in (_source(block), block.writes[0])]  # fmt: skip
+             for access in (source_of(block), block.writes[0])]  # fmt: skip
     if sides[0] is None or sides[1] is None:
         return None
     kept = tuple(sizes[number] for number in dims)

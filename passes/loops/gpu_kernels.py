@@ -25,6 +25,7 @@ from .memory_scopes import BLOCKS, THREADS, Sharing, independent_steps
 from .ranges import is_multiple, without
 from .tree import PARALLEL, SERIAL, VECTORIZED, Access, Block, Buffer, Loop, Node, loops_in
 from .tree_writer import Writer, WriterState, part_of
+from .whole_steps import WholeSteps
 
 #: Bytes that a thread loads or stores at once.
 _MOST_AT_ONCE = 16
@@ -51,6 +52,10 @@ class KernelWriter(Writer):
             super()._loop(replace(loop, kind=SERIAL), state)
         else:
             super()._loop(loop, state)
+
+    def _whole_steps(self, loop: Loop, state: WriterState) -> WholeSteps | None:
+        """Threads that ask do so at the same time: no code of its own is for what is left."""
+        return None
 
     def _launch(self, loop: Loop, state: WriterState) -> None:
         self._sharing, self._taken = Sharing(self._tree, loop, self._places), {}

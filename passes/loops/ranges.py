@@ -145,16 +145,27 @@ class Guard(NamedTuple):
     of_steps: bool = False
 
 
+def _of_quotient(index: Size, limit: Size) -> tuple[Size, Size]:
+    """x < n * y for x // y < n: where joined loops go too far, all that is made of them does."""
+    terms = list(terms_of(index).items())
+    if len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1 and terms[0][0][0].kind == "//":
+        whole, by = terms[0][0][0].args
+        if is_never_negative(by - 1):
+            return whole, limit * by
+    return index, limit
+
+
 def guards(block: Block, extents: Mapping[str, Size]) -> list[Guard]:
     """What of a block's points has to be asked for: loops may go beyond what it, or a loop that was split, has."""
     found: dict[tuple[Size, Size], Guard] = {}
-    for index, limit in block.where:
+    for index, limit in [_of_quotient(*each) for each in block.where]:
         if not is_below(index, limit, extents):
             found[index, limit] = Guard(index, limit, below=False, beyond=True)
-    for each, index in zip(block.iters, block.bindings, strict=True):
-        below, beyond = not is_never_negative(index), not is_below(index, each.extent, extents)
+    for each, binding in zip(block.iters, block.bindings, strict=True):
+        index, limit = _of_quotient(binding, each.extent)
+        below, beyond = not is_never_negative(index), not is_below(index, limit, extents)
         if below or beyond:
-            found[index, each.extent] = Guard(index, each.extent, below, beyond)
+            found[index, limit] = Guard(index, limit, below, beyond)
     point = block.point()
     for index, limit in block.within:
         at = substituted(index, point)

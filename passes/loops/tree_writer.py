@@ -22,12 +22,14 @@ from ...dialects.core.ir_attributes import DEVICE_MEMORY
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...emit import linalg, loops, vectors
 from ...emit.arithmetic import result_of
-from ...emit.memrefs import view
+from ...emit.collapse import collapse
+from ...emit.memrefs import is_dense, view
 from ...emit.numbers import Number, as_index, constant, number
 from ...emit.symbols import emit_size
 from .body_scalars import Expr, IterIndex, Load
 from .buffer_allocation import BufferPlace, places_of
 from .device_copies import DeviceCopy, copies_of, emit_copy
+from .flat_accesses import flattened
 from .intrins import INTRIN, TENSORIZED, find_intrin, operands_of
 from .lanes import LaneEvaluation, LaneLoop, fits_lanes, goes_along, is_row_of, moves_of, spread
 from .memory_arenas import Arena, arenas_of, with_offsets
@@ -49,6 +51,7 @@ from .tree import (
     loops_of,
 )
 from .tree_reader import Measured, Read
+from .whole_steps import MOST_PEELED, WholeSteps, whole_steps
 
 T = TypeVar("T")
 
@@ -57,8 +60,10 @@ def write_tree(function: Operation, read: Read, tree: Tree, writer: type[Writer]
     """The function runs as the tree says, from here on."""
     block = body_of(function)
     end = last_of(block)
+    tree, joined = flattened(tree, {each for each, value in read.memory.items() if not is_dense(value.type)})
     with function.context, function.location, ir.InsertionPoint(end):
-        writer(read, tree).write()
+        given = {new: collapse(read.memory[old], groups) for new, (old, groups) in joined.items() if new.is_given}
+        writer(read._replace(memory={**read.memory, **given}), tree).write()
     for op in reversed(operations_of(block)):
         if op != end and _is_replaced(op):
             op.erase()
@@ -96,6 +101,9 @@ class WriterState:
     is_shared: bool = False
     #: Where reductions have no step at all: only what they start from is written.
     only_starts: bool = False
+    #: What holds here, as loops around run their steps in parts; how many do.
+    holding: frozenset[Guard] = frozenset()
+    peeled: int = 0
 
     def with_known(self, name: str, value: Value | int) -> WriterState:
         return replace(self, known={**self.known, name: value})
@@ -216,16 +224,33 @@ class Writer:
             for step in range(loop.extent):
                 self._within(loop.name, loop.body, state.with_known(loop.name, step))
             return None
+        whole = self._whole_steps(loop, state)
+        if whole is None:
+            self._steps(loop, 0, loop.extent, state)
+        else:
+            parted = replace(state, peeled=state.peeled + 1)
+            self._steps(loop, 0, whole.count, replace(parted, holding=state.holding | whole.known))
+            self._steps(loop, whole.count, loop.extent, parted)
+        steps = self._size(loop.extent, state)
+        if is_reduced and not isinstance(steps, int):
+            loops.when(as_index(steps) == 0, lambda: self._loop(loop, replace(state, only_starts=True)))
+        return None
+
+    def _whole_steps(self, loop: Loop, state: WriterState) -> WholeSteps | None:
+        if state.lanes is not None or state.peeled == MOST_PEELED:
+            return None
+        return whole_steps(loop, partial(self._fact, self._guards), state.holding)
+
+    def _steps(self, loop: Loop, first: Size, end: Size, state: WriterState) -> None:
+        if end - first == 1 and isinstance(first, int):
+            return self._within(loop.name, loop.body, state.with_known(loop.name, first))
         grain = int(loop.annotations.get(GRAIN, 0)) if loop.kind == PARALLEL else None
 
         def body(index: Number) -> None:
             inner = state if grain is None else replace(state, stack=ir.InsertionPoint.current.block)
             self._within(loop.name, loop.body, inner.with_known(loop.name, index))
 
-        steps = self._size(loop.extent, state)
-        loops.for_range(0, steps, body, grain=grain)
-        if is_reduced and not isinstance(steps, int):
-            loops.when(as_index(steps) == 0, lambda: self._loop(loop, replace(state, only_starts=True)))
+        loops.for_range(self._size(first, state), self._size(end, state), body, grain=grain)
         return None
 
     def _tensorized(self, loop: Loop, state: WriterState) -> None:
@@ -281,6 +306,8 @@ class Writer:
         """What is done where these guards hold, for the lanes that have a point."""
         conditions: list[Number | bool] = []
         for guard in asked:
+            if guard in state.holding:
+                continue
             if state.lanes is not None and state.lanes.name in variables_of(guard.at):
                 left = self._size(guard.limit - without(guard.at, state.lanes.name), state)
                 mask = vectors.first_lanes(left, state.lanes.count, mask)

@@ -141,8 +141,8 @@ def _with_versions(
     edit: Edit, loop: Loop, nodes: Sequence[Node], buffer: Buffer, place: BufferPlace, stages: int
 ) -> tuple[Node, ...]:
     """With a buffer for each of the steps that are under way: what one step uses of it, `step % stages`."""
-    if not place.starts:
-        edit.refuse(f"'{buffer.name}' is read at places that are computed: all of it lives")
+    if not place.starts or any(buffer in block.loaded() for block in edit.tree.blocks()):
+        edit.refuse(f"'{buffer.name}' is read at places that are computed: a step has no version of it")
     firsts = [substituted(start, {loop.name: 0}) for start in place.starts]
     shape: list[Size] = []
     for first, size, whole in zip(firsts, place.sizes, buffer.shape, strict=True):

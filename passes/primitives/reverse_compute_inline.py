@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...dialects.core.indices import is_below, is_never_negative
-from ...dialects.core.symbols_expr import Size, substituted
+from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ..loops.body_scalars import Element, Expr, IterIndex
+from ..loops.boxes import Limits
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import Block, iter_variable
@@ -39,8 +40,9 @@ def reverse_compute_inline(edit: Edit, block: BlockRV) -> None:
     order = order_of(edit)
     passed = [each for each in edit.tree.blocks() if order[producer.name] <= order[each.name] < order[found.name]]
     check_passes(edit, found, passed, between=[buffer])
+    where = _limits_around(edit, found, producer)
     edit.replace(found.name, [])
-    edit.replace(producer.name, [_joined(found, producer, values)])
+    edit.replace(producer.name, [_joined(found, producer, values, where)])
     edit.tree = edit.tree.without_unused()
 
 
@@ -74,7 +76,18 @@ def points_of(edit: Edit, found: Block, producer: Block) -> dict[str, Size]:
     return values
 
 
-def _joined(found: Block, producer: Block, values: dict[str, Size]) -> Block:
+def _limits_around(edit: Edit, found: Block, producer: Block) -> Limits:
+    """In which steps of the loops around both it has points: in others the producer may have made nothing."""
+    bounds = {(index, each.extent) for each, index in zip(found.iters, found.bindings, strict=True)}
+    around = {loop.name for loop in edit.tree.around(producer.name)}
+    limits = [limit for limit in found.where if limit not in bounds]
+    own = next((limit for limit in limits if not around.issuperset(variables_of(limit[0]))), None)
+    if own is not None:
+        edit.refuse(f"'{found.name}' has points only where {own[0]} < {own[1]}: '{producer.name}' has no such loops")
+    return limits
+
+
+def _joined(found: Block, producer: Block, values: dict[str, Size], around: Limits) -> Block:
     target = producer.writes[0].buffer
     reads = list(producer.reads)
     numbers: dict[int, int] = {}
@@ -95,5 +108,5 @@ def _joined(found: Block, producer: Block, values: dict[str, Size]) -> Block:
     ends = [(values[each.name], each.extent) for each in found.iters]
     limits = [(at, size) for at, size in ends if not is_below(at, size, extents)]
     limits += [(-at, 1) for at, _ in ends if not is_never_negative(at)]
-    where = (*producer.where, *((substituted(at, point), limit) for at, limit in limits))
+    where = (*producer.where, *around, *((substituted(at, point), limit) for at, limit in limits))
     return merged(replace(producer, reads=tuple(reads), writes=writes, results=(result,), where=where))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...dialects.core.indices import rejoined
+from ...dialects.core.indices import undivided
 from ...dialects.core.symbols_expr import variables_of
 from ..loops.handles import BlockRV, IndexMap
 from ..loops.primitives import Edit, register_primitive
@@ -37,7 +37,7 @@ def transform_block_layout(edit: Edit, block: BlockRV, index_map: IndexMap) -> N
     points = inverse.at(list(map(iter_variable, iters)))
     values = {each.name: point for each, point in zip(found.iters, points, strict=True)}
     new = found.at(values)
-    reads, writes = (tuple(Access(each.buffer, tuple(map(rejoined, each.indices))) for each in accesses)
+    reads, writes = (tuple(Access(each.buffer, tuple(map(undivided, each.indices))) for each in accesses)
                      for accesses in (new.reads, new.writes))  # fmt: skip
     new = replace(new, iters=iters, reads=reads, writes=writes)
     edit.replace((path[0] if path else found).name, [in_new_loops(edit, new)])

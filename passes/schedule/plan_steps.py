@@ -3,20 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
-from ...bindings.navigation import operations_in, symbol_name
+from ...bindings.navigation import operations_in, symbol_name, use_count
 from ...bindings.rewriting import Decline
 from ...dialects.core.symbols_expr import variables_of
 from ...dialects.tir.prim_func import schedule_lines
+from ...emit.structured import analyze
 from ...support.errors import RelaxError
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.schedule import Schedule
 from ..loops.tree import GRAIN, REDUCE, Block, Tree
-from .plan import AnyPlan, EpilogueOf, Plan, plan_of
+from .packed_plans import packing_of
+from .plan import AnyPlan, EpilogueOf, Plan, panel_form, plan_of
 from .registry import ScheduleContext, steps_rules
 
 #: What plans say that no step does yet.
@@ -25,10 +27,11 @@ _WITHOUT_STEPS = ("dot", "tiles", "square", "threads", "shared", "instruction", 
 REASON = "# "
 
 
-def chosen_steps(function: Operation, context: ScheduleContext) -> list[str]:
+def chosen_steps(function: Operation, context: ScheduleContext, constants: Set[int] = frozenset()) -> list[str]:
     """What a target has a PrimFunc do, as lines of a schedule; a comment with the reason where steps cannot say it.
 
     They are the schedule that it has, where there is one. A function is asked before it becomes loops over rows.
+    `constants`: the parameters for which all callers give constants.
     """
     rules = steps_rules(context.target)
     try:
@@ -38,7 +41,7 @@ def chosen_steps(function: Operation, context: ScheduleContext) -> list[str]:
             module = ir.Module.create(function.location)
             sch = rules[0].function(function.clone(ip=ir.InsertionPoint(module.body)).operation, context)
         else:
-            sch = schedule_of_plans(function)
+            sch = schedule_of_plans(function, constants)
         if len(sch.trace.splitlines()) < 2:  # where to begin
             for block in sch.scratch_of(symbol_name(function))[1].blocks():
                 sch.get_loops(sch.get_block(block.name))
@@ -49,10 +52,10 @@ def chosen_steps(function: Operation, context: ScheduleContext) -> list[str]:
     return sch.trace.splitlines()[1:]
 
 
-def schedule_of_plans(function: Operation) -> Schedule:
+def schedule_of_plans(function: Operation, constants: Set[int] = frozenset()) -> Schedule:
     """What a PrimFunc's plans do as a schedule of it. Raises Decline with the reason where steps cannot say it."""
     sch = Schedule(function)
-    for planned in _planned(sch, function):
+    for planned in _planned(sch, function, constants):
         planned.schedule(sch)
     return sch
 
@@ -66,11 +69,12 @@ def operations_of_blocks(tree: Tree, function: Operation) -> Iterator[tuple[Bloc
         yield block, next(operations, None)
 
 
-def _planned(sch: Schedule, function: Operation) -> list[_Planned]:
+def _planned(sch: Schedule, function: Operation, constants: Set[int]) -> list[_Planned]:
     """The blocks whose loops a plan is about, in the order in which they run."""
     scratch, tree = sch.scratch_of(symbol_name(function))
     pairs = [
-        (block, None if op is None else plan_of(op)) for block, op in operations_of_blocks(tree, scratch.function)
+        (block, None if op is None else _packed(op, plan_of(op), constants))
+        for block, op in operations_of_blocks(tree, scratch.function)
     ]
     found = []
     for block, plan in pairs:
@@ -83,6 +87,16 @@ def _planned(sch: Schedule, function: Operation) -> list[_Planned]:
             raise Decline(f"'{block.name}' has other loops in its text than its plan is about")
         found.append(_Planned(block, plan, _epilogue(block, pairs)))
     return found
+
+
+def _packed(op: Operation, plan: AnyPlan | None, constants: Set[int]) -> AnyPlan | None:
+    """The plan with a constant matrix packed, as tir-pack-constants would have it."""
+    packing = packing_of(analyze(op, on_memrefs=True), plan) if constants and isinstance(plan, Plan) else None
+    if packing is None or packing.plan.panel is None:
+        return plan
+    weights = op.operands[packing.operand]
+    is_known = isinstance(weights, ir.BlockArgument) and weights.arg_number in constants and use_count(weights) == 1
+    return packing.plan if is_known else plan
 
 
 def _epilogue(block: Block, pairs: Sequence[tuple[Block, AnyPlan | None]]) -> Block | None:
@@ -144,6 +158,10 @@ class _Planned(NamedTuple):
         if panel is None:
             return
         packed = sch.cache_read(block, self.block.reads[panel.operand].buffer.name, "global")
+        if panel.is_packed:  # before any call: nothing but its layout matters
+            width = panel_form(self.plan, panel).width
+            sch.transform_layout(packed, ("write", 0), lambda row, column: (column // width, row, column % width))
+            return
         sch.compute_at(packed, vectors)
         sch.vectorize(sch.split(sch.get_loops(packed)[-1], [None, self.plan.lanes])[1])
 

@@ -8,7 +8,7 @@
 #map = affine_map<(d0) -> (d0)>
 func.func private @step(%x: !t, %out: !t) -> !t attributes {tir.prim_func} {
   %r = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%x : !t) outs(%out : !t)
-    attrs = {tir.plan = "order 0; vector 0 x 16; rule own"} {
+    attrs = {tir.plan = "order 0; vector 0 x 8; rule own"} {
   ^bb0(%a: f32, %b: f32):
     %c = arith.addf %a, %a : f32
     linalg.yield %c : f32
@@ -17,7 +17,7 @@ func.func private @step(%x: !t, %out: !t) -> !t attributes {tir.prim_func} {
 }
 func.func private @shared(%x: !t, %out: !t) -> !t attributes {tir.prim_func} {
   %r = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%x : !t) outs(%out : !t)
-    attrs = {tir.plan = "order 0; vector 0 x 16; parallel 0: 512; rule own"} {
+    attrs = {tir.plan = "order 0; vector 0 x 8; parallel 0: 512; rule own"} {
   ^bb0(%a: f32, %b: f32):
     %c = arith.addf %a, %a : f32
     linalg.yield %c : f32

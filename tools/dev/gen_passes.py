@@ -24,8 +24,11 @@ graphs, [compiling.md](compiling.md) what each stage finds and leaves. `relax-op
 passes too. An option is written `relax-fuse-ops{max-ops=16 beside=false}`.
 """
 TARGETS = {"llvm": "a CPU", "cuda": "an NVIDIA GPU", "c": "C source files"}
-#: What stands in stages for the target with its options.
-PLACE = "{target=@target}"
+#: For which device: stages for a CPU depend on what it can do, and the page is the same wherever it is made.
+DEVICES = {"llvm": "llvm{triple=x86_64-linux-gnu cpu=sapphirerapids}"}
+#: What stands in stages for the target with its options, as a pass's only option or among others.
+PLACE = r"target=@target(?:{[^{}]*})?"
+ALONE, AMONG = re.compile("{" + PLACE + "}"), re.compile(" " + PLACE)
 WORD = re.compile(r"[a-z][\w-]*")
 
 
@@ -40,8 +43,8 @@ def stages() -> list[str]:
     lines = ["## Stages", "From which level a stage runs is in the second column; `-O2` is the default.", ""]
     for target, what in TARGETS.items():
         lines += [f"### `{target}`: {what}", "| stage | from | what it does | passes |", "| --- | --- | --- | --- |"]
-        for stage in stages_of(target, 3):
-            texts = (str(each).replace(PLACE, "").replace(" target=@target", "") for each in stage.passes)
+        for stage in stages_of(DEVICES.get(target, target), 3):
+            texts = (AMONG.sub("", ALONE.sub("", str(each))) for each in stage.passes)
             shown = ", ".join(f"`{text}`" for text in texts)
             lines.append(f"| {stage.name} | -O{stage.level} | {cell(stage.doc)} | {cell(shown)} |")
         lines.append("")
@@ -73,7 +76,7 @@ def users() -> dict[str, list[str]]:
 
     found: dict[str, list[str]] = {}
     for target in TARGETS:
-        for stage in stages_of(target, 3):
+        for stage in stages_of(DEVICES.get(target, target), 3):
             for name in dict.fromkeys(name for each in stage.passes for name in WORD.findall(str(each))):
                 found.setdefault(name, []).append(f"{target}.{stage.name}")
     return found

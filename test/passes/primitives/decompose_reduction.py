@@ -74,33 +74,18 @@ class Module:
 
     # The init is as its loops are: lanes, and none beyond the end.
     # CHECK-LABEL: def of_what_is_left(
-    # CHECK:     for i in range(3):
-    # CHECK-NEXT:         v0 = vector.create_mask(i * -4 + 10, T.boolx4)
-    # CHECK-NEXT:         v1 = i * 4
-    # CHECK-NEXT:         vector.maskedstore(B, v1, v0, I.const(I.attr("dense<0.000000e+00> : vector<4xf32>")))
+    # CHECK:     for i in range(2):
+    # CHECK-NEXT:         v0 = i * 4
+    # CHECK-NEXT:         vector.store(I.const(I.attr("dense<0.000000e+00> : vector<4xf32>")), B, v0)
     # CHECK-NEXT:         for j in range(4):
-    # CHECK-NEXT:             if vector.extract(v0, T.bool, static_position=(0,)):
-    # CHECK-NEXT:                 v2 = A[v1, j]
-    # CHECK-NEXT:             else:
-    # CHECK-NEXT:                 v2 = T.float32(0.0)
-    # CHECK-NEXT:             v3 = v1 + 1
-    # CHECK-NEXT:             if vector.extract(v0, T.bool, static_position=(1,)):
-    # CHECK-NEXT:                 v4 = A[v3, j]
-    # CHECK-NEXT:             else:
-    # CHECK-NEXT:                 v4 = T.float32(0.0)
-    # CHECK-NEXT:             v5 = v1 + 2
-    # CHECK-NEXT:             if vector.extract(v0, T.bool, static_position=(2,)):
-    # CHECK-NEXT:                 v6 = A[v5, j]
-    # CHECK-NEXT:             else:
-    # CHECK-NEXT:                 v6 = T.float32(0.0)
-    # CHECK-NEXT:             v7 = v1 + 3
-    # CHECK-NEXT:             if vector.extract(v0, T.bool, static_position=(3,)):
-    # CHECK-NEXT:                 v8 = A[v7, j]
-    # CHECK-NEXT:             else:
-    # CHECK-NEXT:                 v8 = T.float32(0.0)
-    # CHECK-NEXT:             v9 = vector.from_elements(v2, v4, v6, v8, T.float32x4)
-    # CHECK-NEXT:             v10 = vector.maskedload(B, v1, v0, I.const(I.attr("dense<0.000000e+00> : vector<4xf32>")))
-    # CHECK-NEXT:             vector.maskedstore(B, v1, v0, arith.addf(v10, v9, fastmath="contract"))
+    # CHECK-NEXT:             v1 = vector.from_elements(A[v0, j], A[v0 + 1, j], A[v0 + 2, j], A[v0 + 3, j], T.float32x4)
+    # CHECK-NEXT:             vector.store(arith.addf(vector.load(B, v0, T.float32x4), v1, fastmath="contract"), B, v0)
+    # CHECK-NEXT:     v0 = vector.constant_mask(T.boolx4, mask_dim_sizes=(2,))
+    # CHECK-NEXT:     vector.maskedstore(B, T.index(8), v0, I.const(I.attr("dense<0.000000e+00> : vector<4xf32>")))
+    # CHECK-NEXT:     for i in range(4):
+    # CHECK-NEXT:         v1 = vector.from_elements(A[8, i], A[9, i], 0.0, 0.0, T.float32x4)
+    # CHECK-NEXT:         v2 = vector.maskedload(B, T.index(8), v0, I.const(I.attr("dense<0.000000e+00> : vector<4xf32>")))
+    # CHECK-NEXT:         vector.maskedstore(B, T.index(8), v0, arith.addf(v2, v1, fastmath="contract"))
     # CHECK-NEXT:     return
     @T.prim_func
     def of_what_is_left(A: T.Buffer((10, 4), "float32"), B: T.Buffer((10,), "float32")):

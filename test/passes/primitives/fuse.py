@@ -8,17 +8,16 @@ from relax_mlir.script import ir as I, tir as T
 @I.ir_module
 class Module:
     # CHECK-LABEL: def two(
-    # CHECK:     for i in range(128):
+    # CHECK:     v0 = memref.collapse_shape(C, T.Buffer((128,), "float32"), reassociation=[[0, 1]])
+    # CHECK-NEXT:     for i in range(128):
     # CHECK-NEXT:         for j in range(8):
     # CHECK-NEXT:             if j == 0:
-    # CHECK-NEXT:                 C[arith.divui(i, 32), arith.remui(i, 32)] = 0.0
-    # CHECK-NEXT:             v0 = arith.divui(i, 32)
-    # CHECK-NEXT:             v1 = A[v0, j]
-    # CHECK-NEXT:             v2 = arith.remui(i, 32)
-    # CHECK-NEXT:             v3 = B[j, v2]
-    # CHECK-NEXT:             v4 = C[v0, v2]
-    # CHECK-NEXT:             v5 = arith.addf(v4, arith.mulf(v1, v3, fastmath="contract"), fastmath="contract")
-    # CHECK-NEXT:             C[v0, v2] = v5
+    # CHECK-NEXT:                 v0[i] = 0.0
+    # CHECK-NEXT:             v1 = A[arith.divui(i, 32), j]
+    # CHECK-NEXT:             v2 = B[j, arith.remui(i, 32)]
+    # CHECK-NEXT:             v3 = v0[i]
+    # CHECK-NEXT:             v4 = arith.addf(v3, arith.mulf(v1, v2, fastmath="contract"), fastmath="contract")
+    # CHECK-NEXT:             v0[i] = v4
     # CHECK-NEXT:     return
     @T.prim_func
     def two(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
@@ -40,13 +39,11 @@ class Module:
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 
     # CHECK-LABEL: def dynamic(
-    # CHECK:     v0 = A.shape[0]
-    # CHECK-NEXT:     for i in range(v0 * 8):
-    # CHECK-NEXT:         v1 = arith.divui(i, 8)
-    # CHECK-NEXT:         if v1 < v0:
-    # CHECK-NEXT:             v2 = arith.remui(i, 8)
-    # CHECK-NEXT:             v3 = A[v1, v2]
-    # CHECK-NEXT:             B[v1, v2] = v3 * v3
+    # CHECK:     v0 = memref.collapse_shape(A, T.Buffer(("?",), "float32"), reassociation=[[0, 1]])
+    # CHECK-NEXT:     v1 = memref.collapse_shape(B, T.Buffer(("?",), "float32"), reassociation=[[0, 1]])
+    # CHECK-NEXT:     for i in range(A.shape[0] * 8):
+    # CHECK-NEXT:         v2 = v0[i]
+    # CHECK-NEXT:         v1[i] = v2 * v2
     # CHECK-NEXT:     return
     @T.prim_func
     def dynamic(a: T.handle, b: T.handle):
@@ -69,12 +66,11 @@ class Module:
                 B[vi, vj] = A[vi, vj] * A[vi, vj]
 
     # CHECK-LABEL: def three(
-    # CHECK:     for i in range(24):
-    # CHECK-NEXT:         v0 = arith.divui(i, 12)
-    # CHECK-NEXT:         v1 = arith.remui(arith.divui(i, 4), 3)
-    # CHECK-NEXT:         v2 = arith.remui(i, 4)
-    # CHECK-NEXT:         v3 = A[v0, v1, v2]
-    # CHECK-NEXT:         B[v0, v1, v2] = v3 * v3
+    # CHECK:     v0 = memref.collapse_shape(A, T.Buffer((24,), "float32"), reassociation=[[0, 1, 2]])
+    # CHECK-NEXT:     v1 = memref.collapse_shape(B, T.Buffer((24,), "float32"), reassociation=[[0, 1, 2]])
+    # CHECK-NEXT:     for i in range(24):
+    # CHECK-NEXT:         v2 = v0[i]
+    # CHECK-NEXT:         v1[i] = v2 * v2
     # CHECK-NEXT:     return
     @T.prim_func
     def three(A: T.Buffer((2, 3, 4), "float32"), B: T.Buffer((2, 3, 4), "float32")):

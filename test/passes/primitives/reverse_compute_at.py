@@ -259,13 +259,16 @@ class Module:
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + B[vi * 2 + vk, vj]
 
-    # What a step makes may be no box: its points are gone through in the same order.
+    # What a step makes may be no box: its points are gone through in the same order, in memory one behind the other.
     # CHECK-LABEL: def across_lines(
+    # CHECK:     v0 = memref.alloca(T.Buffer((7,), "float32"), alignment=64, segments=(0, 0))
     # CHECK:     for i in range(52):
     # CHECK-NEXT:         for j in range(7):
-    # CHECK:                 v0[v4 - arith.divui(v1, 30), v5] = A[v4, v5] * 2.0
+    # CHECK-NEXT:             v3 = i * 7 + j
+    # CHECK-NEXT:             if v3 < 360:
+    # CHECK-NEXT:                 v0[j] = v1[v3] * 2.0
     # CHECK-NEXT:         for j in range(7):
-    # CHECK:                 C[v4, v6] = v0[v5, v6] + 1.0
+    # CHECK:                 v2[v3] = v0[j] + 1.0
     @T.prim_func
     def across_lines(A: T.Buffer((12, 30), "float32"), C: T.Buffer((12, 30), "float32")):
         T.func_attr(

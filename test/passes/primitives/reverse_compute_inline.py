@@ -97,9 +97,10 @@ class Module:
 
     # Where it reads at sums, quotients and remainders of its iters: these are known by the producer's.
     # CHECK-LABEL: def in_another_shape(
-    # CHECK:     for i in range(8):
+    # CHECK:     v0 = memref.collapse_shape(C, T.Buffer((64,), "float32"), reassociation=[[0, 1, 2]])
+    # CHECK-NEXT:     for i in range(8):
     # CHECK-NEXT:         for j in range(8):
-    # CHECK-NEXT:             C[arith.divui(i, 4), arith.remui(i, 4), j] = A[i, j] * 2.0 + 1.0
+    # CHECK-NEXT:             v0[i * 8 + j] = A[i, j] * 2.0 + 1.0
     # CHECK-NEXT:     return
     @T.prim_func
     def in_another_shape(A: T.Buffer((8, 8), "float32"), C: T.Buffer((2, 4, 8), "float32")):

@@ -33,11 +33,13 @@ class Module:
                 B[vi] = A[vi] * A[vi]
 
     # CHECK-LABEL: def imperfect(
-    # CHECK:     for i in range(4):
-    # CHECK-NEXT:         v0 = vector.create_mask(i * -16 + 61, T.boolx16)
-    # CHECK-NEXT:         v1 = i * 16
-    # CHECK-NEXT:         v2 = vector.maskedload(A, v1, v0, I.const(I.attr("dense<0.000000e+00> : vector<16xf32>")))
-    # CHECK-NEXT:         vector.maskedstore(B, v1, v0, v2 * v2)
+    # CHECK:     for i in range(3):
+    # CHECK-NEXT:         v0 = i * 16
+    # CHECK-NEXT:         v1 = vector.load(A, v0, T.float32x16)
+    # CHECK-NEXT:         vector.store(v1 * v1, B, v0)
+    # CHECK-NEXT:     v0 = vector.constant_mask(T.boolx16, mask_dim_sizes=(13,))
+    # CHECK-NEXT:     v1 = vector.maskedload(A, T.index(48), v0, I.const(I.attr("dense<0.000000e+00> : vector<16xf32>")))
+    # CHECK-NEXT:     vector.maskedstore(B, T.index(48), v0, v1 * v1)
     # CHECK-NEXT:     return
     @T.prim_func
     def imperfect(A: T.Buffer((61,), "float32"), B: T.Buffer((61,), "float32")):

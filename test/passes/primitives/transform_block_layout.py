@@ -43,19 +43,19 @@ class Module:
 
     # One loop for the points, one for the steps of the reduction.
     # CHECK-LABEL: def fused(
-    # CHECK:     for i in range(24):
+    # CHECK:     v0 = memref.collapse_shape(C, T.Buffer((24,), "float32"), reassociation=[[0, 1]])
+    # CHECK-NEXT:     for i in range(24):
     # CHECK-NEXT:         for j in range(2):
     # CHECK-NEXT:             for k in range(4):
     # CHECK-NEXT:                 if (j == 0) & (k == 0):
-    # CHECK-NEXT:                     C[arith.divui(i, 6), arith.remui(i, 6)] = 0.0
-    # CHECK-NEXT:                 v0 = arith.divui(i, 6)
-    # CHECK-NEXT:                 v1 = j * 4 + k
-    # CHECK-NEXT:                 v2 = A[v0, v1]
-    # CHECK-NEXT:                 v3 = arith.remui(i, 6)
-    # CHECK-NEXT:                 v4 = B[v1, v3]
-    # CHECK-NEXT:                 v5 = C[v0, v3]
-    # CHECK-NEXT:                 v6 = arith.addf(v5, arith.mulf(v2, v4, fastmath="contract"), fastmath="contract")
-    # CHECK-NEXT:                 C[v0, v3] = v6
+    # CHECK-NEXT:                     v0[i] = 0.0
+    # CHECK-NEXT:                 v1 = arith.divui(i, 6)
+    # CHECK-NEXT:                 v2 = j * 4 + k
+    # CHECK-NEXT:                 v3 = A[v1, v2]
+    # CHECK-NEXT:                 v4 = B[v2, arith.remui(i, 6)]
+    # CHECK-NEXT:                 v5 = v0[i]
+    # CHECK-NEXT:                 v6 = arith.addf(v5, arith.mulf(v3, v4, fastmath="contract"), fastmath="contract")
+    # CHECK-NEXT:                 v0[i] = v6
     # CHECK-NEXT:     return
     @T.prim_func
     def fused(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffer((4, 6), "float32")):

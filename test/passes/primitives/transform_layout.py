@@ -41,18 +41,18 @@ class Module:
                 C[vi, vj] = B[vi, vj] + T.float32(1)
 
     # CHECK-LABEL: def padded(
-    # CHECK:     v0 = memref.alloca(T.Buffer((8, 2, 5), "float32"), alignment=64, segments=(0, 0))
+    # CHECK:     v0 = memref.alloca(T.Buffer((8, 10), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     for i in range(8):
     # CHECK-NEXT:         for j in range(2):
     # CHECK-NEXT:             for k in range(5):
-    # CHECK-NEXT:                 v0[i, j, k] = 0.0
+    # CHECK-NEXT:                 v0[i, j * 5 + k] = 0.0
     # CHECK-NEXT:     for i in range(8):
     # CHECK-NEXT:         for j in range(8):
     # CHECK-NEXT:             v1 = A[i, j]
-    # CHECK-NEXT:             v0[i, arith.divui(j, 5), arith.remui(j, 5)] = v1 * v1
+    # CHECK-NEXT:             v0[i, j] = v1 * v1
     # CHECK-NEXT:     for i in range(8):
     # CHECK-NEXT:         for j in range(8):
-    # CHECK-NEXT:             C[i, j] = v0[i, arith.divui(j, 5), arith.remui(j, 5)] + 1.0
+    # CHECK-NEXT:             C[i, j] = v0[i, j] + 1.0
     # CHECK-NEXT:     return
     @T.prim_func
     def padded(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
@@ -175,12 +175,12 @@ class Module:
 
     # Whether no two elements get the same place is not tried out, and free places hold anything.
     # CHECK-LABEL: def not_looked_at(
-    # CHECK:     v0 = memref.alloca(T.Buffer((4, 2), "float32"), alignment=64, segments=(0, 0))
+    # CHECK:     v0 = memref.alloca(T.Buffer((7,), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     for i in range(7):
     # CHECK-NEXT:         v1 = A[i]
-    # CHECK-NEXT:         v0[arith.divui(i, 2), arith.remui(i, 2)] = v1 * v1
+    # CHECK-NEXT:         v0[i] = v1 * v1
     # CHECK-NEXT:     for i in range(7):
-    # CHECK-NEXT:         C[i] = v0[arith.divui(i, 2), arith.remui(i, 2)] + 1.0
+    # CHECK-NEXT:         C[i] = v0[i] + 1.0
     # CHECK-NEXT:     return
     @T.prim_func
     def not_looked_at(A: T.Buffer((7,), "float32"), C: T.Buffer((7,), "float32")):
@@ -205,15 +205,15 @@ class Module:
 
     # Places that are free hold a number.
     # CHECK-LABEL: def integers(
-    # CHECK:     v0 = memref.alloca(T.Buffer((2, 4), "int32"), alignment=64, segments=(0, 0))
+    # CHECK:     v0 = memref.alloca(T.Buffer((8,), "int32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     for i in range(2):
     # CHECK-NEXT:         for j in range(4):
-    # CHECK-NEXT:             v0[i, j] = -1
+    # CHECK-NEXT:             v0[i * 4 + j] = -1
     # CHECK-NEXT:     for i in range(7):
     # CHECK-NEXT:         v1 = A[i]
-    # CHECK-NEXT:         v0[arith.divui(i, 4), arith.remui(i, 4)] = v1 * v1
+    # CHECK-NEXT:         v0[i] = v1 * v1
     # CHECK-NEXT:     for i in range(7):
-    # CHECK-NEXT:         C[i] = v0[arith.divui(i, 4), arith.remui(i, 4)] + 1
+    # CHECK-NEXT:         C[i] = v0[i] + 1
     # CHECK-NEXT:     return
     @T.prim_func
     def integers(A: T.Buffer((7,), "int32"), C: T.Buffer((7,), "int32")):
@@ -267,17 +267,17 @@ class Module:
 
     # Before all that writes it.
     # CHECK-LABEL: def written_twice(
-    # CHECK:     v0 = memref.alloca(T.Buffer((2, 4), "float32"), alignment=64, segments=(0, 0))
+    # CHECK:     v0 = memref.alloca(T.Buffer((8,), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     for i in range(2):
     # CHECK-NEXT:         for j in range(4):
-    # CHECK-NEXT:             v0[i, j] = 5.0
+    # CHECK-NEXT:             v0[i * 4 + j] = 5.0
     # CHECK-NEXT:     for i in range(7):
     # CHECK-NEXT:         v1 = A[i]
-    # CHECK-NEXT:         v0[arith.divui(i, 4), arith.remui(i, 4)] = v1 * v1
+    # CHECK-NEXT:         v0[i] = v1 * v1
     # CHECK-NEXT:     for i in range(3):
-    # CHECK-NEXT:         v0[0, i] = A[i] + 1.0
+    # CHECK-NEXT:         v0[i] = A[i] + 1.0
     # CHECK-NEXT:     for i in range(7):
-    # CHECK-NEXT:         C[i] = v0[arith.divui(i, 4), arith.remui(i, 4)] + 1.0
+    # CHECK-NEXT:         C[i] = v0[i] + 1.0
     # CHECK-NEXT:     return
     @T.prim_func
     def written_twice(A: T.Buffer((7,), "float32"), C: T.Buffer((7,), "float32")):

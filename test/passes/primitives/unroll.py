@@ -8,19 +8,20 @@ from relax_mlir.script import ir as I, tir as T
 @I.ir_module
 class Module:
     # CHECK-LABEL: def steps(
-    # CHECK:     for i in range(3):
+    # CHECK:     for i in range(2):
     # CHECK-NEXT:         v0 = i * 3
-    # CHECK-NEXT:         if v0 < 8:
-    # CHECK-NEXT:             v1 = A[v0]
-    # CHECK-NEXT:             B[v0] = v1 * v1
-    # CHECK-NEXT:         v1 = v0 + 1
-    # CHECK-NEXT:         if v1 < 8:
-    # CHECK-NEXT:             v2 = A[v1]
-    # CHECK-NEXT:             B[v1] = v2 * v2
-    # CHECK-NEXT:         v2 = v0 + 2
-    # CHECK-NEXT:         if v2 < 8:
-    # CHECK-NEXT:             v3 = A[v2]
-    # CHECK-NEXT:             B[v2] = v3 * v3
+    # CHECK-NEXT:         v1 = A[v0]
+    # CHECK-NEXT:         B[v0] = v1 * v1
+    # CHECK-NEXT:         v2 = v0 + 1
+    # CHECK-NEXT:         v3 = A[v2]
+    # CHECK-NEXT:         B[v2] = v3 * v3
+    # CHECK-NEXT:         v4 = v0 + 2
+    # CHECK-NEXT:         v5 = A[v4]
+    # CHECK-NEXT:         B[v4] = v5 * v5
+    # CHECK-NEXT:     v0 = A[6]
+    # CHECK-NEXT:     B[6] = v0 * v0
+    # CHECK-NEXT:     v1 = A[7]
+    # CHECK-NEXT:     B[7] = v1 * v1
     # CHECK-NEXT:     return
     @T.prim_func
     def steps(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):

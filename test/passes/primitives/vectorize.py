@@ -39,11 +39,13 @@ class Module:
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 
     # CHECK-LABEL: def masked(
-    # CHECK:     for i in range(3):
-    # CHECK-NEXT:         v0 = vector.create_mask(i * -16 + 40, T.boolx16)
-    # CHECK-NEXT:         v1 = i * 16
-    # CHECK-NEXT:         v2 = vector.maskedload(A, v1, v0, I.const(I.attr("dense<0.000000e+00> : vector<16xf32>")))
-    # CHECK-NEXT:         vector.maskedstore(B, v1, v0, v2 * v2)
+    # CHECK:     for i in range(2):
+    # CHECK-NEXT:         v0 = i * 16
+    # CHECK-NEXT:         v1 = vector.load(A, v0, T.float32x16)
+    # CHECK-NEXT:         vector.store(v1 * v1, B, v0)
+    # CHECK-NEXT:     v0 = vector.constant_mask(T.boolx16, mask_dim_sizes=(8,))
+    # CHECK-NEXT:     v1 = vector.maskedload(A, T.index(32), v0, I.const(I.attr("dense<0.000000e+00> : vector<16xf32>")))
+    # CHECK-NEXT:     vector.maskedstore(B, T.index(32), v0, v1 * v1)
     # CHECK-NEXT:     return
     @T.prim_func
     def masked(A: T.Buffer((40,), "float32"), B: T.Buffer((40,), "float32")):
@@ -127,20 +129,11 @@ class Module:
     # One by one where there are.
     # CHECK-LABEL: def masked_columns(
     # CHECK:     for i in range(2):
-    # CHECK-NEXT:         for j in range(2):
-    # CHECK-NEXT:             v0 = vector.create_mask(j * -2 + 3, T.boolx2)
-    # CHECK-NEXT:             v1 = j * 2
-    # CHECK-NEXT:             if vector.extract(v0, T.bool, static_position=(0,)):
-    # CHECK-NEXT:                 v2 = A[v1, i]
-    # CHECK-NEXT:             else:
-    # CHECK-NEXT:                 v2 = T.float32(0.0)
-    # CHECK-NEXT:             v3 = v1 + 1
-    # CHECK-NEXT:             if vector.extract(v0, T.bool, static_position=(1,)):
-    # CHECK-NEXT:                 v4 = A[v3, i]
-    # CHECK-NEXT:             else:
-    # CHECK-NEXT:                 v4 = T.float32(0.0)
-    # CHECK-NEXT:             v5 = vector.from_elements(v2, v4, T.float32x2)
-    # CHECK-NEXT:             vector.maskedstore(B, i, v1, v0, v5 * v5)
+    # CHECK-NEXT:         v0 = vector.from_elements(A[0, i], A[1, i], T.float32x2)
+    # CHECK-NEXT:         vector.store(v0 * v0, B, i, 0)
+    # CHECK-NEXT:         v1 = vector.constant_mask(T.boolx2, mask_dim_sizes=(1,))
+    # CHECK-NEXT:         v2 = vector.from_elements(A[2, i], 0.0, T.float32x2)
+    # CHECK-NEXT:         vector.maskedstore(B, i, T.index(2), v1, v2 * v2)
     # CHECK-NEXT:     return
     @T.prim_func
     def masked_columns(A: T.Buffer((3, 2), "float32"), B: T.Buffer((2, 3), "float32")):
@@ -163,18 +156,13 @@ class Module:
     # Written one by one.
     # CHECK-LABEL: def written_in_columns(
     # CHECK:     for i in range(2):
-    # CHECK-NEXT:         for j in range(2):
-    # CHECK-NEXT:             v0 = vector.create_mask(i * -2 + 3, T.boolx2)
-    # CHECK-NEXT:             v1 = i * 2
-    # CHECK-NEXT:             v2 = vector.maskedload(A, j, v1, v0, I.const(I.attr("dense<0.000000e+00> : vector<2xf32>")))
-    # CHECK-NEXT:             v3 = v2 * v2
-    # CHECK-NEXT:             v4 = vector.extract(v3, T.float32, static_position=(0,))
-    # CHECK-NEXT:             if vector.extract(v0, T.bool, static_position=(0,)):
-    # CHECK-NEXT:                 B[v1, j] = v4
-    # CHECK-NEXT:             v5 = v1 + 1
-    # CHECK-NEXT:             v6 = vector.extract(v3, T.float32, static_position=(1,))
-    # CHECK-NEXT:             if vector.extract(v0, T.bool, static_position=(1,)):
-    # CHECK-NEXT:                 B[v5, j] = v6
+    # CHECK-NEXT:         v0 = vector.load(A, i, 0, T.float32x2)
+    # CHECK-NEXT:         v1 = v0 * v0
+    # CHECK-NEXT:         B[0, i] = vector.extract(v1, T.float32, static_position=(0,))
+    # CHECK-NEXT:         B[1, i] = vector.extract(v1, T.float32, static_position=(1,))
+    # CHECK-NEXT:     for i in range(2):
+    # CHECK-NEXT:         v0 = vector.maskedload(A, i, T.index(2), vector.constant_mask(T.boolx2, mask_dim_sizes=(1,)), I.const(I.attr("dense<0.000000e+00> : vector<2xf32>")))
+    # CHECK-NEXT:         B[2, i] = vector.extract(v0 * v0, T.float32, static_position=(0,))
     # CHECK-NEXT:     return
     @T.prim_func
     def written_in_columns(A: T.Buffer((2, 3), "float32"), B: T.Buffer((3, 2), "float32")):
@@ -291,19 +279,21 @@ class Module:
 
     # What could trap in lanes without a point runs one after the other.
     # CHECK-LABEL: def quotients(
-    # CHECK:     for i in range(3):
+    # CHECK:     for i in range(2):
     # CHECK-NEXT:         v0 = i * 2
-    # CHECK-NEXT:         if v0 < 5:
-    # CHECK-NEXT:             v1 = A[v0]
-    # CHECK-NEXT:             v2 = v1 == 0
-    # CHECK-NEXT:             v3 = arith.select((v1 == -2147483648) & (v1 == -1), 1, arith.select(v2, 1, v1))
-    # CHECK-NEXT:             B[v0] = arith.select(v2, 0, arith.divsi(v1, v3))
-    # CHECK-NEXT:         v1 = v0 + 1
-    # CHECK-NEXT:         if v1 < 5:
-    # CHECK-NEXT:             v2 = A[v1]
-    # CHECK-NEXT:             v3 = v2 == 0
-    # CHECK-NEXT:             v4 = arith.select((v2 == -2147483648) & (v2 == -1), 1, arith.select(v3, 1, v2))
-    # CHECK-NEXT:             B[v1] = arith.select(v3, 0, arith.divsi(v2, v4))
+    # CHECK-NEXT:         v1 = A[v0]
+    # CHECK-NEXT:         v2 = v1 == 0
+    # CHECK-NEXT:         v3 = arith.select((v1 == -2147483648) & (v1 == -1), 1, arith.select(v2, 1, v1))
+    # CHECK-NEXT:         B[v0] = arith.select(v2, 0, arith.divsi(v1, v3))
+    # CHECK-NEXT:         v4 = v0 + 1
+    # CHECK-NEXT:         v5 = A[v4]
+    # CHECK-NEXT:         v6 = v5 == 0
+    # CHECK-NEXT:         v7 = arith.select((v5 == -2147483648) & (v5 == -1), 1, arith.select(v6, 1, v5))
+    # CHECK-NEXT:         B[v4] = arith.select(v6, 0, arith.divsi(v5, v7))
+    # CHECK-NEXT:     v0 = A[4]
+    # CHECK-NEXT:     v1 = v0 == 0
+    # CHECK-NEXT:     v2 = arith.select((v0 == -2147483648) & (v0 == -1), 1, arith.select(v1, 1, v0))
+    # CHECK-NEXT:     B[4] = arith.select(v1, 0, arith.divsi(v0, v2))
     # CHECK-NEXT:     return
     @T.prim_func
     def quotients(A: T.Buffer((5,), "int32"), B: T.Buffer((5,), "int32")):

@@ -91,3 +91,50 @@ def test_what_is_wrong_with_a_file(text: str, problem: str, tmp_path: Path) -> N
 def test_a_file_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(rx.RelaxError, match=r"none\.py: cannot be read: No such file or directory"):
         rx.compile(kernel("matmul").module(), schedules=tmp_path / "none.py")
+
+
+def product_with(weights: np.ndarray, rows: int | str = 20) -> rx.Module:
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((rows, weights.shape[0]))}) as f:
+        (x,) = f
+        f.returns(relax.matmul(x, relax.const(weights)))
+    return module
+
+
+@pytest.mark.parametrize("rows", [1, 20, "n"])
+def test_constants_are_packed_before_any_call(rows: int | str, tmp_path: Path) -> None:
+    """What only copies a constant, in the layout that its readers want, is none of a call's work."""
+    random = np.random.default_rng(0)
+    weights = random.standard_normal((70, 50)).astype("float32")
+    module = product_with(weights, rows)
+    text = rx.schedules.chosen(module)
+    assert '_global, ("write", 0), lambda row, column: (column//' in text, text
+    file = tmp_path / "kernels.py"
+    file.write_text(text, encoding="utf-8")
+    given = random.standard_normal((20 if rows == "n" else rows, 70)).astype("float32")
+    planned, scheduled = rx.compile(module), rx.compile(module, schedules=file)
+    np.testing.assert_allclose(results(scheduled, [given])[0], results(planned, [given])[0], rtol=2e-6, atol=2e-6)
+
+
+#: Columns of a matrix in groups of eight.
+IN_GROUPS = """# schedule 1
+C = sch.get_block("matmul")
+W = sch.cache_read(C, 1, "global")
+sch.transform_layout(W, ("write", 0), lambda k, j: (j // 8, k, j % 8))
+"""
+
+
+@pytest.mark.parametrize("is_constant", [True, False])
+def test_all_callers_give_constants_or_none_is_packed(is_constant: bool) -> None:
+    random = np.random.default_rng(0)
+    first, second = (random.standard_normal((16, 16)).astype("float32") for _ in range(2))
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((4, 16)), "w": rx.tensor((16, 16))}) as f:
+        x, w = f
+        y = relax.matmul(x, relax.const(first))
+        f.returns(relax.matmul(y, relax.const(second) if is_constant else w))
+    x = random.standard_normal((4, 16)).astype("float32")
+    program = rx.compile(module, schedules={"matmul": IN_GROUPS})
+    applied = rx.lower(module, pipeline=rx.stages("llvm").until("apply"), schedules={"matmul": IN_GROUPS})
+    assert ("tensor<2x16x8xf32>" in str(applied)) == is_constant
+    np.testing.assert_allclose(results(program, [x, second])[0], x @ first @ second, rtol=1e-4, atol=1e-4)

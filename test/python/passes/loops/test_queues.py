@@ -131,6 +131,16 @@ def test_what_threads_share_is_refused() -> None:
         rx.compile(sch.mod)
 
 
+def test_what_is_read_at_computed_places_has_no_versions() -> None:
+    sch = rx.Schedule(kernel("gather").module())
+    _, j = sch.get_loops("B")
+    for buffer in ("A", "I"):
+        sch.compute_at(sch.cache_read("B", buffer, SRAM), j)
+    with pytest.raises(rx.RelaxError, match=r"pipeline\(j\): 'A_device_sram' is read at places that are computed"):
+        sch.pipeline(j)
+    check(kernel("gather"), sch)
+
+
 def test_operands_elsewhere_are_refused_with_the_step() -> None:
     sch = rx.Schedule(kernel("matmul_relu").module())
     block = sch.get_block("Y")

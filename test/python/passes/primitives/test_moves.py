@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pytest
 from schedule_kernels import check, kernel
 
 import relax_mlir as rx
@@ -45,3 +46,23 @@ def test_guards_by_iters_go_along() -> None:
     sch.compute_at(part, sch.get_loops(block)[0])
     assert "if ax0_1 + 16*ax1_1 < 33:" in sch.show(), sch.show()
     check(kernel("rows"), sch)
+
+
+def test_a_reader_that_is_inlined_leaves_out_what_it_left_out() -> None:
+    """Steps that go too far and come to rows of other ones, where nothing was made for them."""
+    sch = rx.Schedule(kernel("chain").module())
+    i, _ = sch.get_loops("C")
+    _, inner = sch.split(i, [None, 4])
+    _, last = sch.split(inner, [None, 3])
+    sch.compute_at("B", last)
+    sch.cache_read("C", "B", "global")
+    sch.reverse_compute_inline("C")
+    assert sch.show().count("3*i_1_1_0 + i_1_1_1 < 4") == 1
+    check(kernel("chain"), sch)
+
+
+def test_limits_of_loops_that_the_maker_has_not_are_refused() -> None:
+    sch = rx.Schedule(kernel("nested").module())
+    sch.cache_read("C", 0, "global")
+    with pytest.raises(rx.RelaxError, match=r"'C' has points only where f < 32: 'B_global' has no such loops"):
+        sch.reverse_compute_inline("C")

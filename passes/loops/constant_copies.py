@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Packing at compile time: copies of constant parameters, in the layout that a schedule reads, are made once.
+
+A nest that does nothing but copy a parameter into a buffer goes away where all callers give a constant: they give what
+the copy would have made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...bindings.ir import Operation
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, function_type_of
+from ...dialects.core.indices import evaluated
+from .device_copies import is_copy, source_of
+from .tree import Access, Block, Buffer, Tree, blocks_in
+from .tree_reader import Read
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+
+class ConstantCopy(NamedTuple):
+    """The number of a parameter, the block that copies it, and the buffer that takes its place."""
+
+    parameter: int
+    block: Block
+    buffer: Buffer
+
+    def of(self, elements: ndarray) -> ndarray:
+        """What the block makes of a constant; zeros where it writes nothing."""
+        import numpy
+
+        points = numpy.indices([each.extent for each in self.block.iters], sparse=True)
+        iters = {each.name: point for each, point in zip(self.block.iters, points, strict=True)}
+
+        def places(access: Access) -> tuple[ndarray | int, ...]:
+            return tuple(evaluated(index, iters) for index in access.indices)
+
+        made = numpy.zeros(self.buffer.shape, elements.dtype)
+        made[places(self.block.writes[0])] = elements[places(source_of(self.block))]
+        return made
+
+
+def constant_copies(read: Read, tree: Tree, known: Set[int]) -> list[ConstantCopy]:
+    """The nests of a tree that copy parameters which are `known` to be constants, and which nothing else reads."""
+    found = []
+    for node in tree.body:
+        (block, *others) = blocks_in([node])
+        if others or block.is_part or not is_copy(block) or block.loaded():
+            continue
+        source, target = source_of(block).buffer, block.writes[0].buffer
+        number = getattr(read.memory.get(source), "arg_number", None) if source.is_given else None
+        users = [each for each in tree.blocks() if source in each.buffers]
+        is_own = not target.is_given and target.scope == "global" and tree.writers(target) == [block]
+        sizes = [*target.shape, *(each.extent for each in block.iters)]
+        if number in known and users == [block] and is_own and all(isinstance(size, int) for size in sizes):
+            found.append(ConstantCopy(number, block, target))
+    return found
+
+
+def take_copied(function: Operation, read: Read, tree: Tree, copies: Sequence[ConstantCopy]) -> tuple[Read, Tree]:
+    """The function over memory takes what the copies make: it has a parameter for each, and no nest that copies."""
+    memory = dict(read.memory)
+    for copy in copies:
+        argument = body_of(function).arguments[copy.parameter]
+        given = replace(copy.buffer, is_given=True)
+        argument.set_type(ir.MemRefType.get(list(given.shape), given.element))
+        memory[given] = argument
+        source = source_of(copy.block).buffer
+        tree = tree.replaced(copy.block.name, lambda _: ()).exchanged(copy.buffer, given)
+        ordered = [given if each is source else each for each in tree.buffers if each is not given]
+        tree = replace(tree, buffers=tuple(ordered))
+    inputs = [argument.type for argument in body_of(function).arguments]
+    new = ir.FunctionType.get(inputs, function_type_of(function).results)
+    function.attributes["function_type"] = ir.TypeAttr.get(new)
+    return read._replace(memory=memory), tree

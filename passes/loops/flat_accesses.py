@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Buffers that joined loops go through: dimensions of which loops know only what both are together become one.
+
+A loop that `fuse` has made of i and j reads A[f // 50, f % 50]: in a row that is A's f-th element, without a division
+for each point, and eight steps of it are eight contiguous elements wherever they begin.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from functools import reduce
+
+from ...dialects.core.indices import divisions, undivided
+from ...dialects.core.symbols_expr import Size
+from .device_copies import copies_of
+from .intrins import TENSORIZED
+from .tree import Access, Block, Buffer, Tree, blocks_in, iter_variable, names_in, unique
+
+#: Of a buffer's dimensions, those that become one together.
+Groups = tuple[tuple[int, ...], ...]
+
+
+def flattened(tree: Tree, strided: Set[Buffer] = frozenset()) -> tuple[Tree, Mapping[Buffer, tuple[Buffer, Groups]]]:
+    """A tree of buffers with fewer dimensions, and for each of them which one it was and how its memory is collapsed.
+    Those whose memory is `strided` stay. Accesses of the others are by loops from here on, not by iters.
+    """
+    kept = _kept(tree) | strided
+    joined = {buffer: groups for buffer in tree.buffers if buffer not in kept
+              if len(groups := _groups(tree, buffer)) < len(buffer.shape)}  # fmt: skip
+    if not joined:
+        return tree, {}
+    new = {buffer: buffer.laid_out(_collapsed(buffer.shape, groups)) for buffer, groups in joined.items()}
+
+    loops = set(names_in(tree.body))
+
+    def change(block: Block) -> Block:
+        block = _apart(block, loops)
+        return replace(
+            block,
+            reads=tuple(_flat(block, each, joined, new) for each in block.reads),
+            writes=tuple(_flat(block, each, joined, new) for each in block.writes),
+        )
+
+    tree = replace(tree.mapped(change), buffers=tuple(new.get(each, each) for each in tree.buffers))
+    return tree, {made: (buffer, joined[buffer]) for buffer, made in new.items()}
+
+
+def _apart(block: Block, loops: set[str]) -> Block:
+    """With names of iters that no loop has: accesses are by loops from here on."""
+    names = [each.name for each in block.iters]
+    if loops.isdisjoint(names):
+        return block
+    taken = {*loops, *names}
+    own = [replace(each, name=unique(f"v_{each.name}", taken)) for each in block.iters]
+    moved = block.at({old: iter_variable(each) for old, each in zip(names, own, strict=True)})
+    return replace(moved, iters=tuple(own))
+
+
+def _kept(tree: Tree) -> set[Buffer]:
+    """Buffers whose dimensions matter: to what computes places, instructions, copies of a device, strides."""
+    shaped = {buffer for block in tree.blocks() for buffer in block.loaded()}
+    for loop in tree.loops():
+        if loop.kind == TENSORIZED:
+            shaped |= {buffer for block in blocks_in([loop]) for buffer in block.buffers}
+    for copy in copies_of(tree).values():
+        shaped |= set(copy.block.buffers)
+    return shaped | {buffer for buffer in tree.buffers if buffer.alignments or buffer.rolling or 0 in buffer.shape}
+
+
+def _groups(tree: Tree, buffer: Buffer) -> Groups:
+    """Adjacent dimensions are in one group where an access has fewer divisions then."""
+    places = [access.indices for block in tree.blocks() for access in block.placed_accesses if access.buffer is buffer]
+    groups: list[tuple[int, ...]] = []
+    for dim in range(len(buffer.shape)):
+        if groups and any(_is_simpler(place, (*groups[-1], dim), buffer.shape) for place in places):
+            groups[-1] = (*groups[-1], dim)
+        else:
+            groups.append((dim,))
+    return tuple(groups)
+
+
+def _is_simpler(place: Sequence[Size], group: Sequence[int], shape: Sequence[Size]) -> bool:
+    before = sum(divisions(place[dim]) for dim in group)
+    return before > 0 and divisions(_index(place, group, shape)) < before
+
+
+def _index(place: Sequence[Size], group: Sequence[int], shape: Sequence[Size]) -> Size:
+    return undivided(reduce(lambda index, dim: index * shape[dim] + place[dim], group[1:], place[group[0]]))
+
+
+def _collapsed(shape: Sequence[Size], groups: Groups) -> tuple[Size, ...]:
+    return tuple(math.prod((shape[dim] for dim in group[1:]), start=shape[group[0]]) for group in groups)
+
+
+def _flat(block: Block, access: Access, joined: Mapping[Buffer, Groups], new: Mapping[Buffer, Buffer]) -> Access:
+    buffer = access.buffer
+    if buffer not in joined:
+        return access
+    place = block.placed(access).indices
+    return Access(new[buffer], tuple(_index(place, group, buffer.shape) for group in joined[buffer]))

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Constants that all callers of a PrimFunc give it: these can be given in another layout."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...bindings.ir import Operation, Type, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import function_type_of, operations_in, symbol_name
+from ...bindings.rewriting import is_used
+from ...dialects.core.call_graph import references_of
+from ...dialects.core.infos import signless
+from ...dialects.relax.known_constants import stored_elements
+from ...dialects.tir.prim_func import prim_funcs_in
+from ..fold.constant_graph import CALL_TIR
+from ..layout.conversion import constant_like
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+
+class Callers(NamedTuple):
+    """The calls of a PrimFunc; none where something else refers to it, too."""
+
+    function: Operation
+    calls: Sequence[Operation]
+
+    def give_constant(self, place: int) -> bool:
+        """Whether all of them give a constant as this argument."""
+        type_ = function_type_of(self.function).inputs[place]
+        return bool(self.calls) and all(_is_known(call.operands[place], type_) for call in self.calls)
+
+    def constants(self) -> set[int]:
+        inputs = range(min((len(call.operands) for call in self.calls), default=0))
+        return {place for place in inputs if self.give_constant(place)}
+
+    def pack(self, place: int, packed: Callable[[ndarray], ndarray]) -> None:
+        """They give a constant as this makes of it."""
+        for call in self.calls:
+            constant = call.operands[place]
+            elements = stored_elements(constant)
+            assert elements is not None
+            with call.location, ir.InsertionPoint(call):
+                call.operands[place] = constant_like(constant, packed(elements))
+            maker = constant.owner.operation
+            if not is_used(maker):
+                maker.erase()
+
+
+def callers_in(module: Operation) -> Mapping[str, Callers]:
+    """Of all PrimFuncs, by their names."""
+    calls: dict[str, list[Operation]] = defaultdict(list)
+    others: set[str] = set()
+    for each in operations_in(module):
+        if each.name == CALL_TIR:
+            calls[str(each.attributes["func"].value)].append(each)
+        else:
+            others.update(references_of(each))
+    functions = {symbol_name(function): function for function in prim_funcs_in(module)}
+    return {name: Callers(each, [] if name in others else calls[name]) for name, each in functions.items()}
+
+
+def _is_known(given: Value, type_: Type) -> bool:
+    """Whether a caller gives a constant of a type, where signs are the operators' matter."""
+    if not isinstance(type_, ir.RankedTensorType):
+        return False
+    is_same = given.type.shape == type_.shape and signless(str(given.type.element_type)) == str(type_.element_type)
+    return is_same and stored_elements(given) is not None
