@@ -46,7 +46,7 @@ class TirPlan(MachinePass):
     def _schedule(
         self, module: Operation, function: Operation, context: ScheduleContext
     ) -> tuple[str, str, list[dict[str, str]]]:
-        """The schedule that took a PrimFunc, none where it becomes plain loops; where it is from; why others did not."""
+        """The schedule that took a PrimFunc, none where it becomes plain loops; where it is; why others did not."""
         if schedule_lines(function) is not None:
             return SCHEDULE, "the PrimFunc", []
         if SCHEDULE in function.attributes:

@@ -14,6 +14,7 @@ from functools import reduce
 
 from ...dialects.core.indices import divisions, undivided
 from ...dialects.core.symbols_expr import Size
+from .buffer_allocation import places_of
 from .device_copies import copies_of
 from .intrins import TENSORIZED
 from .tree import Access, Block, Buffer, Tree, blocks_in, iter_variable, names_in, unique
@@ -66,6 +67,8 @@ def _kept(tree: Tree) -> set[Buffer]:
             shaped |= {buffer for block in blocks_in([loop]) for buffer in block.buffers}
     for copy in copies_of(tree).values():
         shaped |= set(copy.block.buffers)
+    # Of a part there is the box around what is used: along a row that would be all from its begin to its end.
+    shaped |= {buffer for buffer, (_, place) in places_of(tree).items() if place.sizes != buffer.shape}
     return shaped | {buffer for buffer in tree.buffers if buffer.alignments or buffer.rolling or 0 in buffer.shape}
 
 

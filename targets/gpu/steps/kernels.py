@@ -21,8 +21,8 @@ from ....passes.loops.buffer_allocation import places_of
 from ....passes.loops.bufferized import Scratch, over_memory
 from ....passes.loops.memory_scopes import BLOCKS, THREADS, Sharing
 from ....passes.loops.schedule import Schedule
-from ....passes.loops.tree import Block, Loop, Tree, loops_in
-from ....passes.rows.row_groups import RowGroup, rows_in
+from ....passes.loops.tree import SPATIAL, Block, Loop, Tree, loops_in
+from ....passes.rows.row_groups import rows_in
 from ....passes.rows.writing import is_worth_it, write
 from ....passes.schedule.plan_steps import operations_of_blocks
 from ....passes.schedule.planning import plan_each
@@ -38,6 +38,7 @@ from ..unplanned.split import count_of_parts
 from ..unplanned.teams import TeamShape, steps_of
 from ..unplanned.transpose import turned
 from ..unplanned.vectors import lanes_of
+from .points import THREADS as THREADS_OF_BLOCK
 from .points import schedule_points, schedule_turned
 from .products import schedule_product
 from .rows import Member, schedule_parts, schedule_rows
@@ -61,13 +62,13 @@ def schedule_of_kernels(function: Operation, context: ScheduleContext) -> Schedu
 # ---- loops over rows ----
 
 
-def _mark_rows(function: Operation, machine: Machine) -> list[tuple[TeamShape, int] | str]:
-    """Says of operations which rows they go through together: how each row is shared, or why no steps say it."""
+def _mark_rows(function: Operation, machine: Machine) -> list[tuple[TeamShape, int]]:
+    """Says of operations which rows they go through together; for each loop over rows how these are shared."""
     found = [each for each in rows_in(body_of(function)) if is_worth_it(each, machine)]
     if not found:
         return []
     teams = _teams(function, machine)
-    for number, (rows, _) in enumerate(zip(found, teams, strict=True)):
+    for number, rows in enumerate(found):
         for place, op in enumerate(rows.ops):
             dims = [loop[place] for loop in rows.loops]
             op.operation.attributes[ROW_LOOPS] = ir.DenseI64ArrayAttr.get([number, *dims])
@@ -75,7 +76,7 @@ def _mark_rows(function: Operation, machine: Machine) -> list[tuple[TeamShape, i
     return teams
 
 
-def _teams(function: Operation, machine: Machine) -> list[tuple[TeamShape, int] | str]:
+def _teams(function: Operation, machine: Machine) -> list[tuple[TeamShape, int]]:
     """For each loop over rows the team of threads for one, and how many teams are in a block."""
     module = MlirModule.create(function.location)
     copy = function.clone(ip=ir.InsertionPoint(module.body)).operation
@@ -85,12 +86,12 @@ def _teams(function: Operation, machine: Machine) -> list[tuple[TeamShape, int] 
     return [_team(loop) for loop in loops]
 
 
-def _team(loop: Operation) -> tuple[TeamShape, int] | str:
+def _team(loop: Operation) -> tuple[TeamShape, int]:
     with loop.location, ir.InsertionPoint(loop):
         steps = steps_of(loop)
     rows = rows_of(loop)
     if rows is None:
-        return "what it does with a row is more than a line of elements"
+        return TeamShape(THREADS_OF_BLOCK, 1, 0), 1
     shape = rows.shape()
     return shape, shape.teams(steps if isinstance(steps, int) else -1)
 
@@ -104,7 +105,7 @@ class _Kernels:
     tree: Tree
     function: Operation
 
-    def schedule(self, teams: Sequence[tuple[TeamShape, int] | str]) -> None:
+    def schedule(self, teams: Sequence[tuple[TeamShape, int]]) -> None:
         body = body_of(self.function)
         pairs = [(block, op) for block, op in operations_of_blocks(self.tree, self.function) if op is not None]
         for block, _ in pairs:
@@ -123,9 +124,7 @@ class _Kernels:
         for each in found:  # operations are others from here on
             self._kernel(*each)
 
-    def _rows(self, members: Sequence[tuple[Block, Operation]], team: tuple[TeamShape, int] | str) -> None:
-        if isinstance(team, str):
-            raise Decline(f"'{members[-1][0].name}': {team}, which no step says")
+    def _rows(self, members: Sequence[tuple[Block, Operation]], team: tuple[TeamShape, int]) -> None:
         rows = [Member(block, tuple(op.attributes[ROW_LOOPS])[1:]) for block, op in members]
         schedule_rows(self.sch, rows, *team)
 
@@ -138,7 +137,9 @@ class _Kernels:
             parts = count_of_parts(points)
         if parts is not None:
             if not isinstance(parts, int):
-                raise Decline(f"in how many parts '{block.name}' is reduced depends on sizes that are known at run time")
+                raise Decline(
+                    f"into how many parts '{block.name}' is split depends on sizes that are known at run time"
+                )
             schedule_parts(self.sch, block, epilogues, parts, shape_of_row(points) if points.reduces_rows() else None)
             return
         chains = joined_loops(fused.main)
@@ -148,8 +149,8 @@ class _Kernels:
             shape = shape_of_row(points)
             with main.location, ir.InsertionPoint(main):
                 rows = constant_of(as_index(points.count()))
-            spatial = tuple(n for n, each in enumerate(block.iters) if each.kind == "S")
-            schedule_rows(self.sch, [Member(block, spatial)], shape, shape.teams(-1 if rows is None else rows), epilogues)
+            member = Member(block, tuple(n for n, each in enumerate(block.iters) if each.kind == SPATIAL))
+            schedule_rows(self.sch, [member], shape, shape.teams(-1 if rows is None else rows), epilogues)
             return
         tile = None if others else turned(points)
         if tile is not None:

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from ....bindings.rewriting import Decline
-from ....passes.loops.handles import BlockRV, LoopRV
+from ....dialects.core.symbols_expr import Size, variables_of
+from ....passes.loops.handles import BlockRV, IndexMap, LoopRV
 from ....passes.loops.schedule import Schedule
-from ....passes.loops.tree import REDUCE, SPATIAL, Block, iter_variable
+from ....passes.loops.tree import REDUCE, SPATIAL, Block, iter_variable, variable
+from ..emit.threads import WARP
 from ..unplanned.transpose import Turned
 
 #: Threads of a block.
@@ -78,12 +79,69 @@ def in_registers(
     return found
 
 
-def schedule_sum_of_parts(sch: Schedule, name: str, epilogues: Sequence[Block], lanes: int) -> None:
-    """A thread for each result of what adds up a reduction's parts."""
-    _, tree = sch.read_of(sch.trees()[0].name)
-    schedule_points(sch, tree.block(name), epilogues, lanes)
+def block_of(sch: Schedule, handle: BlockRV) -> Block:
+    """As it stands."""
+    _, tree = sch.read_of(handle.function)
+    return tree.block(handle.name)
 
 
 def schedule_turned(sch: Schedule, block: Block, tile: Turned, chains: Sequence[Sequence[int]]) -> None:
     """A block of threads for each tile, which they read along the one loop and write along the other."""
-    raise Decline(f"'{block.name}' is a transposition by tiles")
+    handle = sch.get_block(block.name)
+    if any(len(chain) > 1 for chain in chains) or len(chains) < len(block.iters):
+        names = [each.name for each in block.iters]
+        sch.transform_block_layout(handle, joined_map(block, names, dict(enumerate(names)), chains))
+    block = block_of(sch, handle)
+    copies = [_turned_copy(sch, handle, block, number, tile) for number in _reads(tile)]
+    loops = sch.get_loops(handle)
+    inside, rows = sch.split(loops[tile.inside], [None, tile.width])
+    outside, columns = sch.split(loops[tile.outside], [None, tile.width])
+    others = [loop for number, loop in enumerate(loops) if number not in (tile.inside, tile.outside)]
+    sch.reorder(*others, inside, outside, rows, columns)
+    sch.bind(outside, "blockIdx.x")
+    sch.bind(fused(sch, [*others, inside]), "blockIdx.y")
+    for copy in copies:
+        sch.compute_at(copy, outside)
+        pair = sch.get_loops(copy)[-2:]
+        _share_tile(sch, *(pair if tile.outside < tile.inside else reversed(pair)), tile.lanes)
+    _share_tile(sch, rows, columns, tile.lanes)
+
+
+def _reads(tile: Turned) -> list[int]:
+    """Of what a block reads those that are turned: scalars are none."""
+    operands = tile.points.operands
+    return [sum(hasattr(operands[each].type, "shape") for each in range(place)) for place in tile.places]
+
+
+def _turned_copy(sch: Schedule, handle: BlockRV, block: Block, number: int, tile: Turned) -> BlockRV:
+    """An input's tiles in shared memory, in whose columns neighbours are in different banks."""
+    used = {name for index in block.reads[number].indices for name in variables_of(index)}
+    names = [each.name for each in block.iters]
+    last = [tile.outside, tile.inside]
+    order = [*(n for n, name in enumerate(names) if name in used and n not in last), *last]
+    places = tuple(variable(names[n], block.iters[n].extent) for n in order)
+    copy: BlockRV = sch.reindex_cache_read(handle, number, "shared", IndexMap(tuple(names), places))
+    sch.storage_align(copy, 0, len(order) - 2, tile.width, 1)
+    return copy
+
+
+def _share_tile(sch: Schedule, rows: LoopRV, columns: LoopRV, lanes: int) -> None:
+    """A warp has rows, a thread of it adjacent columns."""
+    _, warp = sch.split(rows, [None, THREADS // WARP])
+    _, thread, *lane = sch.split(columns, [None, WARP, *([lanes] if lanes > 1 else [])])
+    sch.bind(warp, "threadIdx.y")
+    sch.bind(thread, "threadIdx.x")
+    for each in lane:
+        sch.vectorize(each)
+
+
+def joined_map(block: Block, names: Sequence[str], of: Mapping[int, str], chains: Sequence[Sequence[int]]) -> IndexMap:
+    """A block's loops as chains of them, by the names that they have; one without a name has one step."""
+    found: list[Size] = []
+    for chain in chains:
+        index: Size = 0
+        for dim in chain:
+            extent = block.iters[dim].extent
+            index = index * extent + (variable(of[dim], extent) if dim in of else 0)
+        found.append(index)
+    return IndexMap(tuple(names), tuple(found))

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ....bindings.rewriting import Decline
+from ....dialects.core.symbols_expr import variables_of
 from ....emit.memrefs import storage_bytes
-from ....dialects.core.symbols_expr import Size, variables_of
 from ....passes.loops.handles import BlockRV, IndexMap, LoopRV
 from ....passes.loops.schedule import Schedule
 from ....passes.loops.tree import Access, Block, iter_variable, variable
 from ...core.backend import Machine
 from ..planned.group import PlannedGroup, Tile
 from ..planned.made import made_of
-from .points import THREADS, fused
+from .points import THREADS, block_of, fused, joined_map
 
 #: Rows that a thread has next to each other, as kernels have them.
 _ROWS_TOGETHER = 4
@@ -61,7 +61,7 @@ class _Product:
     """The block that computes a product, and its loops: those of the plan, which run as one joined."""
 
     def __init__(self, sch: Schedule, group: PlannedGroup, block: Block, epilogues: Sequence[Block]):
-        self._sch, self._group, self._tile, self._iters = sch, group, Tile(group.plan), block.iters
+        self._sch, self._group, self._tile = sch, group, Tile(group.plan)
         self._whole: BlockRV = sch.get_block(block.name)
         #: What takes results out of registers.
         self._done = [sch.get_block(each.name) for each in epilogues] or [sch.cache_write(self._whole, 0, "global")]
@@ -89,26 +89,15 @@ class _Product:
             for each, maker in zip(readers, makers, strict=False)
         ]
         names = [each.name for each in block.iters]
-        sch.transform_block_layout(self._whole, self._map(names, dict(enumerate(names)), plan.joined))
+        sch.transform_block_layout(self._whole, joined_map(block, names, dict(enumerate(names)), plan.joined))
         own = [f"d{number}" for number in range(len(block.writes[0].indices))]
         of_dims = {dim: own[place] for dim, place in dims.items() if place is not None}
         for maker in makers[:-1]:
-            sch.transform_layout(maker, ("write", 0), self._map(own, of_dims, spatial))
+            sch.transform_layout(maker, ("write", 0), joined_map(block, own, of_dims, spatial))
         for handle, reader, places in zip(self._done, readers, reads, strict=True):
             names = [each.name for each in reader.iters]
             of_reader = {dim: names[places.index(place)] for dim, place in dims.items() if place is not None}
-            sch.transform_block_layout(handle, self._map(names, of_reader, spatial))
-
-    def _map(self, names: Sequence[str], of: Mapping[int, str], chains: Sequence[Sequence[int]]) -> IndexMap:
-        """The product's loops as chains, by the names that they have."""
-        found: list[Size] = []
-        for chain in chains:
-            index: Size = 0
-            for dim in chain:
-                extent = self._iters[dim].extent
-                index = index * extent + (variable(of[dim], extent) if dim in of else 0)
-            found.append(index)
-        return IndexMap(tuple(names), tuple(found))
+            sch.transform_block_layout(handle, joined_map(block, names, of_reader, spatial))
 
     def _staged(self, operand: int, is_joined: bool) -> BlockRV:
         """A copy of what the block reads of an input, by its iters."""
@@ -117,15 +106,15 @@ class _Product:
             copy: BlockRV = self._sch.cache_read(self._whole, read, "shared")
             return copy
         block = self._block(self._whole)
-        used = [each for each in block.iters if any(each.name in variables_of(index) for index in block.reads[read].indices)]
+        moving = {name for index in block.reads[read].indices for name in variables_of(index)}
+        used = [each for each in block.iters if each.name in moving]
         names = [each.name for each in block.iters]
         index_map = IndexMap(tuple(names), tuple(variable(each.name, each.extent) for each in used))
         copy = self._sch.reindex_cache_read(self._whole, read, "shared", index_map)
         return copy
 
     def _block(self, handle: BlockRV) -> Block:
-        _, tree = self._sch.read_of(handle.function)
-        return tree.block(handle.name)
+        return block_of(self._sch, handle)
 
     def _split_in_parts(self) -> None:
         """Goes on with parts of the reduction, which what is the whole now adds up."""

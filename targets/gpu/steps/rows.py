@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ....bindings.rewriting import Decline
 from ....passes.loops.handles import BlockRV, LoopRV
 from ....passes.loops.schedule import Schedule
-from ....passes.loops.tree import REDUCE, Block
+from ....passes.loops.tree import REDUCE, SPATIAL, Block
+from ..unplanned.reduce import FOR_REDUCTIONS, shape_for
 from ..unplanned.teams import TeamShape
-from .points import fused, in_registers, schedule_points
+from .points import block_of, by_kind, fused, schedule_points
+
+#: Of what adds up parts: elements that a thread reads at once, and their bytes.
+_LANES, _BYTES = 4, 4
 
 
 class Member(NamedTuple):
@@ -24,7 +30,7 @@ class _Nest(NamedTuple):
     """What is done of a row in one nest: a reduction's parts, or all there is along the row; or what is one number."""
 
     handle: BlockRV
-    row: LoopRV
+    rows: list[LoopRV]
     is_part: bool = False
     is_along: bool = False
 
@@ -33,14 +39,21 @@ def schedule_rows(
     sch: Schedule, members: Sequence[Member], shape: TeamShape, teams: int, epilogues: Sequence[Block] = ()
 ) -> None:
     """All blocks row by row, as many rows in a block of threads as there are teams."""
-    nests = [nest for member in members for nest in _nests(sch, member, shape)]
-    nests += [_Nest(each, _row(sch, each, range(len(sch.get_loops(each)))))
-              for each in (sch.get_block(epilogue.name) for epilogue in epilogues)]  # fmt: skip
-    row = sch.merge(*(nest.row for nest in nests)) if len(nests) > 1 else nests[0].row
-    if teams > 1:
+    inlined = _inlined(sch, members)
+    nests = [nest for member in members if member.block not in inlined for nest in _nests(sch, member, shape)]
+    for epilogue in epilogues:
+        handle = sch.get_block(epilogue.name)
+        nests.append(_Nest(handle, _rows(sch, handle, range(len(epilogue.iters)))))
+    if len(nests) > 1:
+        sch.merge(*(nest.rows[-1] for nest in nests))
+    count = len(nests[0].rows)
+    row = fused(sch, sch.get_loops(nests[0].handle)[:count])
+    if teams > 1 and members[0].rows:
         row, team = sch.split(row, [None, teams])
+        sch.bind(row, "blockIdx.x")
         sch.bind(team, "threadIdx.y")
-    sch.bind(row, "blockIdx.x")
+    else:
+        sch.bind(row, "blockIdx.x")
     for nest in nests:
         if nest.is_part:
             _bind_part(sch, nest.handle, shape)
@@ -51,6 +64,19 @@ def schedule_rows(
                 sch.vectorize(lane[0])
 
 
+def _inlined(sch: Schedule, members: Sequence[Member]) -> list[Block]:
+    """What is computed again where it is used: of rows whose length is dynamic there is no room for it."""
+    found = []
+    for member in members:
+        (made, *others) = member.block.writes
+        is_open = any(not isinstance(each.extent, int)
+                      for number, each in enumerate(member.block.iters) if number not in member.rows)  # fmt: skip
+        if not member.block.is_reduction and is_open and not others and not made.buffer.is_given:
+            sch.compute_inline(sch.get_block(member.block.name))
+            found.append(member.block)
+    return found
+
+
 def _factors(shape: TeamShape) -> list[int | None]:
     return [None, shape.threads, *([shape.lanes] if shape.lanes > 1 else [])]
 
@@ -58,34 +84,32 @@ def _factors(shape: TeamShape) -> list[int | None]:
 def _nests(sch: Schedule, member: Member, shape: TeamShape) -> list[_Nest]:
     block, handle = member.block, sch.get_block(member.block.name)
     loops = sch.get_loops(handle)
-    rows = [loops[number] for number in member.rows]
-    along = [loop for loop in loops if loop not in rows]
+    along = [loop for number, loop in enumerate(loops) if number not in member.rows]
+    rows = _rows(sch, handle, member.rows)
     if not along:
-        return [_Nest(handle, _row(sch, handle, member.rows))]
-    if [*rows, *along] != loops:
-        sch.reorder(*rows, *along)
+        return [_Nest(handle, rows)]
+    if block.is_reduction and any(each.kind == SPATIAL for n, each in enumerate(block.iters) if n not in member.rows):
+        raise Decline(f"'{block.name}' reduces to more than a number of each row, which no step says")
     line = fused(sch, along)
     if not block.is_reduction:
-        return [_Nest(handle, _row(sch, handle, range(len(rows))), is_along=True)]
+        return [_Nest(handle, rows, is_along=True)]
     outer, thread, *lane = sch.split(line, _factors(shape))
     sch.reorder(thread, outer, *lane)
     part = sch.rfactor(thread, len(block.writes[0].indices))
     # What adds up has loops of its own, in the order of the block's iters.
     kept = sorted(member.rows)
-    order = [kept.index(number) for number in member.rows]
-    return [_Nest(part, _row(sch, part, range(len(rows))), is_part=True), _Nest(handle, _row(sch, handle, order))]
+    return [_Nest(part, rows, is_part=True), _Nest(handle, _rows(sch, handle, [kept.index(n) for n in member.rows]))]
 
 
-def _row(sch: Schedule, handle: BlockRV, numbers: Sequence[int]) -> LoopRV:
-    """One loop over all rows, around a block."""
+def _rows(sch: Schedule, handle: BlockRV, numbers: Sequence[int]) -> list[LoopRV]:
+    """The loops over rows, the outermost ones around a block."""
     loops = sch.get_loops(handle)
     rows = [loops[number] for number in numbers]
     if not rows:
-        made: LoopRV = sch.add_unit_loop(loops[0] if loops else handle)
-        return made
+        return [sch.add_unit_loop(loops[0] if loops else handle)]
     if rows != loops[: len(rows)]:
         sch.reorder(*rows, *(loop for loop in loops if loop not in rows))
-    return fused(sch, rows)
+    return rows
 
 
 def _bind_part(sch: Schedule, part: BlockRV, shape: TeamShape) -> None:
@@ -105,4 +129,26 @@ def schedule_parts(
     sch: Schedule, block: Block, epilogues: Sequence[Block], parts: int, shape: TeamShape | None
 ) -> None:
     """A reduction in parts, each by a block of threads or by a thread; what adds them up is another kernel."""
-    raise NotImplementedError
+    handle = sch.get_block(block.name)
+    loops = sch.get_loops(handle)
+    spatial, reduced = (by_kind(block, loops, kind) for kind in (SPATIAL, REDUCE))
+    if [*spatial, *reduced] != loops:
+        sch.reorder(*spatial, *reduced)
+    line = fused(sch, reduced)
+    if shape is None:
+        steps, part = sch.split(line, [None, parts])
+        sch.reorder(part, steps)
+        sums = block_of(sch, sch.rfactor(part, 0))
+        schedule_points(sch, sums, [], 1)
+        schedule_points(sch, block_of(sch, handle), epilogues, 1)
+        return
+    steps, part, inner = sch.split(line, [None, parts, shape.threads * shape.lanes])
+    sch.reorder(part, steps, inner)
+    sums = block_of(sch, sch.rfactor(part, len(spatial)))
+    schedule_rows(sch, [Member(sums, tuple(range(len(spatial) + 1)))], shape, 1)
+    lanes = math.gcd(parts, _LANES)
+    team = shape_for(parts, lanes, _BYTES, FOR_REDUCTIONS)
+    counts = [each.extent for each in block.iters if each.kind == SPATIAL]
+    known = [count for count in counts if isinstance(count, int)]
+    rows = math.prod(known) if len(known) == len(counts) else -1
+    schedule_rows(sch, [Member(block_of(sch, handle), tuple(range(len(spatial))))], team, team.teams(rows), epilogues)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from emulated_gpu import run_emulated
-from schedule_kernels import KERNELS, Kernel, kernel
+from schedule_kernels import KERNELS, Kernel
 
 import relax_mlir as rx
 
