@@ -73,6 +73,8 @@ class IndexMap:
     def is_injective(self, shape: Sequence[Size]) -> bool:
         """Whether no two elements of a shape get the same indices: of a size that is not known, or is large, as many
         steps are tried as it takes for the map to repeat itself, and where these are too many some of them."""
+        if self.inverse([f"_{number}" for number in range(len(self.results))], shape) is not None:
+            return True
         divisors, factors = _numbers_in(self.results)
         enough = max(3 * math.lcm(*divisors), 2 * max(factors))
         sizes = [size if isinstance(size, int) else enough for size in shape]

@@ -262,8 +262,8 @@ class Sharing:
 
     def _turns_of(self, leaf: _Leaf, buffer: Buffer) -> tuple[tuple[int, Turn], ...]:
         """Of all that a leaf uses of a buffer, where that is the same version."""
-        each = [self._turns.of(block.placed(access))
-                for block in leaf.blocks() for access in block.accesses if access.buffer is buffer]  # fmt: skip
+        each = [self._turns.of(access)
+                for block in leaf.blocks() for access in block.placed_accesses if access.buffer is buffer]  # fmt: skip
         first = each[0] if each else {}
         return tuple((dim, turn) for dim, turn in first.items() if all(other.get(dim) == turn for other in each))
 

@@ -135,11 +135,7 @@ class _Kernels:
         points = Points(fused.main)
         with fused.main.location, ir.InsertionPoint(fused.main):
             parts = count_of_parts(points)
-        if parts is not None:
-            if not isinstance(parts, int):
-                raise Decline(
-                    f"into how many parts '{block.name}' is split depends on sizes that are known at run time"
-                )
+        if isinstance(parts, int):  # else sizes tell at run time, and there is one
             schedule_parts(self.sch, block, epilogues, parts, shape_of_row(points) if points.reduces_rows() else None)
             return
         chains = joined_loops(fused.main)

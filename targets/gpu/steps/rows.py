@@ -39,7 +39,7 @@ def schedule_rows(
     sch: Schedule, members: Sequence[Member], shape: TeamShape, teams: int, epilogues: Sequence[Block] = ()
 ) -> None:
     """All blocks row by row, as many rows in a block of threads as there are teams."""
-    inlined = _inlined(sch, members)
+    inlined = _inlined(sch, members, shape)
     nests = [nest for member in members if member.block not in inlined for nest in _nests(sch, member, shape)]
     for epilogue in epilogues:
         handle = sch.get_block(epilogue.name)
@@ -64,14 +64,15 @@ def schedule_rows(
                 sch.vectorize(lane[0])
 
 
-def _inlined(sch: Schedule, members: Sequence[Member]) -> list[Block]:
-    """What is computed again where it is used: of rows whose length is dynamic there is no room for it."""
+def _inlined(sch: Schedule, members: Sequence[Member], shape: TeamShape) -> list[Block]:
+    """What is computed again where it is used: for rows that are long, or as long as sizes say, there is no room."""
     found = []
     for member in members:
         (made, *others) = member.block.writes
-        is_open = any(not isinstance(each.extent, int)
-                      for number, each in enumerate(member.block.iters) if number not in member.rows)  # fmt: skip
-        if not member.block.is_reduction and is_open and not others and not made.buffer.is_given:
+        along = [each for number, each in enumerate(member.block.iters) if number not in member.rows]
+        is_long = not shape.chunks or any(not isinstance(each.extent, int) for each in along)
+        is_own = not others and not made.buffer.is_given
+        if along and is_long and is_own and not member.block.is_reduction:
             sch.compute_inline(sch.get_block(member.block.name))
             found.append(member.block)
     return found

@@ -187,8 +187,9 @@ def test_vectors_at_once_where_they_begin_at_multiples_of_their_size(lanes: int,
     sch = rx.Schedule(kernel("chain").module())  # of lines of 30
     for name in "CB":
         sch.compute_inline(sch.get_block(name))
-    blocks, threads, vector = sch.split(sch.fuse(*sch.get_loops(sch.get_block("D"))), [None, 10, lanes])
-    sch.bind(blocks, "blockIdx.x")
+    lines, columns = sch.get_loops(sch.get_block("D"))
+    threads, vector = sch.split(columns, [None, lanes])
+    sch.bind(lines, "blockIdx.x")
     sch.bind(threads, "threadIdx.x")
     sch.vectorize(vector)
     code = code_of(run(sch, "chain"))
