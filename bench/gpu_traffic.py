@@ -3,6 +3,7 @@
 
     python bench/gpu_traffic.py                  a row for each operator, known sizes and dynamic sizes
     python bench/gpu_traffic.py --only softmax   the rows whose names have this in them
+    python bench/gpu_traffic.py --steps          of kernels that run by the steps that they stand for
 
 "moved" are the bytes that threads ask of global memory, as the emulator of PTX counts them, for each of the operands'
 and the result's: 1.00 is all of it once. "sectors" are the 32 bytes of memory that the requests of warps touch, for
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -61,14 +63,18 @@ CASES = [
 ]
 
 
-def traffic_of(case: Case, dtype: str, *, is_open: bool) -> dict[str, Traffic]:
-    """What each kernel of a case asks of memory. `is_open`: sizes are dynamic."""
+def traffic_of(case: Case, dtype: str, *, is_open: bool, by_steps: bool = False) -> dict[str, Traffic]:
+    """What each kernel of a case asks of memory. `is_open`: sizes are dynamic; `by_steps`: kernels run by those that
+    they stand for."""
     names = {size: f"n{size}" for shape in case.shapes for size in shape}
     shapes = [tuple(names[size] for size in shape) if is_open else shape for shape in case.shapes]
     module = rx.Module()
     with module.function("main", [rx.tensor(shape, dtype) for shape in shapes]) as f:
         f.returns(rx.find_op(case.operator)(*f, **case.attributes))
-    program = rx.compile(module, target="cuda", opt_level=3)
+    with tempfile.NamedTemporaryFile("w", suffix=".py", encoding="utf-8") as file:
+        file.write(rx.schedules.chosen(module, "cuda", opt_level=3) if by_steps else "# schedule 1\n")
+        file.flush()
+        program = rx.compile(module, target="cuda", opt_level=3, schedules=file.name)
     found: dict[str, Traffic] = {}
     library = EmulatedCuda(checks=Checks(traffic=found))
     with use_library(library):
@@ -77,8 +83,8 @@ def traffic_of(case: Case, dtype: str, *, is_open: bool) -> dict[str, Traffic]:
     return found
 
 
-def row(case: Case, dtype: str, *, is_open: bool) -> str:
-    found = traffic_of(case, dtype, is_open=is_open)
+def row(case: Case, dtype: str, *, is_open: bool, by_steps: bool) -> str:
+    found = traffic_of(case, dtype, is_open=is_open, by_steps=by_steps)
     requests = [each for traffic in found.values() for each in (traffic.reads, traffic.writes)]
     waste = sum(each.sectors for each in requests) / max(sum(each.least for each in requests), 1)
     item = numpy.dtype(dtype).itemsize
@@ -98,12 +104,13 @@ def _count_of_result(case: Case) -> int:
 def main(given: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="the rows whose names have this in them")
+    parser.add_argument("--steps", action="store_true", help="of kernels that run by the steps that they stand for")
     arguments = parser.parse_args(given)
     print(_HEAD)
     for case in [case for case in CASES if arguments.only in case.name]:
         for dtype in case.dtypes:
             for is_open in (False, True):
-                print(row(case, dtype, is_open=is_open), flush=True)
+                print(row(case, dtype, is_open=is_open, by_steps=arguments.steps), flush=True)
     return 0
 
 

@@ -124,8 +124,9 @@ def chosen(module: Module, target: str = "llvm", *, opt_level: int = USUAL_LEVEL
     takes; those that no steps say are listed with the reason."""
     from .schedules import chosen_schedules, until_planned
 
-    planned = lower(module, target, pipeline=until_planned(stages_of(target, opt_level)), opt_level=opt_level)
-    return chosen_schedules(planned._owner.operation, target)
+    with Journal(steps=True).recording() as journal:
+        planned = lower(module, target, pipeline=until_planned(stages_of(target, opt_level)), opt_level=opt_level)
+    return chosen_schedules(planned._owner.operation, target, journal)
 
 
 @types_checked

@@ -7,14 +7,21 @@ import os
 from collections.abc import Mapping
 
 from ..bindings.ir import Operation
-from ..bindings.rewriting import Decline
+from ..bindings.navigation import symbol_name
+from ..dialects.tir.prim_func import prim_funcs_in
 from ..passes.core.base import Pass
+from ..passes.core.facts import ScheduleFact
+from ..passes.core.journal import Journal
 from ..passes.core.stages import Stages
+from ..passes.loops.trace import HEADER
+from ..passes.schedule.registry import ScheduleContext
 from ..passes.tir_use_schedules import UseSchedules
 from ..support.errors import OptionError
+from ..targets.core.registry import parse_target
 
-#: Where the loops of kernels are chosen; else where they become what schedules say.
-_PLANS, _APPLIED = "tir-plan", "tir-apply-schedule"
+#: Where the loops of kernels are chosen, else where they become what schedules say; what comes before makes loops over
+#: rows, in which there are no blocks.
+_PLANS, _APPLIED, _ROWS = "tir-plan", "tir-apply-schedule", "tir-fuse-rows"
 Schedules = str | os.PathLike[str] | Mapping[str, object]
 
 
@@ -32,30 +39,34 @@ def until_planned(stages: Stages) -> Stages:
     """The stages up to where the loops of all kernels are chosen, if the target does."""
     stage, place = _place(stages)
     passes = stages[stage].passes
-    is_planned = str(passes[place]).startswith(_PLANS)
+    is_planned = _is(passes[place], _PLANS)
     return stages.until(stage).replace(stage, passes[: place + is_planned])
 
 
-def chosen_schedules(module: Operation, target: str) -> str:
-    """A file of the schedules that kernels have where their loops have been chosen."""
+def chosen_schedules(module: Operation, target: str, journal: Journal) -> str:
+    """A file of the schedules that kernels have where their loops have been chosen, as the journal of that says."""
     from ..passes.loops.schedule_files import file_of, is_writable
-    from ..passes.schedule.constant_arguments import callers_in
-    from ..passes.schedule.plan_steps import schedule_of_plans
+    from ..passes.schedule.plan_steps import REASON, chosen_steps
 
+    noted = {fact["kernel"]: fact["steps"] for fact in journal.of(ScheduleFact.kind)}
+    context = ScheduleContext(parse_target(target).name, parse_target(target))
     schedules, left_out = {}, {}
-    for name, callers in callers_in(module).items():
-        try:
-            if not is_writable(name):
-                raise Decline("no function of Python can have its name")
-            schedules[name] = schedule_of_plans(callers.function, callers.constants()).trace
-        except Decline as decline:
-            left_out[name] = decline.reason
+    for function in prim_funcs_in(module):
+        name = symbol_name(function)
+        steps = noted.get(name) or chosen_steps(function, context)
+        if not is_writable(name):
+            left_out[name] = "no function of Python can have its name"
+        elif steps[0].startswith(REASON):
+            left_out[name] = steps[0].removeprefix(REASON)
+        else:
+            schedules[name] = "\n".join([HEADER, *steps])
     return file_of(schedules, left_out, f"For target {target}: --schedules takes this file, or some kernels of it.")
 
 
 def _before_plans(stages: Stages, pass_: Pass) -> Stages:
     stage, place = _place(stages)
     passes = stages[stage].passes
+    place -= place > 0 and _is(passes[place - 1], _ROWS)
     return stages.replace(stage, [*passes[:place], pass_, *passes[place:]])
 
 
@@ -63,7 +74,11 @@ def _place(stages: Stages) -> tuple[str, int]:
     for wanted in (_PLANS, _APPLIED):
         for stage in stages:
             for place, each in enumerate(stage.passes):
-                if str(each if isinstance(each, str) else each.name).startswith(wanted):
+                if _is(each, wanted):
                     return stage.name, place
     found = f"no stage of target '{stages.target}' runs {_PLANS} or {_APPLIED}"
     raise OptionError(f"{found}: its kernels have no schedules")
+
+
+def _is(pass_: str | Pass, name: str) -> bool:
+    return str(pass_ if isinstance(pass_, str) else pass_.name).startswith(name)

@@ -11,13 +11,15 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..bindings.ir import Operation
-from ..bindings.navigation import body_of
+from ..bindings.navigation import body_of, symbol_name
 from ..dialects.core.ir_attributes import SCHEDULE
 from ..dialects.tir.prim_func import prim_funcs_in
 from ..targets.core.machine_pass import MachinePass
+from .core.journal import Journal
 from .core.registry import register_pass
 from .rows.row_groups import rows_in
 from .rows.writing import is_worth_it, write
+from .schedule.registry import ScheduleContext, steps_rules
 
 
 @register_pass
@@ -32,7 +34,18 @@ class TirFuseRows(MachinePass):
         for function in prim_funcs_in(op):
             if SCHEDULE in function.attributes:
                 continue
-            for rows in list(rows_in(body_of(function))):
+            found = [rows for rows in rows_in(body_of(function)) if is_worth_it(rows, self.machine)]
+            if found:
+                self._tell(function)
+            for rows in found:
                 with function.context:
-                    if is_worth_it(rows, self.machine):
-                        write(rows, self.machine)
+                    write(rows, self.machine)
+
+    def _tell(self, function: Operation) -> None:
+        """Keeps what the operations are as steps, for a journal that asks: there are no blocks in loops over rows."""
+        journal = Journal.active()
+        if journal is not None and journal.steps is not None and steps_rules(self.chosen.name):
+            from .schedule.plan_steps import chosen_steps  # seldom needed, and all primitives with it
+
+            context = ScheduleContext(self.chosen.name, self.chosen)
+            journal.steps[symbol_name(function)] = chosen_steps(function, context)

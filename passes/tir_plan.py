@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import ClassVar
 
@@ -18,6 +18,7 @@ from ..targets.core.machine_pass import MachinePass
 from .core.facts import ScheduleFact
 from .core.journal import Journal
 from .core.registry import register_pass
+from .schedule.constant_arguments import Callers, callers_in
 from .schedule.registry import ScheduleContext, ScheduleFunction, schedules_of
 
 
@@ -32,29 +33,35 @@ class TirPlan(MachinePass):
     def run(self, op: Operation) -> None:
         functions = prim_funcs_in(op)
         context = ScheduleContext(self.chosen.name, self.chosen)
+        journal = Journal.active()
+        callers = {} if journal is None or journal.steps is None else callers_in(op.operation)
         for function in functions:
-            self._schedule(op.operation, function, context)
+            schedule, place, declined = self._schedule(op.operation, function, context)
+            if journal is not None:
+                name = symbol_name(function)
+                steps = _steps(journal, callers[name], context) if name in callers else []
+                journal.add(ScheduleFact(name, schedule, place, declined, steps))
         _drop_named_schedules(op.operation, functions)
 
-    def _schedule(self, module: Operation, function: Operation, context: ScheduleContext) -> None:
+    def _schedule(
+        self, module: Operation, function: Operation, context: ScheduleContext
+    ) -> tuple[str, str, list[dict[str, str]]]:
+        """The schedule that took a PrimFunc, none where it becomes plain loops; where it is; why others did not."""
         if schedule_lines(function) is not None:
-            _note(function, SCHEDULE, "the PrimFunc", [])
-            return
+            return SCHEDULE, "the PrimFunc", []
         if SCHEDULE in function.attributes:
             named = str(function.attributes[SCHEDULE])
             _apply_named_schedule(module, function)
-            _note(function, named, "the module", [])
-            return
+            return named, "the module", []
         if TIR_TARGET in function.attributes:
             context = replace(context, target=string_value(function.attributes[TIR_TARGET]))
         declined: list[dict[str, str]] = []
         for schedule in schedules_of(function, context.target):
             decline = _declined(schedule.function, function, context)
             if decline is None:
-                _note(function, schedule.function.__name__, schedule.place, declined)
-                return
+                return schedule.function.__name__, schedule.place, declined
             declined.append({"schedule": schedule.label, "reason": decline.reason})
-        _note(function, "", "", declined)
+        return "", "", declined
 
 
 def _declined(schedule: ScheduleFunction, function: Operation, context: ScheduleContext) -> Decline | None:
@@ -73,21 +80,13 @@ def _declined(schedule: ScheduleFunction, function: Operation, context: Schedule
     return None
 
 
-def _note(function: Operation, schedule: str, place: str, declined: Sequence[dict[str, str]]) -> None:
-    """Notes which schedule took a PrimFunc, if a journal is active; none, where it becomes plain loops."""
-    journal = Journal.active()
-    if journal is not None:
-        steps = _steps(function) if journal.steps else []
-        journal.add(ScheduleFact(symbol_name(function), schedule, place, declined, steps))
+def _steps(journal: Journal, callers: Callers, context: ScheduleContext) -> list[str]:
+    """What a PrimFunc does as steps, or is known to from before."""
+    from .schedule.plan_steps import chosen_steps  # seldom needed, and all primitives with it
 
-
-def _steps(function: Operation) -> list[str]:
-    from .schedule.plan_steps import schedule_of_plans  # seldom needed, and all primitives with it
-
-    try:
-        return schedule_of_plans(function).trace.splitlines()[1:]
-    except Decline as decline:
-        return [f"# {decline.reason}"]
+    assert journal.steps is not None
+    known = journal.steps.get(symbol_name(callers.function))
+    return known or chosen_steps(callers.function, context, callers.constants())
 
 
 # ---- schedules that a PrimFunc names itself: transform.named_sequence operations of the module ----

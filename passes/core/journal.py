@@ -69,7 +69,8 @@ class Journal:
     def __init__(self, *, steps: bool = False) -> None:
         """With `steps` it also has the schedules that kernels' plans stand for, which takes time for each kernel."""
         self.facts: list[dict[str, Any]] = []
-        self.steps = steps
+        #: Those that are told before tir-plan sees a kernel; None where none are asked for.
+        self.steps: dict[str, list[str]] | None = {} if steps else None
 
     @staticmethod
     def active() -> Journal | None:

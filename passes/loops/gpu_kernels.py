@@ -7,13 +7,15 @@ there; what is innermost is for those that its loops over threads name (`memory_
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ...bindings.ir import Value
 from ...bindings.mlir import i64_attribute, ir
-from ...dialects.core.symbols_expr import Size
+from ...dialects.core.symbols_expr import Size, variables_of
 from ...emit import linalg, loops
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, as_index, number
@@ -22,7 +24,7 @@ from .buffer_allocation import BufferPlace
 from .intrins import TENSORIZED
 from .memory_arenas import Arena
 from .memory_scopes import BLOCKS, THREADS, Sharing, independent_steps
-from .ranges import is_multiple, without
+from .ranges import Guard, is_multiple, without
 from .tree import PARALLEL, SERIAL, VECTORIZED, Access, Block, Buffer, Loop, Node, loops_in
 from .tree_writer import Writer, WriterState, part_of
 from .whole_steps import WholeSteps
@@ -139,6 +141,35 @@ class KernelWriter(Writer):
         starts = [*(state.threads[loop.kind] for loop in along), *(0 for _ in shape)]
         return part_of(self._taken[buffer], starts, range(len(along), len(starts)), shape, [1] * len(shape)), False
 
+    def _where(
+        self, asked: Sequence[Guard], state: WriterState, mask: Value | None, body: Callable[[Value | None], None]
+    ) -> None:
+        """A thread has all lanes of a vector or none of them where sizes say so; else it asks for each lane only where
+        not all have a point."""
+        cut = [each for each in asked if each not in state.holding and _is_along_lanes(each, state)]
+        if not cut:
+            super()._where(asked, state, mask, body)
+            return
+        assert state.lanes is not None
+        lanes = state.lanes
+        firsts = [without(each.at, lanes.name) for each in cut]
+        limits = [self._size(each.limit - lanes.count + 1, state) for each in cut]
+        fits = [self._size(first, state) < limit for first, limit in zip(firsts, limits, strict=True)]
+        is_whole = all(is_multiple(each, lanes.count) for each in (*firsts, *(guard.limit for guard in cut)))
+        others = [each for each in asked if each not in cut]
+
+        def point(inner: Value | None) -> None:
+            asking = [each for each in fits if not isinstance(each, bool)]
+            if any(each is False for each in fits):
+                super(KernelWriter, self)._where(cut, state, inner, body)
+            elif not asking:
+                body(inner)
+            else:
+                rest = None if is_whole else (lambda: super(KernelWriter, self)._where(cut, state, inner, body))
+                loops.when(functools.reduce(operator.and_, asking), lambda: body(inner), rest)
+
+        super()._where(others, state, mask, point)
+
     def _alignment(self, access: Access, state: WriterState) -> int | None:
         """A thread loads and stores a vector at once where it begins at a multiple of its size: all memory does."""
         if state.threads is None or state.lanes is None:
@@ -153,6 +184,10 @@ class KernelWriter(Writer):
         if width % 8 or lanes & (lanes - 1) or not apart or not all(known):
             return None
         return min(lanes * width // 8, _MOST_AT_ONCE)
+
+
+def _is_along_lanes(guard: Guard, state: WriterState) -> bool:
+    return state.threads is not None and state.lanes is not None and state.lanes.name in variables_of(guard.at)
 
 
 def _steps(chain: Sequence[Loop]) -> Size:

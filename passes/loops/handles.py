@@ -82,6 +82,8 @@ class IndexMap:
     def is_injective(self, shape: Sequence[Size]) -> bool:
         """Whether no two elements of a shape get the same indices: of a size that is not known, or is large, as many
         steps are tried as it takes for the map to repeat itself, and where these are too many some of them."""
+        if self.inverse([f"_{number}" for number in range(len(self.results))], shape) is not None:
+            return True
         apart = self._apart()
         if len(apart) > 1:  # parameters of which no result is made together are looked at each by itself
             extents = dict(zip(self.parameters, shape, strict=True))

@@ -108,6 +108,7 @@ class Sharing:
             self._check_leaf(leaf)
         #: Nodes before which all threads wait for each other.
         self.waits: set[str] = set()
+        self._found: dict[str, frozenset[_Use]] = {}
         self._wait(self.nodes, frozenset())
 
     # ---- who ----
@@ -218,13 +219,18 @@ class Sharing:
             pending = self._wait(node.body, frozenset(self._entered(node, use) for use in pending))
             if node.kind not in (*THREADS, VECTORIZED) and node.extent != 1:
                 # What ends a step comes before what begins the next one, and those that use the same versions again.
-                for _ in range(1 + self._turns.most()):
+                for _ in range(1 + self._turns_of_steps(node)):
                     before_step = {node.name: variable(node.name, node.extent) - 1}
                     pending = self._wait(node.body, frozenset(use.at(before_step) for use in pending))
             pending = frozenset(use.at({node.name: node.extent - 1}) for use in pending)
             if not isinstance(node.extent, int) or node.extent == 0:
                 pending |= before
         return pending
+
+    def _turns_of_steps(self, loop: Loop) -> int:
+        """Of versions that a loop's steps take in turns, how many there are at most."""
+        turns = [turn for use in self._uses(loop) for _, turn in use.turns if loop.name in variables_of(turn.step)]
+        return max((turn.turns for turn in turns), default=0)
 
     def _entered(self, loop: Loop, use: _Use) -> _Use:
         return use._replace(
@@ -238,6 +244,11 @@ class Sharing:
         return runs and self._begins_with_wait(node.body[0])  # type: ignore[union-attr]
 
     def _uses(self, node: Node) -> frozenset[_Use]:
+        if node.name not in self._found:
+            self._found[node.name] = self._uses_of(node)
+        return self._found[node.name]
+
+    def _uses_of(self, node: Node) -> frozenset[_Use]:
         found = set()
         for leaf in self._within(node):
             rest = _ALL if self._is_for_all(leaf) else _FIRST
@@ -251,8 +262,8 @@ class Sharing:
 
     def _turns_of(self, leaf: _Leaf, buffer: Buffer) -> tuple[tuple[int, Turn], ...]:
         """Of all that a leaf uses of a buffer, where that is the same version."""
-        each = [self._turns.of(block.placed(access))
-                for block in leaf.blocks() for access in block.accesses if access.buffer is buffer]  # fmt: skip
+        each = [self._turns.of(access)
+                for block in leaf.blocks() for access in block.placed_accesses if access.buffer is buffer]  # fmt: skip
         first = each[0] if each else {}
         return tuple((dim, turn) for dim, turn in first.items() if all(other.get(dim) == turn for other in each))
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...dialects.core.symbols_expr import Size, substituted, terms_of, variables_of
 from .buffer_allocation import BufferPlace
 from .ranges import turn_of
-from .tree import Access, Block, Buffer, Loop, Tree, blocks_in, variable
+from .tree import THREAD_AXES, VECTORIZED, Access, Block, Buffer, Loop, Tree, blocks_in, variable
 
 Places = Mapping[Buffer, tuple[str, BufferPlace]]
 
@@ -45,14 +45,17 @@ class Turns:
 
     def __init__(self, tree: Tree, places: Places):
         self._places = places
+        #: Steps that run at the same time use several versions.
+        self._apart = {loop.name for loop in tree.loops() if loop.kind in (*THREAD_AXES[3:], VECTORIZED)}
+        written = {access.buffer for block in tree.blocks() for access in block.writes}
         #: Along which dimensions steps take turns, between how many.
         self._of: dict[tuple[Buffer, int], int] = {}
         for block in tree.blocks():
-            for access in map(block.placed, block.accesses):
+            for access in (each for each in block.placed_accesses if each.buffer in written):
                 place = place_in(places, access.buffer)
                 for dim, (index, size) in enumerate(zip(place.inside(access.indices), place.sizes, strict=True)):
                     found = turn_of(index)
-                    if found is not None and found[1] == size:
+                    if found is not None and found[1] == size and self._apart.isdisjoint(variables_of(found[0])):
                         self._of[access.buffer, dim] = found[1]
 
     def of(self, access: Access) -> dict[int, Turn]:
@@ -61,7 +64,7 @@ class Turns:
         place = place_in(self._places, access.buffer)
         for dim, index in enumerate(place.inside(access.indices)) if self._of else ():
             turns = self._of.get((access.buffer, dim))
-            if turns is not None:
+            if turns is not None and self._apart.isdisjoint(variables_of(index)):
                 known = turn_of(index)
                 found[dim] = turn(index if known is None else known[0], turns)
         return found
@@ -74,7 +77,7 @@ class Turns:
         if loop.name in variables_of(known.step):
             return known
         for block in _users(loop, buffer):
-            for access in map(block.placed, block.accesses):
+            for access in block.placed_accesses:
                 own = self.of(access).get(dim) if access.buffer is buffer else None
                 if own is not None and loop.name in variables_of(own.step):
                     return turn(known.step + variable(loop.name, loop.extent), known.turns)

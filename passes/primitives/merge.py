@@ -75,6 +75,8 @@ def _check_adjacent(edit: Edit, loops: list[Loop]) -> None:
 
 def _check_steps(edit: Edit, earlier: Loop, later: Loop) -> None:
     """What both use and one writes is used by the same steps of both."""
+    if earlier.extent == 1:
+        return
     for one in blocks_in([earlier]):
         for other in blocks_in([later]):
             for buffer, place, next_ in _conflicts(one, other):

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...dialects.core.indices import undivided
 from ...dialects.core.symbols_expr import variables_of
 from ..loops.handles import BlockRV, IndexMap
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import SPATIAL, Block, Iter, iter_variable
+from ..loops.tree import SPATIAL, Access, Block, Iter, iter_variable
 from .caching import shape_of
 from .code_motion import in_new_loops
 from .legality import check_independent, check_serial, plain_path
@@ -35,7 +36,10 @@ def transform_block_layout(edit: Edit, block: BlockRV, index_map: IndexMap) -> N
     iters = tuple(Iter(*each) for each in zip(names, _kinds(edit, found, index_map), shape, strict=True))
     points = inverse.at(list(map(iter_variable, iters)))
     values = {each.name: point for each, point in zip(found.iters, points, strict=True)}
-    new = replace(found.at(values), iters=iters)
+    new = found.at(values)
+    reads, writes = (tuple(Access(each.buffer, tuple(map(undivided, each.indices))) for each in accesses)
+                     for accesses in (new.reads, new.writes))  # fmt: skip
+    new = replace(new, iters=iters, reads=reads, writes=writes)
     edit.replace((path[0] if path else found).name, [in_new_loops(edit, new)])
 
 

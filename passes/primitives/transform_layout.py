@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 
 from ...bindings.mlir import ir
+from ...dialects.core.indices import undivided
 from ...dialects.core.symbols_expr import Size
 from ..loops.body_scalars import Compute, Expr, Load
 from ..loops.handles import BlockRV, IndexMap
@@ -68,7 +69,7 @@ def _shape(edit: Edit, buffer: Buffer, index_map: IndexMap) -> tuple[Size, ...]:
 
 def _moved(edit: Edit, block: Block, old: Buffer, new: Buffer, index_map: IndexMap) -> Block:
     def moved(access: Access) -> Access:
-        return Access(new, index_map.at(access.indices)) if access.buffer is old else access
+        return Access(new, tuple(map(undivided, index_map.at(access.indices)))) if access.buffer is old else access
 
     def loaded(part: Expr) -> Expr | None:
         if not isinstance(part, Load) or part.buffer is not old:

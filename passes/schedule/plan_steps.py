@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The schedule that a plan stands for: what tir-plan has chosen as steps, to be read, changed and replayed."""
+"""The schedule that a target's choices stand for, as steps to be read, changed and replayed; those of plans."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
 from ...bindings.ir import Operation
@@ -16,43 +16,66 @@ from ...emit.structured import analyze
 from ...support.errors import RelaxError
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.schedule import Schedule
-from ..loops.tree import GRAIN, REDUCE, Block
+from ..loops.tree import GRAIN, REDUCE, Block, Tree
 from .packed_plans import packing_of
 from .plan import AnyPlan, EpilogueOf, Plan, panel_form, plan_of
+from .registry import ScheduleContext, steps_rules
 
 #: What plans say that no step does yet.
 _WITHOUT_STEPS = ("dot", "tiles", "square", "threads", "shared", "instruction", "parts")
+#: Begins the line that says why there are no steps.
+REASON = "# "
+
+
+def chosen_steps(function: Operation, context: ScheduleContext, constants: Set[int] = frozenset()) -> list[str]:
+    """What a target has a PrimFunc do, as lines of a schedule; a comment with the reason where steps cannot say it.
+
+    They are the schedule that it has, where there is one. A function is asked before it becomes loops over rows.
+    `constants`: the parameters for which all callers give constants.
+    """
+    rules = steps_rules(context.target)
+    try:
+        if schedule_lines(function) is not None:
+            sch = Schedule(function)
+        elif rules:
+            module = ir.Module.create(function.location)
+            sch = rules[0].function(function.clone(ip=ir.InsertionPoint(module.body)).operation, context)
+        else:
+            sch = schedule_of_plans(function, constants)
+        if len(sch.trace.splitlines()) < 2:  # where to begin
+            for block in sch.scratch_of(symbol_name(function))[1].blocks():
+                sch.get_loops(sch.get_block(block.name))
+    except RelaxError as error:
+        return [f"{REASON}{error.message}"]
+    except Decline as decline:
+        return [f"{REASON}{decline.reason}"]
+    return sch.trace.splitlines()[1:]
 
 
 def schedule_of_plans(function: Operation, constants: Set[int] = frozenset()) -> Schedule:
-    """What a PrimFunc with plans does as a schedule of it; the one that it has, where there is one. `constants`: the
-    parameters for which all callers give constants.
-
-    Raises Decline with the reason where steps cannot say it.
-    """
-    try:
-        sch = Schedule(function)
-        if schedule_lines(function) is None:
-            for planned in _planned(sch, function, constants):
-                planned.schedule(sch)
-            if len(sch.trace.splitlines()) < 2:  # where to begin
-                for block in sch.scratch_of(symbol_name(function))[1].blocks():
-                    sch.get_loops(sch.get_block(block.name))
-    except RelaxError as error:
-        raise Decline(error.message) from None
+    """What a PrimFunc's plans do as a schedule of it. Raises Decline with the reason where steps cannot say it."""
+    sch = Schedule(function)
+    for planned in _planned(sch, function, constants):
+        planned.schedule(sch)
     return sch
+
+
+def operations_of_blocks(tree: Tree, function: Operation) -> Iterator[tuple[Block, Operation | None]]:
+    """The blocks of a PrimFunc over memory, in the order in which they run, with the operations that they were."""
+    operations = iter([op for op in operations_in(function) if op.name == "linalg.generic"])
+    for block in tree.blocks():
+        if block.inits is not None:
+            next(operations, None)  # of what fills its output, which is its init
+        yield block, next(operations, None)
 
 
 def _planned(sch: Schedule, function: Operation, constants: Set[int]) -> list[_Planned]:
     """The blocks whose loops a plan is about, in the order in which they run."""
     scratch, tree = sch.scratch_of(symbol_name(function))
-    generics = [op for op in operations_in(scratch.function) if op.name == "linalg.generic"]
-    plans = iter([_packed(op, plan_of(op), constants) for op in generics])
-    pairs = []
-    for block in tree.blocks():
-        if block.inits is not None:
-            next(plans, None)  # of what fills its output, which is its init
-        pairs.append((block, next(plans, None)))
+    pairs = [
+        (block, None if op is None else _packed(op, plan_of(op), constants))
+        for block, op in operations_of_blocks(tree, scratch.function)
+    ]
     found = []
     for block, plan in pairs:
         if not isinstance(plan, Plan):

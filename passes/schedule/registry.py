@@ -19,6 +19,12 @@ What no schedule takes stays as it is and becomes plain loops. Most let rules ch
         if not op.reductions:
             raise Decline("it reduces nothing")
         ...
+
+How the loops that a target chooses are told as steps is the target's to say, too:
+
+    @register_steps(target="gpu")
+    def steps_of_kernels(function: Operation, context: ScheduleContext) -> LoopSchedule:
+        ...a schedule of the PrimFunc, which is a copy, or raises Decline
 """
 
 from __future__ import annotations
@@ -249,3 +255,42 @@ def plan_rules(target: str) -> list[PlanRule]:
     chain = schedules_chain(target)
     load_schedules(chain)
     return [rule for step in chain for rules in _PLAN_RULES.entries.get(step.name, {}).values() for rule in rules]
+
+
+# ---- steps ----
+
+#: Gives the schedule that does what a target has kernels do, or raises Decline with the reason where no steps say it.
+StepsFunction = Callable[[Operation, ScheduleContext], "LoopSchedule"]
+
+
+class StepsRule(NamedTuple):
+    """How a target's choices are told. `place` says where that is written."""
+
+    target: str
+    function: StepsFunction
+    place: str
+
+    @property
+    def subject(self) -> str:
+        """As lists of schedules have it."""
+        return "as steps"
+
+
+_STEPS_RULES = Registry[StepsRule](
+    lambda rule: (rule.target,),
+    lambda rule, taken: f"target '{rule.target}' tells its choices as steps already: {taken.place}",
+)
+
+
+@types_checked
+def register_steps(target: str = "default") -> Callable[[StepsFunction], StepsFunction]:
+    """Registers a function as what tells a target's choices as steps; use it as a decorator. Refuses a second one."""
+    find_target(target)
+    return _STEPS_RULES.registering(lambda function, place: [StepsRule(target, function, place)])
+
+
+def steps_rules(target: str | None = None) -> list[StepsRule]:
+    """Every one, sorted by target; with a target those of it and its parents, the first of which tells."""
+    chain = all_targets() if target is None else schedules_chain(target)
+    load_schedules(chain)
+    return [rule for step in chain for rule in _STEPS_RULES.tried(step.name)]

@@ -188,7 +188,7 @@ class Compilation:
         if self.emit == "schedules":
             from ...compilation.schedules import chosen_schedules
 
-            schedules = chosen_schedules(module.operation, self.options.target)
+            schedules = chosen_schedules(module.operation, self.options.target, self._reporting.journal)
             self._write(lambda: schedules)
             return None
         if self.emit == "ll":

@@ -15,7 +15,7 @@ from ...passes.core.options import describe_type, option_fields
 from ...passes.core.registry import all_passes
 from ...passes.intrinsics.registry import intrinsics_table
 from ...passes.legalize.rules import all_rules
-from ...passes.schedule.registry import all_schedules
+from ...passes.schedule.registry import all_schedules, steps_rules
 from ...support.errors import OptionError
 from ...support.suggest import suggest
 from ..common import command_line
@@ -116,8 +116,10 @@ def intrinsics_text(target: str) -> str:
 
 
 def schedules_text(target: str) -> str:
-    """What schedules are for, whose they are, and where; for a target those that it tries, the first one first."""
-    rows = [(schedule.subject, schedule.target, schedule.place) for schedule in all_schedules(target or None)]
+    """What schedules are for, whose they are, and where; for a target those that it tries, the first one first; behind
+    them what tells choices as steps."""
+    listed = (*all_schedules(target or None), *steps_rules(target or None))
+    rows = [(each.subject, each.target, each.place) for each in listed]
     return "".join(f"{subject:<36} {target:<12} {place}\n" for subject, target, place in rows)
 
 

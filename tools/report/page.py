@@ -36,9 +36,10 @@ class Reporting:
         self.is_asked_for: bool = arguments["report"] is not None
         self._shapes = _shapes(arguments)
         self._before = _earlier(arguments)
-        self.journal = Journal(steps=self.is_asked_for)
+        has_steps = self.is_asked_for or arguments["emit"] == "schedules"
+        self.journal = Journal(steps=has_steps)
         #: Whether the compilation is to write into the journal.
-        self.is_recorded = self.is_asked_for or bool(arguments["partition"])
+        self.is_recorded = has_steps or bool(arguments["partition"])
 
     def check(self, artifact: Artifact) -> None:
         """Refuses, before anything is written, shapes that do not fit."""

@@ -30,6 +30,11 @@ def collapse_loops(op: Operation) -> Operation:
     return made
 
 
+def joined_loops(op: Operation) -> list[list[int]]:
+    """The loops that such an operation would have, each with what it is made of; those of one step are left out."""
+    return _Joining(Points(op)).chains
+
+
 class _Joining:
     def __init__(self, points: Points):
         self.points = points

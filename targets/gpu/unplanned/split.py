@@ -54,7 +54,7 @@ class InParts:
 def in_parts(op: Operation) -> InParts | None:
     """The operation in parts, in its place; None where it stays as it is."""
     points = Points(op)
-    by_rows, parts = points.reduces_rows(), _parts(points)
+    by_rows, parts = points.reduces_rows(), count_of_parts(points)
     if parts is None:
         return None
     with op.location, ir.InsertionPoint(op):
@@ -69,7 +69,7 @@ def in_parts(op: Operation) -> InParts | None:
     return InParts(first, second, between, by_rows)
 
 
-def _parts(points: Points) -> Size | None:
+def count_of_parts(points: Points) -> Size | None:
     """How many; a size computed at the insertion point where dynamic."""
     if not is_combined(points):
         return None

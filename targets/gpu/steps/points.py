@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A thread for each of some adjacent points, as steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ....dialects.core.symbols_expr import Size, variables_of
+from ....passes.loops.handles import BlockRV, IndexMap, LoopRV
+from ....passes.loops.schedule import Schedule
+from ....passes.loops.tree import REDUCE, SPATIAL, Block, iter_variable, variable
+from ..emit.threads import WARP
+from ..unplanned.transpose import Turned
+
+#: Threads of a block.
+THREADS = 256
+
+
+def schedule_points(sch: Schedule, block: Block, epilogues: Sequence[Block], lanes: int) -> None:
+    """Threads compute `lanes` adjacent elements of the output each, whose sums stay in registers."""
+    handle = sch.get_block(block.name)
+    loops = sch.get_loops(handle)
+    parallel, reduced = (by_kind(block, loops, kind) for kind in (SPATIAL, REDUCE))
+    if not parallel:
+        parallel = [sch.add_unit_loop(loops[0] if loops else handle)]
+    elif [*parallel, *reduced] != loops:
+        sch.reorder(*parallel, *reduced)
+    _, thread, *lane = _bound(sch, fused(sch, parallel), lanes)
+    if reduced and lane:
+        sch.reorder(*reduced, *lane)
+    kept = [handle]
+    if reduced:
+        kept += in_registers(sch, handle, block, epilogues, thread)
+        if block.inits is not None:
+            kept.append(sch.decompose_reduction(handle, reduced[0]))
+    for each in kept if lane else []:
+        sch.vectorize(sch.get_loops(each)[-1])
+
+
+def _bound(sch: Schedule, loop: LoopRV, lanes: int) -> list[LoopRV]:
+    """Blocks of threads, threads, and where there are several the lanes of a thread."""
+    made: list[LoopRV] = sch.split(loop, [None, THREADS, *([lanes] if lanes > 1 else [])])
+    sch.bind(made[0], "blockIdx.x")
+    sch.bind(made[1], "threadIdx.x")
+    return made
+
+
+def by_kind(block: Block, loops: Sequence[LoopRV], kind: str) -> list[LoopRV]:
+    """Those of a block's loops that are of a kind, those of its output in the order of elements in memory."""
+    indices = list(block.writes[0].indices)
+    numbers = [number for number, each in enumerate(block.iters) if each.kind == kind]
+    places = [iter_variable(each) for each in block.iters]
+    return [loops[n] for n in sorted(numbers, key=lambda n: indices.index(places[n]) if places[n] in indices else -1)]
+
+
+def fused(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
+    made: LoopRV = sch.fuse(*loops) if len(loops) > 1 else loops[0]
+    return made
+
+
+def in_registers(
+    sch: Schedule, handle: BlockRV, block: Block, epilogues: Sequence[Block], loop: LoopRV
+) -> list[BlockRV]:
+    """What takes a reduction's results out of registers in a loop: what is done to each of them, or copies."""
+    if not epilogues:
+        if block.inits is None:
+            return []
+        copies = [sch.cache_write(handle, number, "local") for number in range(len(block.writes))]
+        for copy in copies:
+            sch.reverse_compute_at(copy, loop)
+        return copies
+    maker, found = handle, []
+    for epilogue in epilogues:
+        each = sch.get_block(epilogue.name)
+        sch.reverse_compute_at(each, loop)
+        sch.set_scope(maker, 0, "local")
+        maker = each
+        found.append(each)
+    return found
+
+
+def block_of(sch: Schedule, handle: BlockRV) -> Block:
+    """As it stands."""
+    _, tree = sch.read_of(handle.function)
+    return tree.block(handle.name)
+
+
+def schedule_turned(sch: Schedule, block: Block, tile: Turned, chains: Sequence[Sequence[int]]) -> None:
+    """A block of threads for each tile, which they read along the one loop and write along the other."""
+    handle = sch.get_block(block.name)
+    if any(len(chain) > 1 for chain in chains) or len(chains) < len(block.iters):
+        names = [each.name for each in block.iters]
+        sch.transform_block_layout(handle, joined_map(block, names, dict(enumerate(names)), chains))
+    block = block_of(sch, handle)
+    copies = [_turned_copy(sch, handle, block, number, tile) for number in _reads(tile)]
+    loops = sch.get_loops(handle)
+    inside, rows = sch.split(loops[tile.inside], [None, tile.width])
+    outside, columns = sch.split(loops[tile.outside], [None, tile.width])
+    others = [loop for number, loop in enumerate(loops) if number not in (tile.inside, tile.outside)]
+    sch.reorder(*others, inside, outside, rows, columns)
+    sch.bind(outside, "blockIdx.x")
+    sch.bind(fused(sch, [*others, inside]), "blockIdx.y")
+    for copy in copies:
+        sch.compute_at(copy, outside)
+        pair = sch.get_loops(copy)[-2:]
+        _share_tile(sch, *(pair if tile.outside < tile.inside else reversed(pair)), tile.lanes)
+    _share_tile(sch, rows, columns, tile.lanes)
+
+
+def _reads(tile: Turned) -> list[int]:
+    """Of what a block reads those that are turned: scalars are none."""
+    operands = tile.points.operands
+    return [sum(hasattr(operands[each].type, "shape") for each in range(place)) for place in tile.places]
+
+
+def _turned_copy(sch: Schedule, handle: BlockRV, block: Block, number: int, tile: Turned) -> BlockRV:
+    """An input's tiles in shared memory, in whose columns neighbours are in different banks."""
+    used = {name for index in block.reads[number].indices for name in variables_of(index)}
+    names = [each.name for each in block.iters]
+    last = [tile.outside, tile.inside]
+    order = [*(n for n, name in enumerate(names) if name in used and n not in last), *last]
+    places = tuple(variable(names[n], block.iters[n].extent) for n in order)
+    copy: BlockRV = sch.reindex_cache_read(handle, number, "shared", IndexMap(tuple(names), places))
+    sch.storage_align(copy, 0, len(order) - 2, tile.width, 1)
+    return copy
+
+
+def _share_tile(sch: Schedule, rows: LoopRV, columns: LoopRV, lanes: int) -> None:
+    """A warp has rows, a thread of it adjacent columns."""
+    _, warp = sch.split(rows, [None, THREADS // WARP])
+    _, thread, *lane = sch.split(columns, [None, WARP, *([lanes] if lanes > 1 else [])])
+    sch.bind(warp, "threadIdx.y")
+    sch.bind(thread, "threadIdx.x")
+    for each in lane:
+        sch.vectorize(each)
+
+
+def joined_map(block: Block, names: Sequence[str], of: Mapping[int, str], chains: Sequence[Sequence[int]]) -> IndexMap:
+    """A block's loops as chains of them, by the names that they have; one without a name has one step."""
+    found: list[Size] = []
+    for chain in chains:
+        index: Size = 0
+        for dim in chain:
+            extent = block.iters[dim].extent
+            index = index * extent + (variable(of[dim], extent) if dim in of else 0)
+        found.append(index)
+    return IndexMap(tuple(names), tuple(found))

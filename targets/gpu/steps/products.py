@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Planned products as steps: rectangles of the result in registers, blocks of what is read in shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ....bindings.rewriting import Decline
+from ....dialects.core.symbols_expr import variables_of
+from ....emit.memrefs import storage_bytes
+from ....passes.loops.handles import BlockRV, IndexMap, LoopRV
+from ....passes.loops.schedule import Schedule
+from ....passes.loops.tree import Access, Block, iter_variable, variable
+from ...core.backend import Machine
+from ..planned.group import PlannedGroup, Tile
+from ..planned.made import made_of
+from .points import THREADS, block_of, fused, joined_map
+
+#: Rows that a thread has next to each other, as kernels have them.
+_ROWS_TOGETHER = 4
+
+
+def schedule_product(sch: Schedule, block: Block, epilogues: Sequence[Block], group: PlannedGroup) -> None:
+    """Raises Decline where no steps say what the plan does. Of parts whose number is only known at run time there is
+    one: kernels do so too where one block's threads are enough."""
+    op, plan = group.op, group.plan
+    if plan.instruction is not None:
+        raise Decline(f"'{block.name}' is multiplied by {plan.instruction}, an instruction that is no intrinsic")
+    if any(made_of(op, operand) for operand in range(op.input_count)):
+        raise Decline(f"'{block.name}' makes its weights of codes for a thread's rows together, which no step says")
+    is_strip = plan.order[-1] in dict(plan.threads)
+    (_Strips if is_strip else _Tiles)(sch, group, block, epilogues).schedule()
+
+
+class _Cut(NamedTuple):
+    """A loop by blocks of threads, and the parts of what one of these has of it, by their names."""
+
+    outer: LoopRV
+    inner: Mapping[str, LoopRV]
+
+    def of(self, *names: str) -> list[LoopRV]:
+        return [self.inner[name] for name in names if name in self.inner]
+
+
+def _cut(sch: Schedule, loop: LoopRV, **factors: int) -> _Cut:
+    """In these parts, outermost first; those of one step are left out."""
+    kept = {name: count for name, count in factors.items() if count > 1}
+    outer, *inner = sch.split(loop, [None, *kept.values()]) if kept else [loop]
+    return _Cut(outer, dict(zip(kept, inner, strict=True)))
+
+
+def _places(block: Block, access: Access) -> list[int | None]:
+    """For each of a block's iters the dimension whose index it is; None for one of one step."""
+    indices = list(access.indices)
+    places = [iter_variable(each) for each in block.iters]
+    return [indices.index(each) if each in indices else None for each in places]
+
+
+class _Product:
+    """The block that computes a product, and its loops: those of the plan, which run as one joined."""
+
+    def __init__(self, sch: Schedule, group: PlannedGroup, block: Block, epilogues: Sequence[Block]):
+        self._sch, self._group, self._tile = sch, group, Tile(group.plan)
+        self._whole: BlockRV = sch.get_block(block.name)
+        #: What takes results out of registers.
+        self._done = [sch.get_block(each.name) for each in epilogues] or [sch.cache_write(self._whole, 0, "global")]
+        plan = group.plan
+        is_joined = any(len(chain) > 1 for chain in plan.joined)
+        if is_joined:
+            self._join()
+        loops = sch.get_loops(self._whole)
+        #: The loops of the block that sums, and those of what adds up its parts, where there is that.
+        self._loops = {chain: loops[chain if is_joined else dims[0]] for chain, dims in enumerate(plan.joined)}
+        self._batches = [self._loops[chain] for chain in self._tile.batches]
+        #: Inputs' copies in shared memory.
+        self._copies = [self._staged(operand, is_joined) for operand in plan.shared]
+
+    def _join(self) -> None:
+        """One iter for each of the plan's loops, and one dimension of what is in registers for each of the result's."""
+        sch, plan = self._sch, self._group.plan
+        spatial = [chain for number, chain in enumerate(plan.joined) if number != plan.order[-1]]
+        block = self._block(self._whole)
+        dims = dict(enumerate(_places(block, block.writes[0])))
+        makers = [self._whole, *self._done]
+        readers = [self._block(each) for each in self._done]
+        reads = [
+            _places(each, each.reads_of(self._block(maker).writes[0].buffer)[0])
+            for each, maker in zip(readers, makers, strict=False)
+        ]
+        names = [each.name for each in block.iters]
+        sch.transform_block_layout(self._whole, joined_map(block, names, dict(enumerate(names)), plan.joined))
+        own = [f"d{number}" for number in range(len(block.writes[0].indices))]
+        of_dims = {dim: own[place] for dim, place in dims.items() if place is not None}
+        for maker in makers[:-1]:
+            sch.transform_layout(maker, ("write", 0), joined_map(block, own, of_dims, spatial))
+        for handle, reader, places in zip(self._done, readers, reads, strict=True):
+            names = [each.name for each in reader.iters]
+            of_reader = {dim: names[places.index(place)] for dim, place in dims.items() if place is not None}
+            sch.transform_block_layout(handle, joined_map(block, names, of_reader, spatial))
+
+    def _staged(self, operand: int, is_joined: bool) -> BlockRV:
+        """A copy of what the block reads of an input, by its iters."""
+        read = sum(hasattr(self._group.op.operands[each].type, "shape") for each in range(operand))  # scalars are none
+        if not is_joined:
+            copy: BlockRV = self._sch.cache_read(self._whole, read, "shared")
+            return copy
+        block = self._block(self._whole)
+        moving = {name for index in block.reads[read].indices for name in variables_of(index)}
+        used = [each for each in block.iters if each.name in moving]
+        names = [each.name for each in block.iters]
+        index_map = IndexMap(tuple(names), tuple(variable(each.name, each.extent) for each in used))
+        copy = self._sch.reindex_cache_read(self._whole, read, "shared", index_map)
+        return copy
+
+    def _block(self, handle: BlockRV) -> Block:
+        return block_of(self._sch, handle)
+
+    def _split_in_parts(self) -> None:
+        """Goes on with parts of the reduction, which what is the whole now adds up."""
+        parts, steps = self._group.plan.parts, self._tile.steps
+        if parts is None or parts.steps is not None:
+            self._sums = self._whole
+            return
+        part, self._loops[steps] = self._sch.split(self._loops[steps], [parts.number, None])
+        self._sums = self._sch.rfactor(part, 0)
+        self._batches.append(part)
+
+    def _columns(self, loop: LoopRV) -> _Cut:
+        tile = self._tile
+        across = tile.threads_along(tile.columns)
+        return _cut(self._sch, loop, vectors=tile.vectors_of_thread, threads=across, lanes=tile.lanes)
+
+    def _bind_blocks(self, column: LoopRV, others: Sequence[LoopRV]) -> None:
+        """Adjacent blocks of threads have adjacent columns."""
+        self._sch.bind(column, "blockIdx.x")
+        if others:
+            self._sch.bind(fused(self._sch, others), "blockIdx.y")
+
+    def _finish(self, sums: BlockRV, loop: LoopRV) -> list[BlockRV]:
+        """In a loop, what is done to each of its results; or a copy, where others add them up."""
+        if self._sums is not self._whole and sums is self._sums:
+            copy = self._sch.cache_write(sums, 0, "local")
+            self._sch.reverse_compute_at(copy, loop)
+            return [copy]
+        for maker, each in zip([self._whole, *self._done], self._done, strict=False):
+            self._sch.reverse_compute_at(each, loop)
+            self._sch.set_scope(maker, 0, "local")
+        return self._done
+
+    def _as_points(self, block: BlockRV, points: int, has_lanes: bool) -> None:
+        """The last loops around a block, each point with code of its own, on vectors."""
+        loops = self._sch.get_loops(block)
+        if has_lanes:
+            self._sch.vectorize(loops[-1])
+        for loop in reversed(loops[len(loops) - points : len(loops) - has_lanes]):
+            self._sch.unroll(loop)
+
+    def _add_up(self) -> None:
+        """Where blocks of threads have parts, another kernel adds them up: a thread for each result."""
+        if self._sums is self._whole:
+            return
+        sch = self._sch
+        loops = sch.get_loops(self._whole)
+        _, thread = sch.split(fused(sch, loops[:-1]), [None, THREADS])
+        sch.bind(_, "blockIdx.x")
+        sch.bind(thread, "threadIdx.x")
+        self._finish(self._whole, thread)
+        sch.decompose_reduction(self._whole, loops[-1])
+
+
+class _Tiles(_Product):
+    """Threads share rows and columns; what they read comes to shared memory by blocks of steps."""
+
+    def schedule(self) -> None:
+        self._split_in_parts()
+        sch, tile, plan = self._sch, self._tile, self._group.plan
+        together = _ROWS_TOGETHER
+        while tile.rows_of_thread % together:
+            together //= 2
+        columns = self._columns(self._loops[tile.columns])
+        steps = _cut(sch, self._loops[tile.steps], points=tile.depth)
+        rows, grid = _Cut(columns.outer, {}), list(self._batches)
+        if tile.rows is not None:
+            groups, across = tile.rows_of_thread // together, tile.threads_along(tile.rows)
+            rows = _cut(sch, self._loops[tile.rows], groups=groups, threads=across, points=together)
+            grid.append(rows.outer)
+        threads = [*rows.of("threads"), *columns.of("threads")]
+        mine = [*rows.of("groups", "points"), *columns.of("vectors", "lanes")]
+        sch.reorder(*grid, columns.outer, *threads, steps.outer, *steps.of("points"), *mine)
+        self._bind_blocks(columns.outer, grid)
+        for axis, each in (("y", rows), ("x", columns)):
+            for loop in each.of("threads"):
+                sch.bind(loop, f"threadIdx.{axis}")
+        done = self._finish(self._sums, (threads or [columns.outer])[-1])
+        for operand, copy in zip(plan.shared, self._copies, strict=True):
+            self._share(operand, copy, steps.outer)
+        start = sch.decompose_reduction(self._sums, steps.outer)
+        for each in (self._sums, start, *done):
+            self._as_points(each, len(mine), "lanes" in columns.inner)
+        if plan.stages > 1:
+            sch.pipeline(steps.outer, plan.stages)
+        self._add_up()
+
+    def _share(self, operand: int, copy: BlockRV, loop: LoopRV) -> None:
+        """Has all threads of a block fetch what a block of steps reads of an input."""
+        sch, tile = self._sch, self._tile
+        sch.compute_at(copy, loop)
+        loops = sch.get_loops(copy)
+        lanes = max(Machine.thread_bytes // storage_bytes(self._group.op.element(operand)), 1)
+        line = fused(sch, loops[loops.index(loop) + 1 :])
+        parts = _cut(sch, line, y=tile.threads_along(tile.rows), x=tile.threads_along(tile.columns), lanes=lanes)
+        for axis in ("y", "x"):
+            for each in parts.of(axis):
+                sch.bind(each, f"threadIdx.{axis}")
+        for each in parts.of("lanes"):
+            sch.vectorize(each)
+
+
+class _Strips(_Product):
+    """Threads share columns and steps; what they have summed is added up in the end."""
+
+    def schedule(self) -> None:
+        self._split_in_parts()
+        sch, tile, plan = self._sch, self._tile, self._group.plan
+        steps = _cut(sch, self._loops[tile.steps], threads=tile.threads_along(tile.steps),
+                     points=plan.tile.get(tile.steps, 1))  # fmt: skip
+        if not steps.of("threads"):
+            raise Decline(f"'{self._whole.name}' has few rows, and no thread shares its steps")
+        own = sch.get_loops(self._sums)
+        sch.reorder(*steps.of("threads"), steps.outer, *steps.of("points"))
+        part = sch.rfactor(*steps.of("threads"), len(self._block(self._sums).writes[0].indices))
+        # What adds up has loops of its own, in the same order.
+        of_whole = dict(zip([each.name for each in own], sch.get_loops(self._sums), strict=False))
+        last = sch.get_loops(self._sums)[-1]
+        sides = [lambda loop: loop, lambda loop: of_whole[loop.name]]
+        cuts = [self._columns(side(self._loops[tile.columns])) for side in sides]
+        rows = [[side(self._loops[tile.rows])] if tile.rows is not None else [] for side in sides]
+        grid = [[side(each) for each in self._batches] for side in sides]
+        threads = [*cuts[0].of("threads"), *steps.of("threads")]
+        axes = "yx" if plan.threads[-1][0] == tile.steps else "xy"
+        mine = [[*rows[n], *cuts[n].of("vectors", "lanes")] for n in range(2)]
+        sch.reorder(*grid[0], cuts[0].outer, *threads, steps.outer, *steps.of("points"), *mine[0])
+        sch.reorder(*grid[1], cuts[1].outer, *cuts[1].of("threads"), last, *mine[1])
+        column = sch.merge(cuts[0].outer, cuts[1].outer)
+        around = sch.get_loops(part)
+        self._bind_blocks(column, around[: around.index(column)])
+        for name, axis in (("threads of columns", axes[0]), ("threads of steps", axes[1])):
+            for loop in (*cuts[0].of("threads"), *cuts[1].of("threads")) if "columns" in name else steps.of("threads"):
+                sch.bind(loop, f"threadIdx.{axis}")
+        stored = sch.cache_write(part, 0, "local")
+        sch.reverse_compute_at(stored, threads[-1])
+        done = self._finish(self._sums, (cuts[1].of("threads") or [column])[-1])
+        has_lanes = "lanes" in cuts[0].inner
+        for each in (part, sch.decompose_reduction(part, steps.outer), stored, self._sums, *done):
+            self._as_points(each, len(mine[0]), has_lanes)
+        self._add_up()

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rows of which a team of threads does each, as steps: reductions in parts, whose sums are in shared memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ....bindings.rewriting import Decline
+from ....passes.loops.handles import BlockRV, LoopRV
+from ....passes.loops.schedule import Schedule
+from ....passes.loops.tree import REDUCE, SPATIAL, Block
+from ..unplanned.reduce import FOR_REDUCTIONS, shape_for
+from ..unplanned.teams import TeamShape
+from .points import block_of, by_kind, fused, schedule_points
+
+#: Of what adds up parts: elements that a thread reads at once, and their bytes.
+_LANES, _BYTES = 4, 4
+
+
+class Member(NamedTuple):
+    """A block that works on rows, and which of its loops these are."""
+
+    block: Block
+    rows: tuple[int, ...]
+
+
+class _Nest(NamedTuple):
+    """What is done of a row in one nest: a reduction's parts, or all there is along the row; or what is one number."""
+
+    handle: BlockRV
+    rows: list[LoopRV]
+    is_part: bool = False
+    is_along: bool = False
+
+
+def schedule_rows(
+    sch: Schedule, members: Sequence[Member], shape: TeamShape, teams: int, epilogues: Sequence[Block] = ()
+) -> None:
+    """All blocks row by row, as many rows in a block of threads as there are teams."""
+    inlined = _inlined(sch, members, shape)
+    nests = [nest for member in members if member.block not in inlined for nest in _nests(sch, member, shape)]
+    for epilogue in epilogues:
+        handle = sch.get_block(epilogue.name)
+        nests.append(_Nest(handle, _rows(sch, handle, range(len(epilogue.iters)))))
+    if len(nests) > 1:
+        sch.merge(*(nest.rows[-1] for nest in nests))
+    count = len(nests[0].rows)
+    row = fused(sch, sch.get_loops(nests[0].handle)[:count])
+    if teams > 1 and members[0].rows:
+        row, team = sch.split(row, [None, teams])
+        sch.bind(row, "blockIdx.x")
+        sch.bind(team, "threadIdx.y")
+    else:
+        sch.bind(row, "blockIdx.x")
+    for nest in nests:
+        if nest.is_part:
+            _bind_part(sch, nest.handle, shape)
+        elif nest.is_along:
+            _, thread, *lane = sch.split(sch.get_loops(nest.handle)[-1], _factors(shape))
+            sch.bind(thread, "threadIdx.x")
+            if lane:
+                sch.vectorize(lane[0])
+
+
+def _inlined(sch: Schedule, members: Sequence[Member], shape: TeamShape) -> list[Block]:
+    """What is computed again where it is used: for rows that are long, or as long as sizes say, there is no room."""
+    found = []
+    for member in members:
+        (made, *others) = member.block.writes
+        along = [each for number, each in enumerate(member.block.iters) if number not in member.rows]
+        is_long = not shape.chunks or any(not isinstance(each.extent, int) for each in along)
+        is_own = not others and not made.buffer.is_given
+        if along and is_long and is_own and not member.block.is_reduction:
+            sch.compute_inline(sch.get_block(member.block.name))
+            found.append(member.block)
+    return found
+
+
+def _factors(shape: TeamShape) -> list[int | None]:
+    return [None, shape.threads, *([shape.lanes] if shape.lanes > 1 else [])]
+
+
+def _nests(sch: Schedule, member: Member, shape: TeamShape) -> list[_Nest]:
+    block, handle = member.block, sch.get_block(member.block.name)
+    loops = sch.get_loops(handle)
+    along = [loop for number, loop in enumerate(loops) if number not in member.rows]
+    rows = _rows(sch, handle, member.rows)
+    if not along:
+        return [_Nest(handle, rows)]
+    if block.is_reduction and any(each.kind == SPATIAL for n, each in enumerate(block.iters) if n not in member.rows):
+        raise Decline(f"'{block.name}' reduces to more than a number of each row, which no step says")
+    line = fused(sch, along)
+    if not block.is_reduction:
+        return [_Nest(handle, rows, is_along=True)]
+    outer, thread, *lane = sch.split(line, _factors(shape))
+    sch.reorder(thread, outer, *lane)
+    part = sch.rfactor(thread, len(block.writes[0].indices))
+    # What adds up has loops of its own, in the order of the block's iters.
+    kept = sorted(member.rows)
+    return [_Nest(part, rows, is_part=True), _Nest(handle, _rows(sch, handle, [kept.index(n) for n in member.rows]))]
+
+
+def _rows(sch: Schedule, handle: BlockRV, numbers: Sequence[int]) -> list[LoopRV]:
+    """The loops over rows, the outermost ones around a block."""
+    loops = sch.get_loops(handle)
+    rows = [loops[number] for number in numbers]
+    if not rows:
+        return [sch.add_unit_loop(loops[0] if loops else handle)]
+    if rows != loops[: len(rows)]:
+        sch.reorder(*rows, *(loop for loop in loops if loop not in rows))
+    return rows
+
+
+def _bind_part(sch: Schedule, part: BlockRV, shape: TeamShape) -> None:
+    """What a thread sums, in a register."""
+    lanes = int(shape.lanes > 1)
+    loops = sch.get_loops(part)
+    thread, steps = loops[-2 - lanes], loops[-1 - lanes]
+    copy = sch.cache_write(part, 0, "local")
+    sch.reverse_compute_at(copy, thread)
+    sch.bind(thread, "threadIdx.x")
+    sch.decompose_reduction(part, steps)
+    if lanes:
+        sch.unroll(loops[-1])
+
+
+def schedule_parts(
+    sch: Schedule, block: Block, epilogues: Sequence[Block], parts: int, shape: TeamShape | None
+) -> None:
+    """A reduction in parts, each by a block of threads or by a thread; what adds them up is another kernel."""
+    handle = sch.get_block(block.name)
+    loops = sch.get_loops(handle)
+    spatial, reduced = (by_kind(block, loops, kind) for kind in (SPATIAL, REDUCE))
+    if [*spatial, *reduced] != loops:
+        sch.reorder(*spatial, *reduced)
+    line = fused(sch, reduced)
+    if shape is None:
+        steps, part = sch.split(line, [None, parts])
+        sch.reorder(part, steps)
+        sums = block_of(sch, sch.rfactor(part, 0))
+        schedule_points(sch, sums, [], 1)
+        schedule_points(sch, block_of(sch, handle), epilogues, 1)
+        return
+    steps, part, inner = sch.split(line, [None, parts, shape.threads * shape.lanes])
+    sch.reorder(part, steps, inner)
+    sums = block_of(sch, sch.rfactor(part, len(spatial)))
+    schedule_rows(sch, [Member(sums, tuple(range(len(spatial) + 1)))], shape, 1)
+    lanes = math.gcd(parts, _LANES)
+    team = shape_for(parts, lanes, _BYTES, FOR_REDUCTIONS)
+    counts = [each.extent for each in block.iters if each.kind == SPATIAL]
+    known = [count for count in counts if isinstance(count, int)]
+    rows = math.prod(known) if len(known) == len(counts) else -1
+    schedule_rows(sch, [Member(block_of(sch, handle), tuple(range(len(spatial))))], team, team.teams(rows), epilogues)
