@@ -44,8 +44,22 @@ def flattened(tree: Tree, strided: Set[Buffer] = frozenset()) -> tuple[Tree, Map
             writes=tuple(_flat(block, each, joined, new) for each in block.writes),
         )
 
-    tree = replace(tree.mapped(change), buffers=tuple(new.get(each, each) for each in tree.buffers))
-    return tree, {made: (buffer, joined[buffer]) for buffer, made in new.items()}
+    flat = replace(tree.mapped(change), buffers=tuple(new.get(each, each) for each in tree.buffers))
+    longer = _longer(tree, flat, new)
+    if longer:
+        return flattened(tree, strided | longer)
+    return flat, {made: (buffer, joined[buffer]) for buffer, made in new.items()}
+
+
+def _longer(tree: Tree, flat: Tree, new: Mapping[Buffer, Buffer]) -> set[Buffer]:
+    """Buffers of which a part lives at a time that takes more in a row: all from its begin to its end."""
+    before, behind = places_of(tree), places_of(flat)
+    own = [(old, made) for old, made in new.items() if old in before]
+    return {old for old, made in own if _is_more(math.prod(behind[made][1].sizes), math.prod(before[old][1].sizes))}
+
+
+def _is_more(size: Size, other: Size) -> bool:
+    return size != other if not isinstance(size, int) or not isinstance(other, int) else size > other
 
 
 def _apart(block: Block, loops: set[str]) -> Block:
@@ -67,8 +81,6 @@ def _kept(tree: Tree) -> set[Buffer]:
             shaped |= {buffer for block in blocks_in([loop]) for buffer in block.buffers}
     for copy in copies_of(tree).values():
         shaped |= set(copy.block.buffers)
-    # Of a part there is the box around what is used: along a row that would be all from its begin to its end.
-    shaped |= {buffer for buffer, (_, place) in places_of(tree).items() if place.sizes != buffer.shape}
     return shaped | {buffer for buffer in tree.buffers if buffer.alignments or buffer.rolling or 0 in buffer.shape}
 
 

@@ -146,13 +146,24 @@ class Guard(NamedTuple):
 
 
 def _of_quotient(index: Size, limit: Size) -> tuple[Size, Size]:
-    """x < n * y for x // y < n: where joined loops go too far, all that is made of them does."""
+    """x < n * y for x // y < n: where joined loops go too far, all that is made of them does. Where y is 0 there are no
+    points."""
+    whole, by = _operands(index, "//")
+    return (whole, limit * by) if is_never_negative(by) and by != 0 else (index, limit)
+
+
+def _is_remainder(index: Size, limit: Size) -> bool:
+    """x % y < y wherever there are points."""
+    return _operands(index, "%")[1] == limit != 0
+
+
+def _operands(index: Size, kind: str) -> tuple[Size, Size]:
+    """x and y of x // y, or of x % y; zeros for what is something else."""
     terms = list(terms_of(index).items())
-    if len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1 and terms[0][0][0].kind == "//":
+    if len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1 and terms[0][0][0].kind == kind:
         whole, by = terms[0][0][0].args
-        if is_never_negative(by - 1):
-            return whole, limit * by
-    return index, limit
+        return whole, by
+    return 0, 0
 
 
 def guards(block: Block, extents: Mapping[str, Size]) -> list[Guard]:
@@ -163,7 +174,8 @@ def guards(block: Block, extents: Mapping[str, Size]) -> list[Guard]:
             found[index, limit] = Guard(index, limit, below=False, beyond=True)
     for each, binding in zip(block.iters, block.bindings, strict=True):
         index, limit = _of_quotient(binding, each.extent)
-        below, beyond = not is_never_negative(index), not is_below(index, limit, extents)
+        below = not is_never_negative(index)
+        beyond = not (is_below(index, limit, extents) or _is_remainder(index, limit))
         if below or beyond:
             found[index, limit] = Guard(index, limit, below, beyond)
     point = block.point()
