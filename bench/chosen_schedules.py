@@ -135,8 +135,8 @@ def compare_code(path: str, target: str, pairs: dict[str, list[tuple[Taken, Take
     sums = [both(lambda _, found, n=n: sum(each[n] for each in found.values())) for n in (2, 3)]
     counts = f"{kernels[0]:>4} of {sum(kernels):<4}"
     return (
-        f"{name:<20}{counts}{both(lambda code, _: code.launches):>11}{most[0]:>11}{most[1]:>14}{sums[0]:>9}{sums[1]:>15}"
-        f"{scheduled.compiled / planned.compiled:>9.2f}{scheduled.refused}"
+        f"{name:<20}{counts}{both(lambda code, _: code.launches):>11}{most[0]:>11}{most[1]:>14}{sums[0]:>9}"
+        f"{sums[1]:>15}{scheduled.compiled / planned.compiled:>9.2f}{scheduled.refused}"
     )
 
 

@@ -399,7 +399,7 @@ EXIT = _row("relax.exit", _ANY, _INTEGER, "host-lower-errors -> host-lower-error
 #: The plan for few rows, in addition to that for any number.
 FEW_ROWS = _row("gpu.few_rows", _STRUCTURED, _TEXT, "tir-plan -> gpu-outline-kernels", "kernels")
 #: Of an operation that becomes a step of a loop over rows: which of these loops, and its own loops that are rows.
-ROW_LOOPS = _row("gpu.row_loops", _STRUCTURED, _INTEGERS, "while choices are told as steps")
+ROW_LOOPS = _row("gpu.row_loops", _STRUCTURED, _INTEGERS, "tir-plan -> tir-plan")
 #: What a kernel's blocks and threads share.
 FORM = _row("gpu.form", _KERNELS, _TEXT, "gpu-outline-kernels -> gpu-share-threads", "kernels")
 #: On the main operation of a kernel: how many points a thread does.

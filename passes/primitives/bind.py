@@ -28,7 +28,8 @@ def bind(edit: Edit, loop: LoopRV, thread_axis: str) -> None:
         _check_together(edit, thread_axis, other, found, other)
     for other in inside:
         _check_together(edit, thread_axis, found, other, other)
-    check_apart(edit, found, "threads")
+    if found.extent != 1:
+        check_apart(edit, found, "threads")
     if thread_axis.startswith("threadIdx"):
         _check_threads(edit, found, thread_axis, [*around, *inside])
     edit.replace(found.name, [replace(found, kind=thread_axis)])

@@ -76,8 +76,6 @@ def _is_made_before(blocks: Sequence[Block], reader: Block, buffer: object) -> b
 
 def check_apart(edit: Edit, loop: Loop, what: str) -> None:
     """Steps of a loop may run at the same time where each writes elements of its own."""
-    if loop.extent == 1:
-        return
     inside = blocks_in([loop])
     for block in inside:
         for each, binding in zip(block.iters, block.bindings, strict=True):

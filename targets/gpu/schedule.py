@@ -6,18 +6,13 @@ What has none becomes a kernel too: a thread or a block of threads for each of i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...bindings.ir import Operation
 from ...dialects.core.facts import OpPattern
 from ...passes.schedule.planning import plan_each
-from ...passes.schedule.registry import ScheduleContext, register_plan, register_schedule, register_steps
+from ...passes.schedule.registry import ScheduleContext, register_plan, register_schedule
 from .plans.few_rows import plan_for_few
 from .plans.product import plan_product
 from .plans.strip import plan_strip
-
-if TYPE_CHECKING:
-    from ...passes.loops.schedule import Schedule
 
 for _rule in (plan_strip, plan_product):
     register_plan("gpu")(_rule)
@@ -31,11 +26,3 @@ def tile_each(function: Operation, context: ScheduleContext) -> object:
         with function.context:
             plan_for_few(function, context.machine)
     return declined
-
-
-@register_steps("gpu")
-def steps_of_kernels(function: Operation, context: ScheduleContext) -> Schedule:
-    """Tells kernels as steps."""
-    from .steps.kernels import schedule_of_kernels  # seldom asked for, and all primitives with it
-
-    return schedule_of_kernels(function, context)

@@ -23,6 +23,6 @@ TARGET = Target(
     "gpu",
     many_threads=True,
     rule_modules=tuple(f"{__package__}.legalize_{family}" for family in _OPERATORS),
-    schedule_modules=(f"{__package__}.schedule",),
+    schedule_modules=(f"{__package__}.schedule", f"{__package__}.steps.rule"),
     doc="Processors of many threads in blocks, with memory of their own, that a host gives work to.",
 )

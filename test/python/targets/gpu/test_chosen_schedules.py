@@ -116,7 +116,9 @@ MODELS: dict[str, tuple[Callable[..., Any], Inputs, bool, tuple[str, ...]]] = {
     "sum of columns": (lambda x: relax.sum(x, axis=[0]), {"x": f32(2000, 40)}, False, ("rfactor(",)),
     "means of channels": (lambda x: relax.mean(x, axis=[0, 2]), {"x": f32(3, 8, 33)}, False, ("rfactor(",)),
     "greatest": (lambda x: relax.argmax(x, axis=1), {"x": f32(5, 130)}, True, ("cache_write(",)),
-    "transposition": (lambda x: relax.permute_dims(x, axes=[0, 2, 1]), {"x": f32(2, 45, 70)}, True, ("storage_align(",)),
+    "transposition": (
+        lambda x: relax.permute_dims(x, axes=[0, 2, 1]), {"x": f32(2, 45, 70)}, True, ("storage_align(",)
+    ),
     "open transposition": (lambda x: relax.permute_dims(x, axes=[1, 0]), {"x": f32("n", "m")}, True, ('"shared"',)),
     "channels to the end": (
         lambda x: relax.permute_dims(x, axes=[0, 2, 3, 1]), {"x": ((2, 33, 6, 9), "f16")}, True, ("storage_align(",)

@@ -38,10 +38,10 @@ from ..unplanned.split import count_of_parts
 from ..unplanned.teams import TeamShape, steps_of
 from ..unplanned.transpose import turned
 from ..unplanned.vectors import lanes_of
-from .points import THREADS as THREADS_OF_BLOCK
-from .points import schedule_points, schedule_turned
-from .products import schedule_product
-from .rows import Member, schedule_parts, schedule_rows
+from .point_steps import THREADS as THREADS_OF_BLOCK
+from .point_steps import schedule_points, schedule_turned
+from .product_steps import schedule_product
+from .row_steps import Member, schedule_parts, schedule_rows
 
 
 def schedule_of_kernels(function: Operation, context: ScheduleContext) -> Schedule:

@@ -15,7 +15,7 @@ from ....passes.loops.tree import Access, Block, iter_variable, variable
 from ...core.backend import Machine
 from ..planned.group import PlannedGroup, Tile
 from ..planned.made import made_of
-from .points import THREADS, block_of, fused, joined_map
+from .point_steps import THREADS, block_of, fused, joined_map
 
 #: Rows that a thread has next to each other, as kernels have them.
 _ROWS_TOGETHER = 4

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from ....bindings.rewriting import Decline
 from ....passes.loops.handles import BlockRV, LoopRV
+from ....passes.loops.lanes import LaneLoop, is_row_of, moves_of
 from ....passes.loops.schedule import Schedule
 from ....passes.loops.tree import REDUCE, SPATIAL, Block
 from ..unplanned.reduce import FOR_REDUCTIONS, shape_for
 from ..unplanned.teams import TeamShape
-from .points import block_of, by_kind, fused, schedule_points
+from .point_steps import block_of, by_kind, fused, schedule_points
 
 #: Of what adds up parts: elements that a thread reads at once, and their bytes.
 _LANES, _BYTES = 4, 4
@@ -123,7 +124,19 @@ def _bind_part(sch: Schedule, part: BlockRV, shape: TeamShape) -> None:
     sch.bind(thread, "threadIdx.x")
     sch.decompose_reduction(part, steps)
     if lanes:
+        _read_vectors(sch, part, steps, loops[-1], shape.lanes)
         sch.unroll(loops[-1])
+
+
+def _read_vectors(sch: Schedule, part: BlockRV, steps: LoopRV, lane: LoopRV, count: int) -> None:
+    """What a thread sums of its lanes comes to registers as a vector."""
+    lanes, block = LaneLoop(lane.name, count), block_of(sch, part)
+    for number, access in enumerate(block.reads):
+        is_once = sum(each.buffer is access.buffer for each in block.accesses) == 1
+        if is_once and is_row_of(moves_of(block.placed(access), lanes)):
+            copy = sch.cache_read(part, number, "local", consumer_blocks=[part])
+            sch.compute_at(copy, steps)
+            sch.vectorize(sch.get_loops(copy)[-1])
 
 
 def schedule_parts(
