@@ -196,8 +196,8 @@ class _Tiles(_Product):
         for operand, copy in zip(plan.shared, self._copies, strict=True):
             self._share(operand, copy, steps.outer)
         start = sch.decompose_reduction(self._sums, steps.outer)
-        for each in (self._sums, start, *done):
-            self._as_points(each, len(mine), "lanes" in columns.inner)
+        for block in (self._sums, start, *done):
+            self._as_points(block, len(mine), "lanes" in columns.inner)
         if plan.stages > 1:
             sch.pipeline(steps.outer, plan.stages)
         self._add_up()
@@ -229,7 +229,7 @@ class _Strips(_Product):
             raise Decline(f"'{self._whole.name}' has few rows, and no thread shares its steps")
         own = sch.get_loops(self._sums)
         sch.reorder(*steps.of("threads"), steps.outer, *steps.of("points"))
-        part = sch.rfactor(*steps.of("threads"), len(self._block(self._sums).writes[0].indices))
+        part = sch.rfactor(steps.inner["threads"], len(self._block(self._sums).writes[0].indices))
         # What adds up has loops of its own, in the same order; it is the second of each pair.
         of_whole = dict(zip([each.name for each in own], sch.get_loops(self._sums), strict=False))
         last = sch.get_loops(self._sums)[-1]
