@@ -72,7 +72,8 @@ def undivided(index: Size) -> Size:
             if atom.kind != "%":
                 continue
             times = make({(*monomial[:place], *monomial[place + 1 :]): coefficient})
-            for one in _undivided(index, *atom.args, times):
+            whole, by = atom.args
+            for one in _undivided(index, whole, by, times):
                 if divisions(one) < found:
                     return undivided(one)
     return index

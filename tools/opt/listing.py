@@ -118,8 +118,8 @@ def intrinsics_text(target: str) -> str:
 def schedules_text(target: str) -> str:
     """What schedules are for, whose they are, and where; for a target those that it tries, the first one first; behind
     them what tells choices as steps."""
-    listed = (*all_schedules(target or None), *steps_rules(target or None))
-    rows = [(each.subject, each.target, each.place) for each in listed]
+    rows = [(each.subject, each.target, each.place) for each in all_schedules(target or None)]
+    rows += [(each.subject, each.target, each.place) for each in steps_rules(target or None)]
     return "".join(f"{subject:<36} {target:<12} {place}\n" for subject, target, place in rows)
 
 

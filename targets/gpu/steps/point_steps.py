@@ -102,8 +102,9 @@ def schedule_turned(sch: Schedule, block: Block, tile: Turned, chains: Sequence[
     sch.bind(fused(sch, [*others, inside]), "blockIdx.y")
     for copy in copies:
         sch.compute_at(copy, outside)
-        pair = sch.get_loops(copy)[-2:]
-        _share_tile(sch, *(pair if tile.outside < tile.inside else reversed(pair)), tile.lanes)
+        *_, first, second = sch.get_loops(copy)
+        along = (first, second) if tile.outside < tile.inside else (second, first)
+        _share_tile(sch, along[0], along[1], tile.lanes)
     _share_tile(sch, rows, columns, tile.lanes)
 
 

@@ -162,8 +162,8 @@ class _Product:
             return
         sch = self._sch
         loops = sch.get_loops(self._whole)
-        _, thread = sch.split(fused(sch, loops[:-1]), [None, THREADS])
-        sch.bind(_, "blockIdx.x")
+        block, thread = sch.split(fused(sch, loops[:-1]), [None, THREADS])
+        sch.bind(block, "blockIdx.x")
         sch.bind(thread, "threadIdx.x")
         self._finish(self._whole, thread)
         sch.decompose_reduction(self._whole, loops[-1])
@@ -196,8 +196,8 @@ class _Tiles(_Product):
         for operand, copy in zip(plan.shared, self._copies, strict=True):
             self._share(operand, copy, steps.outer)
         start = sch.decompose_reduction(self._sums, steps.outer)
-        for each in (self._sums, start, *done):
-            self._as_points(each, len(mine), "lanes" in columns.inner)
+        for block in (self._sums, start, *done):
+            self._as_points(block, len(mine), "lanes" in columns.inner)
         if plan.stages > 1:
             sch.pipeline(steps.outer, plan.stages)
         self._add_up()
@@ -229,8 +229,8 @@ class _Strips(_Product):
             raise Decline(f"'{self._whole.name}' has few rows, and no thread shares its steps")
         own = sch.get_loops(self._sums)
         sch.reorder(*steps.of("threads"), steps.outer, *steps.of("points"))
-        part = sch.rfactor(*steps.of("threads"), len(self._block(self._sums).writes[0].indices))
-        # What adds up has loops of its own, in the same order.
+        part = sch.rfactor(steps.inner["threads"], len(self._block(self._sums).writes[0].indices))
+        # What adds up has loops of its own, in the same order; it is the second of each pair.
         of_whole = dict(zip([each.name for each in own], sch.get_loops(self._sums), strict=False))
         last = sch.get_loops(self._sums)[-1]
         sides = [lambda loop: loop, lambda loop: of_whole[loop.name]]
@@ -245,8 +245,9 @@ class _Strips(_Product):
         column = sch.merge(cuts[0].outer, cuts[1].outer)
         around = sch.get_loops(part)
         self._bind_blocks(column, around[: around.index(column)])
-        for name, axis in (("threads of columns", axes[0]), ("threads of steps", axes[1])):
-            for loop in (*cuts[0].of("threads"), *cuts[1].of("threads")) if "columns" in name else steps.of("threads"):
+        of_columns = [*cuts[0].of("threads"), *cuts[1].of("threads")]
+        for axis, bound in zip(axes, (of_columns, steps.of("threads")), strict=True):
+            for loop in bound:
                 sch.bind(loop, f"threadIdx.{axis}")
         stored = sch.cache_write(part, 0, "local")
         sch.reverse_compute_at(stored, threads[-1])
