@@ -92,7 +92,7 @@ def gpu_stages(
             "what can fail returns a status",
         ),
         trusted("memory", ("gpu-place-memory",), "host code's memory is the device's"),
-        Stage("device", tuple(device_passes), "upstream's passes to the dialects of the device"),
+        Stage("device", tuple(device_passes), "passes to the dialects of the device", verify="end"),
         # Nothing that works on whole modules: kernels are in there, too.
         common.to_llvm(),
     )

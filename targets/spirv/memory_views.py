@@ -13,7 +13,7 @@ from ...bindings.rewriting import located_error
 from ...emit.arithmetic import result_of
 from ...emit.memrefs import storage_bytes
 from ...emit.numbers import Size, as_i64, as_index, number
-from .emit import OWN_STORAGE, at_address, element_of, variable_address
+from .emit import OWN_STORAGE, SHARED_STORAGE, at_address, element_of, variable_address
 
 #: Views of the same elements by another type.
 _SAME = ("memref.cast", "memref.memory_space_cast")
@@ -21,12 +21,10 @@ _SAME = ("memref.cast", "memref.memory_space_cast")
 
 @dataclass(frozen=True)
 class Base:
-    """Where memory begins: an address, i64, or an array of the module's or the thread's."""
+    """Where memory begins: an address, i64, or a pointer to an array of the block's or the thread's own."""
 
     storage: str
-    value: Value | None = None
-    symbol: str = ""
-    type: Type | None = None
+    value: Value
 
 
 @dataclass(frozen=True)
@@ -49,9 +47,8 @@ class View:
     def pointer(self, place: Size, pointee: Type) -> Value:
         """To an element, or to neighbours as a vector."""
         base = self.base
-        if base.storage == OWN_STORAGE or base.symbol:
-            array = variable_address(base.symbol, base.type) if base.symbol else base.value
-            return element_of(array, as_i64(place).value, pointee, base.storage)
+        if base.storage in (OWN_STORAGE, SHARED_STORAGE):
+            return element_of(base.value, as_i64(place).value, pointee, base.storage)
         address = as_i64(base.value)
         bytes_ = storage_bytes(self.element)
         if not (isinstance(place, int) and place == 0):
@@ -88,7 +85,7 @@ class Views:
             if maker.name == "memref.get_global":
                 symbol = maker.attributes["name"].value
                 variable, element = self._shared[symbol]
-                return dense(Base(_storage_of(variable), symbol=symbol, type=variable), element, type_.shape)
+                return dense(Base(SHARED_STORAGE, variable_address(symbol, variable)), element, type_.shape)
             if maker.name == "memref.reinterpret_cast":
                 return self._reinterpreted(maker)
             if maker.name == "memref.extract_strided_metadata":
@@ -161,7 +158,3 @@ def _known_or(known: int, given) -> Size:  # type: ignore[no-untyped-def]
 def _strides(type_: Type) -> list[int]:
     strides, _ = type_.get_strides_and_offset()
     return [DYNAMIC if each == ir.ShapedType.get_dynamic_stride_or_offset() else each for each in strides]
-
-
-def _storage_of(variable: Type) -> str:
-    return "Workgroup"

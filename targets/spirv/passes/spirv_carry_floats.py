@@ -16,6 +16,7 @@ from ....bindings.navigation import operations_in
 from ....bindings.rewriting import located_error
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ..device_code import kernel_modules
 
 #: What may have them among its operands or results.
 _MOVES = ("arith.constant", "arith.select", "arith.bitcast", "memref.", "scf.", "vector.", "builtin.", "gpu.", "spirv.")
@@ -30,7 +31,7 @@ class CarryFloats(Pass):
 
     def run(self, op: Operation) -> None:
         with op.context:
-            for module in [each for each in operations_in(op) if each.name == "gpu.module"]:
+            for module in kernel_modules(op):
                 for each in operations_in(module):
                     _carry(each)
 

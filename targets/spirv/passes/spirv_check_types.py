@@ -13,6 +13,7 @@ from ....bindings.navigation import operations_in, symbol_name
 from ....bindings.rewriting import located_error
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ..device_code import kernels_in
 from ..options import SEPARATOR
 
 #: Bytes have truth values and numbers of less bits.
@@ -31,7 +32,7 @@ class CheckTypes(Pass):
 
     def run(self, op: Operation) -> None:
         lacking = self.lacks.split(SEPARATOR)
-        for kernel in [each for each in operations_in(op) if each.name == "gpu.func"]:
+        for kernel in kernels_in(op):
             # Constants have lost their places.
             for each in [each for each in operations_in(kernel) if each.name != "arith.constant"]:
                 found = next((name for name in _types_of(each) if name in lacking), None)

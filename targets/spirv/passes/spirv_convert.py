@@ -13,12 +13,13 @@ from typing import ClassVar
 
 from ....bindings.ir import Module, Operation
 from ....bindings.mlir import ir
-from ....bindings.navigation import body_of, operations_in, operations_of, symbol_name
+from ....bindings.navigation import operations_in, operations_of, symbol_name
 from ....bindings.pass_manager import run_upstream
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...core.backend import Machine
 from ..abi import SHUFFLES, WORDS
+from ..device_code import kernel_modules, kernels_of
 from ..environment import environment
 
 _ENTRY = "spirv.entry_point_abi"
@@ -45,8 +46,8 @@ class Convert(Pass):
 
     def run(self, op: Operation) -> None:
         with op.context:
-            for module in [each for each in operations_of(body_of(op)) if each.name == "gpu.module"]:
-                kernels = [each for each in operations_of(module.regions[0].blocks[0]) if each.name == "gpu.func"]
+            for module in kernel_modules(op):
+                kernels = kernels_of(module)
                 words = [each.attributes[WORDS].value for each in kernels]
                 op.attributes[WORDS] = ir.DenseI64ArrayAttr.get(words)
                 with module.location:

@@ -15,6 +15,7 @@ from ....bindings.rewriting import replace_op
 from ....emit.numbers import Number, number, select
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ..device_code import kernels_in
 
 #: Splits an f64 in two of half the bits.
 _SPLITTER = 2.0**27 + 1
@@ -29,7 +30,8 @@ class EmulateFma(Pass):
 
     def run(self, op: Operation) -> None:
         with op.context:
-            for each in [each for each in operations_in(op) if each.name == "math.fma"]:
+            fused = [each for kernel in kernels_in(op) for each in operations_in(kernel) if each.name == "math.fma"]
+            for each in fused:
                 with each.location, ir.InsertionPoint(each):
                     x, y, z = map(number, each.operands)
                     if x.dtype == "f64":

@@ -18,6 +18,7 @@ from ....emit.numbers import as_index, constant, number
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...host.llvm_ops import type_of
+from ..device_code import kernels_in
 
 
 @register_pass
@@ -29,7 +30,7 @@ class LiftBranches(Pass):
 
     def run(self, op: Operation) -> None:
         with op.context:
-            for kernel in [each for each in operations_in(op) if each.name == "gpu.func"]:
+            for kernel in kernels_in(op):
                 if len(kernel.regions[0].blocks) > 1:
                     _lift(kernel)
 

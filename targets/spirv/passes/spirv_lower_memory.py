@@ -23,6 +23,7 @@ from ....emit.vectors import from_elements, lane_of
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...host.llvm_ops import PTR
+from ..device_code import kernel_modules, kernels_of
 from ..emit import (
     DEVICE_STORAGE,
     OWN_STORAGE,
@@ -62,9 +63,9 @@ class LowerMemory(Pass):
 
     def run(self, op: Operation) -> None:
         with op.context:
-            for module in [each for each in operations_in(op) if each.name == "gpu.module"]:
+            for module in kernel_modules(op):
                 shared = _shared(module)
-                for kernel in [each for each in operations_of(module.regions[0].blocks[0]) if each.name == "gpu.func"]:
+                for kernel in kernels_of(module):
                     _Kernel(kernel, self.api, shared).lower()
 
 
@@ -147,7 +148,7 @@ class _Kernel:
             return
         maker = op.operands[0].owner.operation
         base = self._views.of(maker.operands[0]).base
-        if base.value is None or base.storage == OWN_STORAGE:
+        if base.storage != self._storage:
             raise located_error("a kernel's own memory has no address", op.location)
         replace_op(op, [base.value])
 

@@ -20,6 +20,7 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...core.backend import Machine
 from ...gpu.emit.threads import thread_id, threads_of
+from ..device_code import kernels_in
 from ..emit import (
     SHARED_STORAGE,
     array_type,
@@ -49,7 +50,7 @@ class LowerThreads(Pass):
 
     def run(self, op: Operation) -> None:
         with op.context:
-            for kernel in [each for each in operations_in(op) if each.name == "gpu.func"]:
+            for kernel in kernels_in(op):
                 far = _Far(kernel, self._barrier)
                 for each in operations_in(kernel):
                     with each.location, ir.InsertionPoint(each):

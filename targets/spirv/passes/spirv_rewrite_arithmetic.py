@@ -20,6 +20,7 @@ from ....emit.arithmetic import result_of
 from ....emit.numbers import constant, number, on_each_element, select, unary
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ..device_code import kernels_in
 from ..float_remainder import float_remainder
 
 #: Comparisons by arith's numbers: the same with the operands in the other order.
@@ -43,7 +44,7 @@ class RewriteArithmetic(Pass):
     def run(self, op: Operation) -> None:
         rewrites = _REWRITES | (_OF_VULKAN if self.api == "vulkan" else {})
         with op.context:
-            for each in operations_in(op):
+            for each in [each for kernel in kernels_in(op) for each in operations_in(kernel)]:
                 rewrite = rewrites.get(each.name)
                 if rewrite is not None:
                     with each.location, ir.InsertionPoint(each):

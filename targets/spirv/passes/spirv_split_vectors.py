@@ -18,6 +18,7 @@ from ....emit.arithmetic import result_of
 from ....emit.vectors import from_elements, lane_of
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ..device_code import kernels_in
 
 MOST_LANES = 4
 _KEPT = ("vector.load", "vector.store", "vector.extract", "vector.from_elements")
@@ -33,7 +34,7 @@ class SplitVectors(Pass):
 
     def run(self, op: Operation) -> None:
         with op.context:
-            for kernel in [each for each in operations_in(op) if each.name == "gpu.func"]:
+            for kernel in kernels_in(op):
                 for each in [each for each in operations_in(kernel) if each.name == "arith.select"]:
                     _condition_of_lanes(each)
                 for each in reversed(operations_in(kernel)):

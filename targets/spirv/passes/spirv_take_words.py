@@ -20,6 +20,7 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...host.llvm_ops import type_of
 from ..abi import MOST_PUSHED, WORD, WORDS
+from ..device_code import kernels_in
 from ..emit import (
     DEVICE_STORAGE,
     WORDS_STORAGE,
@@ -46,13 +47,13 @@ class TakeWords(Pass):
 
     def run(self, op: Operation) -> None:
         with op.context:
-            for kernel in [each for each in operations_in(op) if each.name == "gpu.func"]:
+            for kernel in kernels_in(op):
                 with kernel.location:
                     self._take(kernel)
 
     def _take(self, kernel: Operation) -> None:
         block = body_of(kernel)
-        arguments = list(block.arguments)
+        arguments, words = list(block.arguments), list[Value]()
         with ir.InsertionPoint(operations_of(block)[0]):
             if self.api == "opencl":
                 words = [block.add_argument(_i(64), kernel.location) for _ in arguments]
