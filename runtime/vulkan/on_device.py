@@ -105,10 +105,11 @@ def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: Physic
     for each in kernels:
         lacking |= dict.fromkeys(missing(each.module, device))
     if lacking:
-        raise DeviceError(f"{device} lacks what {code.label}, need: {', '.join(lacking)}")
+        need = f"need: {', '.join(lacking)}; target '{device.target}' is for it"
+        raise DeviceError(f"{device} lacks what {code.label}, {need}")
     has, needed = device.capabilities, max((each.subgroup for each in kernels), default=0)
     can_choose = has.features13.values[7] and has.features13.values[8] and has.subgroup_sizes.stages & _COMPUTE
     most = has.subgroup_sizes.most if can_choose else has.subgroups.size
     if needed > most:
-        asked = f"compile for it with subgroup={most}"
-        raise DeviceError(f"{device} has subgroups of {most}, {code.label}, are for {needed} and more: {asked}")
+        needed_text = f"are for {needed} and more; target '{device.target}' is for it"
+        raise DeviceError(f"{device} has subgroups of {most}, {code.label}, {needed_text}")
