@@ -96,8 +96,8 @@ def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: Opencl
     for size in {each.subgroup for each in kernels if _SUBGROUP_DISPATCH in capabilities(each.module)}:
         if sizes and size not in sizes:
             there = ", ".join(map(str, sizes))
-            asked = f"are for {size}; compile for a target with subgroup={sizes[-1]}"
-            raise DeviceError(f"{device} has subgroups of {there}, {code.label}, {asked}")
+            wanted = f"are for {size}; compile for a target with subgroup={sizes[-1]}"
+            raise DeviceError(f"{device} has subgroups of {there}, {code.label}, {wanted}")
 
 
 def _has(device: OpenclDevice, extension: str) -> bool:
