@@ -349,9 +349,7 @@ def _circles_in(imports: dict[_Name, dict[_Name, _Import]]) -> Iterator[tuple[li
 
 
 #: Folders that import one another, to be opened: each row may only get shorter.
-KNOWN_CIRCLES = (
-    frozenset({"runtime", *(f"runtime/{device}" for device in ("cuda", "devices", "opencl", "vulkan"))}),
-)
+KNOWN_CIRCLES = (frozenset({"runtime", *(f"runtime/{device}" for device in ("cuda", "devices", "opencl", "vulkan"))}),)
 
 
 def _check_folder_circles(sources: list[SourceFile]) -> Iterator[Violation]:
