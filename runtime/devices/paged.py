@@ -16,7 +16,7 @@ from .device_program import DeviceProgram
 
 _LEAST_CHUNK, _LARGEST, _TAKEN, _PIECES, _CHUNKS, _GROW, _DROP = range(9, 16)
 _CHUNK_BYTES = 1 << 24
-OUT_OF_MEMORY, TOO_MANY_BLOCKS, FOREIGN = 2, 3, 4
+OUT_OF_MEMORY, FOREIGN = 2, 4
 #: What the program's functions stand for in messages, in the order of the table of device.mlir.
 CALLED = (
     "using the device", "leaving the device", "launching", "taking memory", "giving memory back",
@@ -27,7 +27,6 @@ _TAKE, _FREE, _WRITE, _READ, _COPY, _WAIT = 3, 4, 5, 6, 7, 8
 #: Statuses of these functions themselves; others are the driver's.
 OWN_STATUSES: tuple[tuple[int, str, str], ...] = (
     (OUT_OF_MEMORY, "out of memory", "the device has no room for more"),
-    (TOO_MANY_BLOCKS, "too many blocks", "a launch on this device takes fewer work groups"),
     (FOREIGN, "foreign memory", "the address is in no memory that programs have taken on this device"),
 )
 

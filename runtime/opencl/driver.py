@@ -23,7 +23,15 @@ _ALL_TYPES = 0xFFFFFFFF
 TYPES = {2: "CPU", 4: "GPU", 8: "accelerator"}
 # cl_device_info
 _TYPE, _UNITS, _MOST_THREADS, _MOST_ALLOCATION, _MEMORY, _SHARED = 0x1000, 0x1002, 0x1004, 0x1010, 0x101F, 0x1023
-_NAME, _EXTENSIONS, _VERSION, _DOUBLE, _IL, _SVM = 0x102B, 0x1030, 0x102F, 0x1032, 0x105B, 0x1053
+_NAME, _EXTENSIONS, _VERSION, _DOUBLE, _IL, _SVM, _SUBGROUP_SIZES = (
+    0x102B,
+    0x1030,
+    0x102F,
+    0x1032,
+    0x105B,
+    0x1053,
+    0x4108,
+)
 _GIVES_HANDLE = frozenset(
     {"clCreateContext", "clCreateCommandQueueWithProperties", "clCreateProgramWithIL", "clCreateKernel", "clSVMAlloc"}
 )
@@ -57,6 +65,8 @@ class OpenclDevice(NamedTuple):
     local_memory: int
     threads: int
     units: int
+    #: Those that kernels may ask for; empty where it does not say.
+    subgroup_sizes: tuple[int, ...]
 
     def __str__(self) -> str:
         return f"opencl:{self.number} ({self.name})"
@@ -73,6 +83,7 @@ class OpenclDevice(NamedTuple):
             "threads of a group": str(self.threads),
             "compute units": str(self.units),
             "SPIR-V": self.spirv or "none",
+            "subgroups": ", ".join(map(str, self.subgroup_sizes)) or "unknown",
             "numbers": ", ".join(kinds),
         }
         return "\n".join([str(self), *(f"  {what:<20}{value}" for what, value in described.items())])
@@ -158,8 +169,12 @@ class OpenclDriver:
         return OpenclDevice(
             number, handle, text(_NAME), value(_TYPE), text(_VERSION), frozenset(text(_EXTENSIONS).split()),
             bool(value(_DOUBLE)), text(_IL), value(_SVM), value(_MEMORY), value(_MOST_ALLOCATION), value(_SHARED),
-            value(_MOST_THREADS), value(_UNITS),
+            value(_MOST_THREADS), value(_UNITS), self._numbers(handle, _SUBGROUP_SIZES),
         )  # fmt: skip
+
+    def _numbers(self, handle: int, which: int) -> tuple[int, ...]:
+        data = self._about(handle, which)
+        return tuple((ctypes.c_size_t * (len(data) // ctypes.sizeof(ctypes.c_size_t))).from_buffer_copy(data))
 
     def _about(self, handle: int, which: int) -> bytes:
         """What a device says of itself; nothing where its version does not know what is asked."""

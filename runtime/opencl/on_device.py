@@ -20,7 +20,9 @@ KIND = "opencl"
 #: Words of a kernel's handle: the driver's, words of parameters, when it was told of chunks.
 _HANDLE_WORDS = 3
 _BUILD_LOG, _LOG_BYTES, _SHOWN_LINES = 0x1183, 8192, 5
-#: By SPIR-V's number for a capability: its name and the extension that has it; empty for f64.
+#: By SPIR-V's number for a capability: that kernels say their size of subgroups; a type's name and the extension that
+#: has it, empty for f64.
+_SUBGROUP_DISPATCH = 58
 _OPTIONAL = {9: ("f16", "cl_khr_fp16"), 10: ("f64", ""), 12: ("atomic i64", "cl_khr_int64_base_atomics")}
 
 
@@ -90,6 +92,12 @@ def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: Opencl
     lacking = [name for name, extension in asked if not _has(device, extension)]
     if lacking:
         raise DeviceError(f"{device} lacks what {code.label}, need: {', '.join(lacking)}")
+    sizes = device.subgroup_sizes
+    for size in {each.subgroup for each in kernels if _SUBGROUP_DISPATCH in capabilities(each.module)}:
+        if sizes and size not in sizes:
+            there = ", ".join(map(str, sizes))
+            wanted = f"are for {size}; compile for a target with subgroup={sizes[-1]}"
+            raise DeviceError(f"{device} has subgroups of {there}, {code.label}, {wanted}")
 
 
 def _has(device: OpenclDevice, extension: str) -> bool:

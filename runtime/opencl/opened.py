@@ -16,7 +16,6 @@ _CALLED = (
     "clEnqueueNDRangeKernel",
 )  # fmt: skip
 _FUNCTIONS, _WORDS, _MOST_CHUNKS = 24, 32, 1024
-_MOST_BLOCKS = 2**31 - 1
 # Bits of CL_DEVICE_SVM_CAPABILITIES, and flags of clSVMAlloc: CL_MEM_READ_WRITE, CL_MEM_SVM_FINE_GRAIN_BUFFER.
 _COARSE, _FINE = 1, 2
 _FINE_GRAINED = 1 | 1 << 10
@@ -35,7 +34,6 @@ class OpenDevice:
         words = self.page.words
         self._chunks = (ctypes.c_void_p * _MOST_CHUNKS)()
         words[16], words[17], words[20], words[21] = self.context, queue, ctypes.addressof(self._chunks), _MOST_CHUNKS
-        words[22] = _MOST_BLOCKS
         for place, name in enumerate(_CALLED):
             words[_FUNCTIONS + place] = driver.address(name)
 

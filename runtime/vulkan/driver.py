@@ -18,6 +18,8 @@ _INSTALL = "on Debian and Ubuntu: apt install libvulkan1 mesa-vulkan-drivers"
 #: The version that is asked for; a device has at least 1.2.
 _WANTED, _OLDEST = (1, 3), (1, 2)
 _COMPUTE_QUEUE = 2
+#: What the target has without options (targets/spirv/options.py); drivers that round x * y + z twice.
+_USUAL_SUBGROUP, _USUAL_THREADS, _USUAL_SHARED, _ROUNDS_TWICE = 32, 256, 32 << 10, "llvmpipe"
 DEVICE_TYPES = ("another", "integrated GPU", "discrete GPU", "virtual GPU", "CPU")
 _VOID = frozenset(
     {
@@ -101,6 +103,20 @@ class PhysicalDevice(NamedTuple):
     def __str__(self) -> str:
         return f"vulkan:{self.number} ({self.name})"
 
+    @property
+    def target(self) -> str:
+        """The target that fits it, as rx.compile and relax-compile take it."""
+        has, limits = self.capabilities, self.capabilities.properties.limits
+        lacking = [name for name, is_there in _types(has).items() if not is_there]
+        options = [
+            *([f"subgroup={has.subgroups.size}"] if has.subgroups.size < _USUAL_SUBGROUP else []),
+            *([f"threads={limits.threads}"] if limits.threads < _USUAL_THREADS else []),
+            *([f"shared={limits.shared_memory}"] if limits.shared_memory < _USUAL_SHARED else []),
+            *([f"lacks={'+'.join(lacking)}"] if lacking else []),
+            *(["fma=twice"] if self.name.startswith(_ROUNDS_TWICE) else []),
+        ]
+        return f"vulkan{{{' '.join(options)}}}" if options else "vulkan"
+
     def table(self) -> str:
         """What programs may use of it, a line each."""
         has, limits = self.capabilities, self.capabilities.properties.limits
@@ -115,16 +131,28 @@ class PhysicalDevice(NamedTuple):
             "push constants": byte_text(limits.push_constants),
             "subgroup": str(has.subgroups.size),
             "numbers": ", ".join(_numbers(has)),
+            "target": self.target,
         }
         return "\n".join([str(self), *(f"  {what:<20}{value}" for what, value in described.items())])
 
 
+def _types(has: Capabilities) -> dict[str, bool]:
+    """Whether it has those that not all have."""
+    return {
+        "f64": bool(has.features.values[39]),
+        "f16": bool(has.features12.values[7] and has.features11.values[0]),
+        "i16": bool(has.features.values[41] and has.features11.values[0]),
+        "i8": bool(has.features12.values[8] and has.features12.values[2]),
+    }
+
+
 def _numbers(has: Capabilities) -> list[str]:
     known = {
-        "f16": has.features12.values[7], "f64": has.features.values[39], "i8": has.features12.values[8],
-        "i16": has.features.values[41], "i64": has.features.values[40], "atomic i64": has.features12.values[5],
+        **_types(has),
+        "i64": has.features.values[40],
+        "atomic i64": has.features12.values[5],
         "atomic f32": has.atomic_floats.values[1],
-    }  # fmt: skip
+    }
     return ["f32", "i32", *(name for name, is_there in known.items() if is_there)]
 
 

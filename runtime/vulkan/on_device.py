@@ -10,7 +10,7 @@ from functools import partial
 from ..artifact import DeviceCode
 from ..devices.paged import PagedProgram
 from ..devices.spirv import SpirvKernel, read_kernels
-from ..errors import DeviceError
+from ..errors import ArtifactError, DeviceError
 from ..manifest import Signature
 from . import structures as vk
 from .driver import PhysicalDevice, VulkanError, driver
@@ -19,9 +19,8 @@ from .requirements import missing
 from .statuses import STATUSES
 
 KIND = "vulkan"
-#: Words of a kernel's handle: pipeline, layout, words of parameters, whether these are in memory, and whether the
-#: last one is the number of blocks.
-_HANDLE_WORDS = 5
+#: Words of a kernel's handle: pipeline, layout, words of parameters, whether these are in memory.
+_HANDLE_WORDS = 4
 _COMPUTE, _FULL_SUBGROUPS = 0x20, 2
 
 
@@ -61,8 +60,7 @@ class VulkanProgram(PagedProgram):
             pushed = 8 * (1 if in_memory else kernel.words)
             assert pushed <= 8 * most
             layout = self._layout(pushed)
-            about = layout, kernel.words, int(in_memory), int(kernel.is_told_blocks)
-            made = self._pipeline(name, kernel, layout), *about
+            made = self._pipeline(name, kernel, layout), layout, kernel.words, int(in_memory)
             self._handles[_HANDLE_WORDS * place : _HANDLE_WORDS * (place + 1)] = list(made)
         base = ctypes.addressof(self._handles)
         return [base + 8 * _HANDLE_WORDS * place for place in range(len(kernels))]
@@ -101,14 +99,17 @@ IN_PUSH_CONSTANTS = 16
 
 def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: PhysicalDevice) -> None:
     """Raises DeviceError where the device lacks what kernels need."""
+    if not all(each.is_told_blocks for each in kernels):
+        raise ArtifactError(f"{code.label} are of another version than this release reads")
     lacking: dict[str, None] = {}
     for each in kernels:
         lacking |= dict.fromkeys(missing(each.module, device))
     if lacking:
-        raise DeviceError(f"{device} lacks what {code.label}, need: {', '.join(lacking)}")
+        need = f"need: {', '.join(lacking)}; target '{device.target}' is for it"
+        raise DeviceError(f"{device} lacks what {code.label}, {need}")
     has, needed = device.capabilities, max((each.subgroup for each in kernels), default=0)
     can_choose = has.features13.values[7] and has.features13.values[8] and has.subgroup_sizes.stages & _COMPUTE
     most = has.subgroup_sizes.most if can_choose else has.subgroups.size
     if needed > most:
-        asked = f"compile for it with subgroup={most}"
-        raise DeviceError(f"{device} has subgroups of {most}, {code.label}, are for {needed} and more: {asked}")
+        needed_text = f"are for {needed} and more; target '{device.target}' is for it"
+        raise DeviceError(f"{device} has subgroups of {most}, {code.label}, {needed_text}")

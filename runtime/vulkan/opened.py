@@ -28,7 +28,7 @@ _STAGING_BYTES = 1 << 22
 # VkBufferUsageFlagBits: transfers from and to it, storage, its address.
 _USAGE = 1 | 2 | 0x20 | 0x20000
 # VkMemoryPropertyFlagBits.
-_LOCAL, _VISIBLE, _COHERENT, _CACHED = 1, 2, 4, 8
+_LOCAL, _VISIBLE, _COHERENT, _CACHED, _USUAL = 1, 2, 4, 8, 15
 _DISCRETE = 2
 _WRITES, _READS_AND_WRITES = 0x20 | 0x1000, 0x20 | 0x40 | 0x800 | 0x1000 | 0x2000
 _TIMELINE, _RESETS_BUFFERS, _ONE_TIME = 1, 2, 1
@@ -56,15 +56,20 @@ class VulkanDevice:
         _check(physical)
         self.handle = _open(driver, physical)
         self.functions = VulkanFunctions(driver.library, self.handle, "vkGetDeviceProcAddr")
-        self._local = _memory_type(has, _LOCAL)
-        self._visible = _memory_type(has, _VISIBLE | _COHERENT | _CACHED)
-        if self._visible < 0:
-            self._visible = _memory_type(has, _VISIBLE | _COHERENT)
-        mapped = _memory_type(has, _LOCAL | _VISIBLE | _COHERENT)
+        allowed = self._allowed_types()
+
+        def memory_type(wanted: int) -> int:
+            return _memory_type(has, wanted, allowed)
+
+        visible = [memory_type(_VISIBLE | _COHERENT | _CACHED), memory_type(_VISIBLE | _COHERENT)]
+        self._visible = next((each for each in visible if each >= 0), -1)
+        local, mapped = memory_type(_LOCAL), memory_type(_LOCAL | _VISIBLE | _COHERENT)
+        if min(self._visible, local) < 0:
+            raise DeviceError(f"{physical} has no memory of its own for buffers, or none that the host sees")
         is_staged = has.properties.device_type == _DISCRETE or mapped < 0 if staged is None else staged
         self.page = Page(_WORDS, has.largest.size or 2**62)
         self._held: list[object] = []
-        self._fill(self._local if is_staged else mapped, is_mapped=not is_staged)
+        self._fill(local if is_staged else mapped, is_mapped=not is_staged)
 
     def call(self, name: str, *arguments: object) -> None:
         self.functions.call(name, self.handle, *arguments)
@@ -93,6 +98,16 @@ class VulkanDevice:
     def free(self, room: HostVisible) -> None:
         self.call("vkDestroyBuffer", room.buffer, None)
         self.call("vkFreeMemory", room.memory, None)
+
+    def _allowed_types(self) -> int:
+        """The types of memory that buffers may have, a bit for each."""
+        buffer, needs = (
+            self.made("vkCreateBuffer", ctypes.byref(vk.BufferInfo(size=256, usage=_USAGE)), None),
+            vk.MemoryRequirements(),
+        )
+        self.call("vkGetBufferMemoryRequirements", buffer, ctypes.byref(needs))
+        self.call("vkDestroyBuffer", buffer, None)
+        return int(needs.types)
 
     def _address(self, buffer: int) -> int:
         find = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p, ctypes.c_void_p)
@@ -174,10 +189,11 @@ def _open(driver: VulkanDriver, physical: PhysicalDevice) -> int:
     return driver.functions.made("vkCreateDevice", physical.handle, ctypes.byref(info), None)
 
 
-def _memory_type(has: Capabilities, wanted: int) -> int:
-    """The first with these properties; -1 where there is none."""
+def _memory_type(has: Capabilities, wanted: int, allowed: int) -> int:
+    """The first with these properties, and none but the usual ones, of a set; -1 where there is none."""
     types = [has.memory.types[place][0] for place in range(has.memory.count)]
-    return next((place for place, flags in enumerate(types) if flags & wanted == wanted), -1)
+    fitting = (place for place, flags in enumerate(types) if flags & wanted == wanted and not flags & ~_USUAL)
+    return next((place for place in fitting if allowed >> place & 1), -1)
 
 
 _open_devices: dict[int, VulkanDevice] = {}

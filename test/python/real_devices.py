@@ -50,12 +50,7 @@ def page(kind: str) -> Page:
 
 def target(kind: str) -> str:
     """Such that code is for the first device."""
-    if kind != "vulkan":
-        return kind
-    device = vulkan_driver().device(0)
-    # lavapipe rounds x * y + z twice.
-    rounds = " fma=twice" if "llvmpipe" in device.name else ""
-    return f"vulkan{{subgroup={device.capabilities.subgroups.size}{rounds}}}"
+    return vulkan_driver().device(0).target if kind == "vulkan" else kind
 
 
 def compiled(kind: str, module: rx.Module, **options: Any) -> rx.runtime.Executable:

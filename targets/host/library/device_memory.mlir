@@ -9,7 +9,7 @@
 //   0 a mutex of 8 words   8 the first piece   9 bytes of a new chunk at least   10 bytes of a chunk at most
 //  11 bytes taken   12 pieces taken   13 bytes of all chunks   14 what makes a chunk: of the page and bytes, a status
 //  15 what gives one back: of the page and the chunk. Both have the lock. What follows is the driver's.
-// Status 2 says that memory has run out, 3 that a launch has too many blocks, 4 that an address is in no piece.
+// Status 2 says that memory has run out, 4 that an address is in no piece.
 
 // A chunk of the driver's memory: two handles, where the host sees it, address on the device, bytes.
 !chunk = !llvm.struct<(i64, i64, ptr, i64, i64)>

@@ -6,7 +6,7 @@
 //
 // `%page` has words of 8 bytes, the first 16 as device_memory.mlir says:
 //  16 cl_context   17 cl_command_queue   18 how often chunks have come or gone   19 chunks   20 their addresses
-//  21 chunks at most   22 blocks of a launch at most
+//  21 chunks at most
 //  24 clSVMAlloc  25 clSVMFree  26 clEnqueueSVMMemcpy  27 clFinish  28 clSetKernelArg  29 clSetKernelExecInfo
 //  30 clEnqueueNDRangeKernel
 // Statuses are OpenCL's, and those of device_memory.mlir.
@@ -111,18 +111,13 @@ llvm.func internal @__relax_opencl_launch(%kernel: !ptr, %blocks: i32, %y: i32, 
     %z2: i32, %shared: i32, %page: !ptr, %params: !ptr, %extra: !ptr) -> i32 {
   %ok = arith.constant 0 : i32  %one = arith.constant 1 : i32  %null = llvm.mlir.zero : !ptr
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %c8 = arith.constant 8 : i64
-  %many = arith.constant 3 : i32
   %whole_at = llvm.alloca %c1 x i64 : (i64) -> !ptr  %group_at = llvm.alloca %c1 x i64 : (i64) -> !ptr
-  %most_at = llvm.getelementptr %page[22] : (!ptr) -> !ptr, i64  %most = llvm.load %most_at : !ptr -> i64
   %wide = arith.extui %blocks : i32 to i64  %group = arith.extui %threads : i32 to i64
   %whole = arith.muli %wide, %group : i64
   llvm.store %whole, %whole_at : i64, !ptr
   llvm.store %group, %group_at : i64, !ptr
   %handle = llvm.load %kernel : !ptr -> !ptr
   %count_at = llvm.getelementptr %kernel[8] : (!ptr) -> !ptr, i8  %count = llvm.load %count_at : !ptr -> i64
-  %are_many = arith.cmpi ugt, %wide, %most : i64
-  cf.cond_br %are_many, ^leave(%many : i32), ^begin
-^begin:
   func.call @__relax_device_lock(%page) : (!ptr) -> ()
   %told = llvm.call @__relax_opencl_tell(%kernel, %handle, %page) : (!ptr, !ptr, !ptr) -> i32
   %set_at = llvm.getelementptr %page[28] : (!ptr) -> !ptr, !ptr  %set = llvm.load %set_at : !ptr -> !ptr
@@ -144,9 +139,7 @@ llvm.func internal @__relax_opencl_launch(%kernel: !ptr, %blocks: i32, %y: i32, 
     scf.yield %are_set : i32
   }
   func.call @__relax_device_unlock(%page) : (!ptr) -> ()
-  cf.br ^leave(%started : i32)
-^leave(%status: i32):
-  llvm.return %status : i32
+  llvm.return %started : i32
 }
 // Says to a kernel which memory its addresses may be in, where that has changed.
 llvm.func internal @__relax_opencl_tell(%kernel: !ptr, %handle: !ptr, %page: !ptr) -> i32 {

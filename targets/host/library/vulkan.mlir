@@ -11,7 +11,7 @@
 //  device sees them   24 bytes of these in each row   25 bytes of them in use   26 commands in a buffer at most
 //  27 whether memory is mapped   28 staging memory   29 its VkBuffer   30 its bytes   31 VkBufferCreateInfo
 //  32 VkMemoryAllocateInfo   33 VkBufferDeviceAddressInfo   34 VkCommandBufferBeginInfo   35 VkMemoryBarrier
-//  36 VkSubmitInfo   37 VkBufferCopy   38 VkMemoryRequirements   39 blocks of a launch at most
+//  36 VkSubmitInfo   37 VkBufferCopy   38 VkMemoryRequirements   39 blocks in a row at most
 //  40 the command buffer in use
 //  48 vkCreateBuffer  49 vkDestroyBuffer  50 vkGetBufferMemoryRequirements  51 vkAllocateMemory  52 vkFreeMemory
 //  53 vkBindBufferMemory  54 vkMapMemory  55 vkGetBufferDeviceAddress  56 vkBeginCommandBuffer  57 vkEndCommandBuffer
@@ -291,34 +291,22 @@ llvm.func internal @__relax_vulkan_finish(%page: !ptr) -> i32 {
 }
 
 // A kernel's handle: pipeline, its layout, words of its parameters, whether these are in memory and it is given their
-// address, whether the last of them is the number of blocks: then there may be more of these than one dimension takes.
-// `params` is where the address of each other word is.
+// address. The last of the words is the number of blocks, which are more than one dimension may take; `params` is where
+// the address of each other word is.
 llvm.func internal @__relax_vulkan_launch(%kernel: !ptr, %blocks: i32, %y: i32, %z: i32, %threads: i32, %y2: i32,
     %z2: i32, %shared: i32, %page: !ptr, %params: !ptr, %extra: !ptr) -> i32 {
-  %many = arith.constant 3 : i32  %c0 = arith.constant 0 : i64
-  %most_at = llvm.getelementptr %page[39] : (!ptr) -> !ptr, i64  %most = llvm.load %most_at : !ptr -> i64
-  %all = arith.extui %blocks : i32 to i64  %are_many = arith.cmpi ugt, %all, %most : i64
-  %is_told_at = llvm.getelementptr %kernel[32] : (!ptr) -> !ptr, i8
-  %is_told = llvm.load %is_told_at : !ptr -> i64  %knows_not = arith.cmpi eq, %is_told, %c0 : i64
-  %is_refused = arith.andi %are_many, %knows_not : i1
-  %status = scf.if %is_refused -> i32 {
-    scf.yield %many : i32
-  } else {
-    func.call @__relax_device_lock(%page) : (!ptr) -> ()
-    %answer = func.call @__relax_vulkan_dispatch(%page, %kernel, %params, %all, %most)
-      : (!ptr, !ptr, !ptr, i64, i64) -> i32
-    func.call @__relax_device_unlock(%page) : (!ptr) -> ()
-    scf.yield %answer : i32
-  }
+  %all = arith.extui %blocks : i32 to i64
+  func.call @__relax_device_lock(%page) : (!ptr) -> ()
+  %status = func.call @__relax_vulkan_dispatch(%page, %kernel, %params, %all) : (!ptr, !ptr, !ptr, i64) -> i32
+  func.call @__relax_device_unlock(%page) : (!ptr) -> ()
   llvm.return %status : i32
 }
 // Records a launch, of as many rows of blocks as it takes; with the lock.
-func.func private @__relax_vulkan_dispatch(%page: !ptr, %kernel: !ptr, %params: !ptr, %blocks: i64, %most: i64) -> i32 {
+func.func private @__relax_vulkan_dispatch(%page: !ptr, %kernel: !ptr, %params: !ptr, %blocks: i64) -> i32 {
   %ok = arith.constant 0 : i32  %one = arith.constant 1 : i32
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %c8 = arith.constant 8 : i64
   %count_at = llvm.getelementptr %kernel[16] : (!ptr) -> !ptr, i8  %count = llvm.load %count_at : !ptr -> i64
-  %is_told_at = llvm.getelementptr %kernel[32] : (!ptr) -> !ptr, i8  %is_told = llvm.load %is_told_at : !ptr -> i64
-  %bytes = arith.muli %count, %c8 : i64  %given = arith.subi %count, %is_told : i64
+  %bytes = arith.muli %count, %c8 : i64  %given = arith.subi %count, %c1 : i64
   %words = llvm.alloca %count x i64 : (i64) -> !ptr  %address_at = llvm.alloca %c1 x i64 : (i64) -> !ptr
   cf.br ^open
 ^open:
@@ -352,23 +340,18 @@ func.func private @__relax_vulkan_dispatch(%page: !ptr, %kernel: !ptr, %params: 
     %word = llvm.load %param : !ptr -> i64  %word_at = llvm.getelementptr %place[%i] : (!ptr, i64) -> !ptr, i64
     llvm.store %word, %word_at : i64, !ptr
   }
-  %knows = arith.cmpi ne, %is_told, %c0 : i64
-  scf.if %knows {
-    %last = llvm.getelementptr %place[%given] : (!ptr, i64) -> !ptr, i64
-    llvm.store %blocks, %last : i64, !ptr
-  }
+  %last = llvm.getelementptr %place[%given] : (!ptr, i64) -> !ptr, i64
+  llvm.store %blocks, %last : i64, !ptr
   %in_use_at = llvm.getelementptr %page[40] : (!ptr) -> !ptr, !ptr  %in_use = llvm.load %in_use_at : !ptr -> !ptr
   %pipeline = llvm.load %kernel : !ptr -> i64
   %bind_at = llvm.getelementptr %page[59] : (!ptr) -> !ptr, !ptr  %bind = llvm.load %bind_at : !ptr -> !ptr
   llvm.call %bind(%in_use, %one, %pipeline) : !ptr, (!ptr, i32, i64) -> ()
-  %some = arith.cmpi ne, %pushed_bytes, %c0 : i64
-  scf.if %some {
-    %layout_at = llvm.getelementptr %kernel[8] : (!ptr) -> !ptr, i8  %layout = llvm.load %layout_at : !ptr -> i64
-    %compute = arith.constant 0x20 : i32  %zero = arith.constant 0 : i32
-    %narrow = arith.trunci %pushed_bytes : i64 to i32
-    %push_at = llvm.getelementptr %page[60] : (!ptr) -> !ptr, !ptr  %push = llvm.load %push_at : !ptr -> !ptr
-    llvm.call %push(%in_use, %layout, %compute, %zero, %narrow, %pushed) : !ptr, (!ptr, i64, i32, i32, i32, !ptr) -> ()
-  }
+  %layout_at = llvm.getelementptr %kernel[8] : (!ptr) -> !ptr, i8  %layout = llvm.load %layout_at : !ptr -> i64
+  %compute = arith.constant 0x20 : i32  %zero = arith.constant 0 : i32
+  %narrow = arith.trunci %pushed_bytes : i64 to i32
+  %push_at = llvm.getelementptr %page[60] : (!ptr) -> !ptr, !ptr  %push = llvm.load %push_at : !ptr -> !ptr
+  llvm.call %push(%in_use, %layout, %compute, %zero, %narrow, %pushed) : !ptr, (!ptr, i64, i32, i32, i32, !ptr) -> ()
+  %most_at = llvm.getelementptr %page[39] : (!ptr) -> !ptr, i64  %most = llvm.load %most_at : !ptr -> i64
   %columns = arith.minui %blocks, %most : i64  %before = arith.subi %blocks, %c1 : i64
   %begun = arith.divui %before, %columns : i64  %rows = arith.addi %begun, %c1 : i64
   %x = arith.trunci %columns : i64 to i32  %y = arith.trunci %rows : i64 to i32

@@ -21,10 +21,10 @@ from ...core.backend import Machine
 from ..abi import SHUFFLES, WORDS
 from ..device_code import kernel_modules, kernels_of
 from ..environment import environment
+from ..exact_arithmetic import require, say_exact
 
 _ENTRY = "spirv.entry_point_abi"
 _ENVIRONMENT = "spirv.target_env"
-_ARITHMETIC = frozenset(f"spirv.{name}" for name in ("FAdd", "FSub", "FMul", "FDiv", "FRem", "FNegate"))
 #: Of a kernel's attributes; others would be decorations.
 _KEPT = ("sym_name", "function_type", "gpu.kernel", "kernel")
 #: Of upstream's: what entry points say, and which capabilities there have to be.
@@ -66,7 +66,7 @@ class Convert(Pass):
             for each in [each for each in operations_in(made.operation) if each.name == "spirv.module"]:
                 run_upstream(each, _FINISH)
                 _without_bindings(each)
-                _as_written(each, self.api)
+                say_exact(each, self.api)
                 _tell_atomics(each)
                 each.clone()
         module.erase()
@@ -102,25 +102,9 @@ def _without_bindings(module: Operation) -> None:
             each.erase()
 
 
-def _as_written(module: Operation, api: str) -> None:
-    """Drivers may take arithmetic of floats for that of real numbers, where they are not told not to."""
-    for each in operations_in(module):
-        if api == "vulkan" and each.name in _ARITHMETIC:
-            each.attributes["no_contraction"] = ir.UnitAttr.get()
-        if api == "opencl" and each.name == "spirv.EntryPoint":
-            attributes = {
-                "fn": each.attributes["fn"],
-                "execution_mode": ir.Attribute.parse("#spirv.execution_mode<ContractionOff>"),
-                "values": ir.ArrayAttr.get([]),
-            }
-            with ir.InsertionPoint.after(each):
-                ir.Operation.create("spirv.ExecutionMode", attributes=attributes)
-
-
 def _tell_atomics(module: Operation) -> None:
     """Upstream forgets what atomic operations on 64 bits need."""
     wide = ir.IntegerType.get_signless(64)
     atomics = [each for each in operations_in(module) if each.name.startswith("spirv.Atomic")]
     if any(each.results[0].type == wide for each in atomics):
-        told = str(module.attributes["vce_triple"]).replace("[", "[Int64Atomics, ", 1)
-        module.attributes["vce_triple"] = ir.Attribute.parse(told)
+        require(module, "Int64Atomics")

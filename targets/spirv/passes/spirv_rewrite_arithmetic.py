@@ -60,9 +60,9 @@ def _remainder(op: Operation) -> None:
 
 def _compare(op: Operation) -> None:
     predicate = op.attributes["predicate"].value
-    if predicate not in _SWAPPED:
-        return
     x, y = op.operands
+    if predicate not in _SWAPPED or isinstance(x.type, ir.VectorType):
+        return
     if constant_of(x) is not None:
         x, y, predicate = y, x, _SWAPPED[predicate]
     narrow, value = _narrow(x), constant_of(y)

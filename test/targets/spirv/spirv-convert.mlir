@@ -3,12 +3,13 @@
 // Arithmetic is done as it is written. A module for each kernel has what that one uses.
 // CHECK: module attributes {{.*}}relax.words = array<i64: 1, 0>
 // CHECK: spirv.module @__spv__first PhysicalStorageBuffer64 GLSL450
-// CHECK-SAME: PhysicalStorageBufferAddresses
+// CHECK-SAME: SignedZeroInfNanPreserve, {{.*}}PhysicalStorageBufferAddresses{{.*}}SPV_KHR_float_controls
 // CHECK-NOT: @second
 // CHECK: spirv.GlobalVariable @first_words : !spirv.ptr<!spirv.struct<(!spirv.array<1 x i64, stride=8> [0])>, PushConstant>
 // CHECK: spirv.func @first()
 // CHECK: spirv.FAdd %{{.*}}, %{{.*}} {no_contraction} : f32
 // CHECK: spirv.EntryPoint "GLCompute" @first
+// CHECK: spirv.ExecutionMode @first "SignedZeroInfNanPreserve", 32
 // CHECK: spirv.ExecutionMode @first "LocalSize", 64, 1, 1
 // CHECK: spirv.module @__spv__second
 // CHECK-NOT: first_words

@@ -55,6 +55,14 @@ gpu.module @kernels {
     gpu.return %1, %2 : i1, i1
   }
 
+  // CHECK-LABEL: gpu.func @vectors
+  // CHECK: arith.cmpi slt, %{{.*}}, %{{.*}} : vector<4xi32>
+  gpu.func @vectors(%x: vector<4xi32>) -> vector<4xi1> {
+    %c4 = arith.constant dense<4> : vector<4xi32>
+    %0 = arith.cmpi slt, %x, %c4 : vector<4xi32>
+    gpu.return %0 : vector<4xi1>
+  }
+
   // CHECK-LABEL: gpu.func @widened
   // CHECK: %[[BETWEEN:.*]] = arith.extf %{{.*}} : bf16 to f32
   // CHECK: arith.extf %[[BETWEEN]] : f32 to f64

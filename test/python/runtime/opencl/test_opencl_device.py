@@ -83,6 +83,20 @@ def test_what_the_device_lacks(changes: dict[str, object], reason: str) -> None:
         OpenDevice(driver(), driver().device(0)._replace(**changes))  # type: ignore[arg-type]
 
 
+def test_subgroups_that_the_device_has_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only kernels that exchange values among threads ask for a size."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4, 300), "float32")]) as f:
+        (x,) = f
+        f.returns(relax.sum(x, axis=[1]))
+    summing, doubled = compiled("opencl", module)._artifact, doubling()._artifact
+    other = driver().device(0)._replace(subgroup_sizes=(3, 5))
+    monkeypatch.setattr(OpenclDriver, "devices", lambda self: [other])
+    with pytest.raises(rx.RelaxError, match=r"has subgroups of 3, 5, the kernels for opencl, .*, are for 32; compile"):
+        rx.runtime.Executable(summing)
+    rx.runtime.Executable(doubled)
+
+
 def test_no_loader(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
     monkeypatch.setenv("RELAX_MLIR_OPENCL", str(tmp_path))
     monkeypatch.setattr(driver_module, "LIBRARY", "libno-opencl.so.1")

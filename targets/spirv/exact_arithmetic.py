@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Says in modules of SPIR-V that arithmetic is to be done as it is written: drivers may take floats for real numbers,
+and leave NaNs, infinities and the sign of 0 to chance, where they are not told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ...bindings.ir import Operation, Type
+from ...bindings.mlir import ir
+from ...bindings.navigation import operations_in
+
+_ARITHMETIC = frozenset(f"spirv.{name}" for name in ("FAdd", "FSub", "FMul", "FDiv", "FRem", "FNegate"))
+_KEPT = "SignedZeroInfNanPreserve"
+
+
+def say_exact(module: Operation, api: str) -> None:
+    ops = operations_in(module)
+    entries = [each for each in ops if each.name == "spirv.EntryPoint"]
+    if api == "opencl":
+        for entry in entries:
+            _say(entry, "ContractionOff")
+        return
+    for each in ops:
+        if each.name in _ARITHMETIC:
+            each.attributes["no_contraction"] = ir.UnitAttr.get()
+    widths = sorted({width for each in ops for result in each.results for width in _float_width(result.type)})
+    for entry in entries:
+        for width in widths:
+            _say(entry, _KEPT, [width])
+    if widths:
+        require(module, _KEPT, "SPV_KHR_float_controls")
+
+
+def require(module: Operation, capability: str, extension: str = "") -> None:
+    """Adds to what a module says that it needs."""
+    said = str(module.attributes["vce_triple"])
+    said = said.replace("[", f"[{capability}, ", 1)
+    if extension:
+        said = re.sub(r"\[([^\[]*)\]>$", lambda found: f"[{', '.join(filter(None, [found[1], extension]))}]>", said)
+    module.attributes["vce_triple"] = ir.Attribute.parse(said)
+
+
+def _say(entry: Operation, mode: str, values: Sequence[int] = ()) -> None:
+    i32 = ir.IntegerType.get_signless(32)
+    attributes = {
+        "fn": entry.attributes["fn"],
+        "execution_mode": ir.Attribute.parse(f"#spirv.execution_mode<{mode}>"),
+        "values": ir.ArrayAttr.get([ir.IntegerAttr.get(i32, each) for each in values]),
+    }
+    with ir.InsertionPoint.after(entry):
+        ir.Operation.create("spirv.ExecutionMode", attributes=attributes)
+
+
+def _float_width(type_: Type) -> list[int]:
+    element = type_.element_type if isinstance(type_, ir.VectorType) else type_
+    return [element.width] if isinstance(element, ir.FloatType) else []
