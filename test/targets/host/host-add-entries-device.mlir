@@ -25,7 +25,7 @@ module attributes {relax.device = "cuda", relax.kernels = ["add", "matmul", "sof
 
 // A place for each of what the host code calls, then one for each kernel; and the constants' setter, though there are none,
 // which keeps what is on the device.
-// CHECK: llvm.mlir.global internal @__relax_device() {{.*}} : !llvm.array<28 x ptr>
+// CHECK: llvm.mlir.global internal @__relax_device() {{.*}} : !llvm.array<33 x ptr>
 // CHECK: llvm.func @__tvm_ffi___relax_set_device(
 // CHECK: llvm.func @__tvm_ffi___relax_set_constants(
 // CHECK: llvm.func @__tvm_ffi___relax_device_synchronize(
