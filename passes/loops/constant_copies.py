@@ -7,7 +7,7 @@ the copy would have made.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +15,7 @@ from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, function_type_of
 from ...dialects.core.indices import evaluated
+from ...dialects.core.symbols_expr import Size
 from .device_copies import is_copy, source_of
 from .tree import Access, Block, Buffer, Tree, blocks_in
 from .tree_reader import Read
@@ -34,15 +35,19 @@ class ConstantCopy(NamedTuple):
         """What the block makes of a constant; zeros where it writes nothing."""
         import numpy
 
-        points = numpy.indices([each.extent for each in self.block.iters], sparse=True)
+        points = numpy.indices(_known(each.extent for each in self.block.iters), sparse=True)
         iters = {each.name: point for each, point in zip(self.block.iters, points, strict=True)}
 
         def places(access: Access) -> tuple[ndarray | int, ...]:
             return tuple(evaluated(index, iters) for index in access.indices)
 
-        made = numpy.zeros(self.buffer.shape, elements.dtype)
+        made = numpy.zeros(_known(self.buffer.shape), elements.dtype)
         made[places(self.block.writes[0])] = elements[places(source_of(self.block))]
         return made
+
+
+def _known(sizes: Iterable[Size]) -> list[int]:
+    return [size for size in sizes if isinstance(size, int)]
 
 
 def constant_copies(read: Read, tree: Tree, known: Set[int]) -> list[ConstantCopy]:
@@ -53,11 +58,11 @@ def constant_copies(read: Read, tree: Tree, known: Set[int]) -> list[ConstantCop
         if others or block.is_part or not is_copy(block) or block.loaded():
             continue
         source, target = source_of(block).buffer, block.writes[0].buffer
-        number = getattr(read.memory.get(source), "arg_number", None) if source.is_given else None
+        number = int(getattr(read.memory.get(source), "arg_number", -1)) if source.is_given else -1
         users = [each for each in tree.blocks() if source in each.buffers]
         is_own = not target.is_given and target.scope == "global" and tree.writers(target) == [block]
         sizes = [*target.shape, *(each.extent for each in block.iters)]
-        if number in known and users == [block] and is_own and all(isinstance(size, int) for size in sizes):
+        if number in known and users == [block] and is_own and len(_known(sizes)) == len(sizes):
             found.append(ConstantCopy(number, block, target))
     return found
 

@@ -229,8 +229,8 @@ class Writer:
             self._steps(loop, 0, loop.extent, state)
         else:
             parted = replace(state, peeled=state.peeled + 1)
-            self._steps(loop, 0, whole.count, replace(parted, holding=state.holding | whole.known))
-            self._steps(loop, whole.count, loop.extent, parted)
+            self._steps(loop, 0, whole.end, replace(parted, holding=state.holding | whole.known))
+            self._steps(loop, whole.end, loop.extent, parted)
         steps = self._size(loop.extent, state)
         if is_reduced and not isinstance(steps, int):
             loops.when(as_index(steps) == 0, lambda: self._loop(loop, replace(state, only_starts=True)))

@@ -15,9 +15,9 @@ MOST_PEELED = 2
 
 
 class WholeSteps(NamedTuple):
-    """The first steps of a loop, and what is known to hold in them."""
+    """The first steps of a loop, up to `end`, and what is known to hold in them."""
 
-    count: Size
+    end: Size
     known: frozenset[Guard]
 
 
@@ -36,8 +36,8 @@ def whole_steps(loop: Loop, guards: Callable[[Block], Sequence[Guard]], known: C
     if not found:
         return None
     first = extremum("min", [loop.extent, *dict.fromkeys(found.values())])
-    count = max(first, 0) if isinstance(first, int) else extremum("max", [first, 0])
-    return None if count == 0 else WholeSteps(count, frozenset(found))
+    end = max(first, 0) if isinstance(first, int) else extremum("max", [first, 0])
+    return None if end == 0 else WholeSteps(end, frozenset(found))
 
 
 def _steps_within(guard: Guard, loop: Loop, inside: dict[str, Size]) -> Size | None:
