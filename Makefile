@@ -34,7 +34,9 @@ JAX_HARNESSES :=
 
 # And those with TVM.
 TVM_ENV := build/env-tvm
+# And those with Intel's driver of OpenCL; for which devices `make test-gpu-real` runs the tests of all operators.
 OPENCL_ENV := build/env-opencl
+REAL_TARGETS := 'vulkan{subgroup=8 fma=twice}' opencl
 
 # The models of bench/models and the environments that they need.
 MODELS := build/models
@@ -193,7 +195,7 @@ test-gpu-real: env env-opencl ## tests on devices of Vulkan and OpenCL, of real 
 	@$(BIN)/relax-run --list-devices
 	@status=0; \
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(DEVICE_TESTS) || status=1; \
-	for target in 'vulkan{subgroup=8 fma=twice}' opencl; do \
+	for target in $(REAL_TARGETS); do \
 	RELAX_MLIR_TEST_TARGET="$$target" $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(OPERATOR_TESTS) || status=1; \
 	done; \
 	exit $$status
