@@ -42,6 +42,7 @@ def by_steps(module: rx.Module, folder: Path) -> rx.Executable:
     return rx.compile(module, TARGET, schedules=file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("each", KERNELS, ids=lambda each: each.name)
 def test_steps_give_what_is_computed(each: Kernel, tmp_path: Path) -> None:
     module = each.module()
@@ -149,6 +150,7 @@ def arrays_for(inputs: Inputs, number: int) -> list[np.ndarray]:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_steps_give_what_kernels_give(name: str, tmp_path: Path) -> None:
     make, inputs, same, words = MODELS[name]

@@ -17,6 +17,7 @@ def test_every_intrinsic_has_a_rule(kind: str) -> None:
     assert not lacking
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", sorted(ORACLES))
 @pytest.mark.parametrize("kind", real_devices.KINDS)
