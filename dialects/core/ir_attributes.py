@@ -378,6 +378,13 @@ DEVICE = _row(
     _TEXT,
     "gpu-outline-kernels -> host-add-entries, host-check-memory, host-lower-packed, host-profile-kernels",
 )
+#: How many 64-bit words a kernel takes; on a module that of each of its kernels.
+WORDS = _row(
+    "relax.words",
+    _place("kernels, and modules with kernels", "gpu.func", "builtin.module"),
+    _INTEGERS,
+    "spirv-take-words -> spirv-convert, rx.compile",
+)
 #: The names of a program's kernels.
 KERNELS = _row(
     "relax.kernels",

@@ -31,8 +31,6 @@ from typing import NamedTuple
 WORD = 8
 #: Devices push 128 bytes at least.
 MOST_PUSHED = 128 // WORD
-#: On a kernel: how many words it takes.
-WORDS = "relax.words"
 #: What needs subgroups of a size.
 SHUFFLES = ("spirv.GroupNonUniformShuffle", "spirv.GroupNonUniformShuffleXor")
 

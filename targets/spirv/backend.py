@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, ClassVar
 from ...bindings.ir import Module, Operation
 from ...bindings.mlir import string_value
 from ...bindings.navigation import body_of, operations_in, operations_of
-from ...dialects.core.ir_attributes import KERNELS
+from ...dialects.core.ir_attributes import KERNELS, WORDS
 from ...passes.core.stages import Stage
 from ...support.errors import RefusalError
 from ..core.backend import Backend, ChosenTarget, Machine
 from ..core.code import find_backend
 from ..gpu.pipeline import gpu_stages
-from .abi import SHUFFLES, WORDS, PackedKernel, packed
+from .abi import SHUFFLES, PackedKernel, packed
 from .device_passes import device_passes
 from .environment import environment
 from .options import OPTIONS, device_of

@@ -22,7 +22,7 @@ sys.path.insert(0, str(EXAMPLE))
 import llama  # noqa: E402
 import npu  # noqa: E402
 import resnet  # noqa: E402
-from npu import reference  # noqa: E402
+from npu import reference, rules  # noqa: E402, F401  # its own intrinsics are declared before anything runs
 from npu.isa import ENGINES, FUNCTIONS, INSTRUCTIONS, Instruction, assemble, decode  # noqa: E402
 from npu.simulator import MachineError, Simulator  # noqa: E402
 from npu.translate import Translator  # noqa: E402

@@ -15,10 +15,11 @@ from ....bindings.ir import Module, Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in, operations_of, symbol_name
 from ....bindings.pass_manager import run_upstream
+from ....dialects.core.ir_attributes import WORDS
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...core.backend import Machine
-from ..abi import SHUFFLES, WORDS
+from ..abi import SHUFFLES
 from ..device_code import kernel_modules, kernels_of
 from ..environment import environment
 from ..exact_arithmetic import require, say_exact
@@ -48,7 +49,7 @@ class Convert(Pass):
         with op.context:
             for module in kernel_modules(op):
                 kernels = kernels_of(module)
-                words = [each.attributes[WORDS].value for each in kernels]
+                words = [each.attributes[WORDS][0] for each in kernels]
                 op.attributes[WORDS] = ir.DenseI64ArrayAttr.get(words)
                 with module.location:
                     self._convert(module, kernels)

@@ -14,12 +14,13 @@ from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ....bindings.rewriting import located_error, replace_op
+from ....dialects.core.ir_attributes import WORDS
 from ....emit.arithmetic import result_of
 from ....emit.numbers import Number, as_i64, as_index, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...host.llvm_ops import type_of
-from ..abi import MOST_PUSHED, WORD, WORDS
+from ..abi import MOST_PUSHED, WORD
 from ..device_code import kernels_in
 from ..emit import (
     DEVICE_STORAGE,
@@ -67,7 +68,7 @@ class TakeWords(Pass):
             block.erase_argument(0)
         inputs = [each.type for each in block.arguments]
         kernel.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
-        kernel.attributes[WORDS] = ir.IntegerAttr.get(_i(32), len(arguments) + (self.api == "vulkan"))
+        kernel.attributes[WORDS] = ir.DenseI64ArrayAttr.get([len(arguments) + (self.api == "vulkan")])
 
 
 def _count_blocks(kernel: Operation, blocks: Value) -> None:

@@ -36,7 +36,7 @@ def test_the_kit_runs_on_it() -> None:
 
 
 def test_a_fault_is_told_and_the_next_program_runs() -> None:
-    x, device = numpy.ones(3, "float32"), Lasting(fail={"cuMemcpyHtoDAsync_v2": (2, 0)})
+    x, device = numpy.ones(3, "float32"), Lasting(fail={"cuMemcpyHtoDAsync_v2": (3, 0)})
     with use_library(device):
         run_ = built([rx.tensor((3,))], relax.exp, target="cuda").copying()["main"]
         run_(x)

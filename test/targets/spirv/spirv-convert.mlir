@@ -17,7 +17,7 @@
 // CHECK-NOT: gpu.module
 gpu.module @kernels {
   spirv.GlobalVariable @first_words : !spirv.ptr<!spirv.struct<(!spirv.array<1 x i64, stride=8> [0])>, PushConstant>
-  gpu.func @first() kernel attributes {known_block_size = array<i32: 64, 1, 1>, relax.words = 1 : i32} {
+  gpu.func @first() kernel attributes {known_block_size = array<i32: 64, 1, 1>, relax.words = array<i64: 1>} {
     %words = spirv.mlir.addressof @first_words : !spirv.ptr<!spirv.struct<(!spirv.array<1 x i64, stride=8> [0])>, PushConstant>
     %c0 = spirv.Constant 0 : i32
     %0 = spirv.AccessChain %words[%c0, %c0] : !spirv.ptr<!spirv.struct<(!spirv.array<1 x i64, stride=8> [0])>, PushConstant>, i32, i32 -> !spirv.ptr<i64, PushConstant>
@@ -28,7 +28,7 @@ gpu.module @kernels {
     spirv.Store "PhysicalStorageBuffer" %2, %4 ["Aligned", 4] : f32
     gpu.return
   }
-  gpu.func @second() kernel attributes {known_block_size = array<i32: 32, 1, 1>, relax.words = 0 : i32} {
+  gpu.func @second() kernel attributes {known_block_size = array<i32: 32, 1, 1>, relax.words = array<i64: 0>} {
     %c4 = arith.constant 4 : i32
     %0 = spirv.GroupNonUniformShuffleXor <Subgroup> %c4, %c4 : i32, i32
     gpu.return

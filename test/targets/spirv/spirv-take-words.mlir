@@ -3,7 +3,7 @@
 
 // CHECK: spirv.GlobalVariable @kernel_words : !spirv.ptr<!spirv.struct<(!spirv.array<7 x i64, stride=8> [0])>, PushConstant>
 // CHECK-LABEL: gpu.func @kernel()
-// CHECK-SAME: relax.words = 7 : i32
+// CHECK-SAME: relax.words = array<i64: 7>
 // CHECK: %[[WORDS:.*]] = spirv.mlir.addressof @kernel_words
 // CHECK-COUNT-7: spirv.Load "PushConstant" %{{.*}} : i64
 // CHECK: builtin.unrealized_conversion_cast %{{.*}} : i64 to !llvm.ptr
@@ -29,7 +29,7 @@ gpu.module @kernels {
   // More than can be pushed: their address is.
   // CHECK: spirv.GlobalVariable @more_words : !spirv.ptr<!spirv.struct<(!spirv.array<1 x i64, stride=8> [0])>, PushConstant>
   // CHECK-LABEL: gpu.func @more()
-  // CHECK-SAME: relax.words = 18 : i32
+  // CHECK-SAME: relax.words = array<i64: 18>
   // CHECK: %[[ADDRESS:.*]] = spirv.Load "PushConstant"
   // CHECK: spirv.ConvertUToPtr %[[ADDRESS]] : i64 to !spirv.ptr<i64, PhysicalStorageBuffer>
   // CHECK: %[[EIGHT:.*]] = arith.constant 8 : i64

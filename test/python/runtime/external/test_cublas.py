@@ -129,8 +129,9 @@ def test_weights_are_on_the_device_once_and_sizes_are_any(cublas: EmulatedCublas
         x = floats(rows, 8)
         check(cublas, made, (x,), numpy.maximum(x @ weight, 0) @ other, 2)
     driver = cublas.driver
-    uploaded = [each.arguments[2] for each in driver.calls("cuMemcpyHtoD_v2")]
-    assert uploaded.count(192) == uploaded.count(96) == 1, "when it is loaded, once"
+    uploaded = [each.arguments[2] for each in driver.calls("cuMemcpyHtoDAsync_v2")]
+    of_three_rows = 2
+    assert uploaded.count(192) == uploaded.count(96) - of_three_rows == 1, "when it is loaded, once"
     assert cublas.log.count("cublasLtMatmulAlgoGetHeuristic") == 2 * 3, "once for each size"
     assert cublas.left(Handle) == 1
 
