@@ -49,7 +49,8 @@ def chosen_schedules(module: Operation, target: str, journal: Journal) -> str:
     from ..passes.schedule.plan_steps import REASON, chosen_steps
 
     noted = {fact["kernel"]: fact["steps"] for fact in journal.of(ScheduleFact.kind)}
-    context = ScheduleContext(parse_target(target).name, parse_target(target))
+    chosen = parse_target(target)
+    context = ScheduleContext(chosen.name, chosen)
     schedules, left_out = {}, {}
     for function in prim_funcs_in(module):
         name = symbol_name(function)
