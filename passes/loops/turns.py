@@ -69,9 +69,6 @@ class Turns:
                 found[dim] = turn(index if known is None else known[0], turns)
         return found
 
-    def most(self) -> int:
-        return max(self._of.values(), default=0)
-
     def entered(self, loop: Loop, buffer: Buffer, dim: int, known: Turn) -> Turn:
         """As it is written in a loop that takes turns: at its first step, 1 is the version of the step behind."""
         if loop.name in variables_of(known.step):
