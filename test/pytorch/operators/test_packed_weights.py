@@ -20,7 +20,8 @@ def _codes(rows: int, depth: int) -> torch.Tensor:
 def test_four_bits(rows: int) -> None:
     """Weights that were packed before are read in the order of this machine; zero scales are no trouble."""
     torch.manual_seed(0)
-    codes, around, x = _codes(rows, 64), torch.randn(2, rows, 2), torch.randn(3, 64)
+    # Small scales: sums of 64 in another order differ by less than the tolerance.
+    codes, around, x = _codes(rows, 64), 0.1 * torch.randn(2, rows, 2), torch.randn(3, 64)
     around[0, 3, 0] = 0
     packed = _ATEN._convert_weight_to_int4pack_for_cpu(codes, 1)
     check(lambda x: _ATEN._weight_int4pack_mm_for_cpu(x, packed, 32, around), x, dynamic=True)
