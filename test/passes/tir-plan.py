@@ -46,7 +46,7 @@ class Module:
     # CHECK-NEXT: C[i, j] = arith.maximumf(generic_0[i, j], 0.0)
     # CHECK-NEXT: return C
     # SHORT-LABEL: def matmul(
-    # SHORT: "tir.plan": "order 1 0 2; carried 1; vector 1 x 8; tile 1: 4, 0: 3; panel 1 along 2: 32; rule matmul"
+    # SHORT: "tir.plan": "order 1 0 2; carried 1; vector 1 x 8; tile 1: 2, 0: 6; panel 1 along 2: 32; rule matmul"
     # ARM-LABEL: def matmul(
     # ARM: "tir.plan": "order 1 0 2; carried 1; vector 1 x 4; tile 1: 4, 0: 6; panel 1 along 2: 32; rule matmul"
     @T.prim_func(attrs={"tir.op_pattern": "out_ewise_fusable"})

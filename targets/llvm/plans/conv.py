@@ -9,11 +9,11 @@ from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_body import widest_bits
 from ...core.backend import Machine
 from .elementwise import fitting_lanes, fitting_tile, outer_loops
-from .matmul import check_contraction, outside_of_step, row_loop, row_tile, tile_of
+from .matmul import check_contraction, column_tile, outside_of_step, row_loop, row_tile, tile_of
 from .reduction import reduction_order, vector_across
 
-#: Vectors. Of a row whose length is open the last ones are taken one by one: more channels at a time make up for that.
-_COLUMNS, _COLUMNS_OF_ANY_ROW = 4, 2
+#: Vectors of a row whose length is open: the last ones are taken one by one, more channels at a time make up for that.
+_COLUMNS_OF_ANY_ROW = 2
 _ROWS = 2
 #: Where vectors are blocks of channels, adjacent places.
 _ROWS_OF_BLOCKS = 8
@@ -29,7 +29,8 @@ def plan_conv(op: StructuredOp, machine: Machine) -> Plan:
 
 def conv(op: StructuredOp, vector: int, lanes: int, machine: Machine) -> Plan:
     """Vectors are neighbours in the result's rows, or channels of a block."""
-    columns = fitting_tile(_COLUMNS_OF_ANY_ROW if op.sizes[vector] is None else _COLUMNS, lanes, op.sizes[vector])
+    most = _COLUMNS_OF_ANY_ROW if op.sizes[vector] is None else column_tile(machine)
+    columns = fitting_tile(most, lanes, op.sizes[vector])
     tile = {vector: columns}
     channels = row_loop(op, vector)
     # An output row's part of the input serves all channels before the next row's turn. With a filter for each

@@ -17,7 +17,8 @@ from ...core.backend import Machine
 from .elementwise import fitting_lanes, fitting_tile, outer_loops
 from .reduction import is_over, reduction_order, vector_across, vector_along
 
-_COLUMNS = 4  # vectors
+#: Vectors, where there are so many registers, or fewer.
+_MANY_REGISTERS, _COLUMNS, _FEWER_COLUMNS = 32, 4, 2
 #: Where these come from blocks of N channels, with the rows that there are registers for.
 _BLOCKED_COLUMNS = 2
 _STEPS_OF_ONE_ROW, _COLUMNS_OF_ONE_ROW = 8, 8
@@ -58,7 +59,7 @@ def plan_matmul(op: StructuredOp, machine: Machine) -> Plan:
 
 def across(op: StructuredOp, vector: int, lanes: int, machine: Machine, group: int = 1) -> Plan:
     """Vectors are columns of the result: rows of the second matrix, times one element each of the first, or a group."""
-    columns = fitting_tile(_COLUMNS, lanes, op.sizes[vector])
+    columns = fitting_tile(column_tile(machine), lanes, op.sizes[vector])
     rows = row_loop(op, vector)
     if rows is None:
         return _one_row(op, vector, lanes, columns) if group == 1 else _one_row_of_groups(op, vector, lanes)
@@ -88,7 +89,7 @@ def _panel(op: StructuredOp, vector: int, rows: int, width: int, longest: int) -
 
 def _longest_panel(machine: Machine) -> int:
     """Steps, so that a panel takes half of a core's own cache at most: the rest is for what passes by."""
-    fitting = machine.own_cache // 2 // (_COLUMNS * machine.vector_bytes)
+    fitting = machine.own_cache // 2 // (column_tile(machine) * machine.vector_bytes)
     return min(max(fitting, _SHORTEST_PANEL), _LONGEST_PANEL)
 
 
@@ -211,6 +212,12 @@ def _blocks_at_once(size: int | None, columns: int) -> int:
     """A number that divides the size: what is left would be taken one by one."""
     most = max(_BLOCKED_COLUMNS // columns, 1)
     return most if size is not None and size % most == 0 else 1
+
+
+def column_tile(machine: Machine) -> int:
+    """Vectors of columns. All of a step are in registers at once, besides the sums and an element of the rows: sixteen
+    registers are too few for that with four columns."""
+    return _COLUMNS if machine.registers >= _MANY_REGISTERS else _FEWER_COLUMNS
 
 
 def row_tile(machine: Machine, columns: int, size: int | None) -> int:

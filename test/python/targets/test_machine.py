@@ -69,10 +69,10 @@ def test_code_for_another_cpu_is_planned_as_on_it(host: str, monkeypatch: Any) -
     assert plans("llvm{cores=1}") == crossed and any("rule matmul" in each for each in crossed)
 
 
-def test_more_registers_hold_more_rows() -> None:
+def test_more_registers_hold_more_columns() -> None:
     neon, sse = (plans(CROSS[host]) for host in ("aarch64", "x86_64"))
     assert [each for each in neon if "x 4; tile 1: 4, 0: 6" in each]
-    assert [each for each in sse if "x 4; tile 1: 4, 0: 3" in each]
+    assert [each for each in sse if "x 4; tile 1: 2, 0: 6" in each]
 
 
 def test_a_size_of_vectors_that_is_asked_for() -> None:
