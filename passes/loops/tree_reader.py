@@ -24,6 +24,7 @@ from ...dialects.tir.prim_func import schedule_lines
 from ...emit.generic import GenericOp
 from ...emit.linalg import REDUCTION
 from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load, Outside, attributes_of
+from .checks import ALLOCATIONS, ASSERT, LOAD, Check, is_check, loaded_memory
 from .memory_views import VIEWS, View, groups_of, kept_axes, mixed_sizes
 from .text_loops import block_names, with_text_loops
 from .tree import (
@@ -59,6 +60,7 @@ class Read(NamedTuple):
     #: What each symbol in sizes is; the memory of each buffer.
     values: dict[str, Value | Measured]
     memory: dict[Buffer, Value]
+    checks: Sequence[Check] = ()
 
 
 def read_tree(function: Operation) -> Read:
@@ -83,6 +85,9 @@ class _Reader:
         self.values: dict[str, Value | Measured] = {}
         self.memory: dict[Buffer, Value] = {}
         self._buffer_names: set[str] = set()
+        self._loaded = loaded_memory(function)
+        #: With how many of the operations that are blocks stand before each.
+        self._checks: list[tuple[Operation, int]] = []
 
     def read(self) -> Read:
         function = self._function
@@ -97,12 +102,30 @@ class _Reader:
                 self._given(argument, f"arg{number}")
         nodes: list[Block] = []
         for op in operations_of(block):
-            nodes += self._operation(op)
-        blocks = self._named_after_writers(_with_inits(nodes, self._named))
-        body = _in_loops(blocks)
+            if op.name not in ALLOCATIONS and is_check(op, [each for each, _ in self._checks]):
+                self._between(op, len(nodes))
+            else:
+                nodes += self._operation(op)
+        blocks, ends = _with_inits(nodes, self._named)
+        body = _in_loops(self._named_after_writers(blocks))
         if not body:
             raise located_error(f"@{name} has no operation of linalg: there is nothing to schedule", function.location)
-        return Read(Tree(name, tuple(self._buffers), body), self.values, self.memory)
+        tree = Tree(name, tuple(self._buffers), body)
+        return Read(tree, self.values, self.memory, [self._check(tree, ends, *each) for each in self._checks])
+
+    def _between(self, op: Operation, blocks: int) -> None:
+        is_scalar = op.operands[0] in self.memory.values() if op.name == LOAD else op.name == ASSERT or _is_scalar(op)
+        if not is_scalar:
+            self._refuse(op)
+        self._checks.append((op, blocks))
+
+    def _check(self, tree: Tree, ends: Sequence[int], op: Operation, blocks: int) -> Check:
+        loaded = [buffer for buffer, memory in self.memory.items() if memory in list(op.operands)]
+        names = [block.name for block in tree.blocks()]
+        writers = {block.name for block in tree.blocks() if any(map(block.writes_of, loaded))}
+        at = sum(end < blocks for end in ends)
+        guarded = names[at:] if op.name == ASSERT else writers.intersection(names[at:])
+        return Check(op, frozenset(writers.intersection(names[:at])), frozenset(guarded))
 
     def _named_after_writers(self, blocks: Sequence[Block]) -> list[Block]:
         """Memory of its own is called as the block that writes it first: allocations may have been one, and another
@@ -111,7 +134,7 @@ class _Reader:
         found = list(blocks)
         for number, buffer in enumerate(self._buffers):
             writer = next((block for block in found if block.writes_of(buffer)), None)
-            if buffer.is_given or writer is None:
+            if isinstance(self.memory[buffer], ir.BlockArgument) or writer is None:
                 continue
             named = replace(buffer, name=unique(writer.name, taken))
             taken.add(named.name)
@@ -144,19 +167,24 @@ class _Reader:
     def _operation(self, op: Operation) -> Iterator[Block]:
         if op.name == "linalg.generic":
             yield self._block(op)
-        elif op.name == "memref.alloc" or op.name == "memref.alloca":
+        elif op.name in ALLOCATIONS:
             self._allocated(op)
         elif op.name in VIEWS:
             self.views[op.result] = VIEWS[op.name](self, op)
         elif op.name not in _NO_MEMORY and not _is_scalar(op):
-            hint = "only operations of linalg, and views of what they work on, can be scheduled"
-            raise located_error(f"@{symbol_name(self._function)} has a '{op.name}': {hint}", op.location)
+            self._refuse(op)
+
+    def _refuse(self, op: Operation) -> None:
+        hint = "only operations of linalg, and views of what they work on, can be scheduled"
+        raise located_error(f"@{symbol_name(self._function)} has a '{op.name}': {hint}", op.location)
 
     def _allocated(self, op: Operation) -> None:
+        if self._loaded and is_check(op, [each for each, _ in self._checks]):
+            raise located_error("memory has a size that is computed from what blocks write", op.location)
         name = self._name(op.location, "buffer")
         dynamic = iter(list(op.operands))
         shape = tuple(self.size(next(dynamic)) if size == DYNAMIC else int(size) for size in op.result.type.shape)
-        self._keep(op.result, Buffer(name, shape, op.result.type.element_type))
+        self._keep(op.result, Buffer(name, shape, op.result.type.element_type, is_given=op.result in self._loaded))
 
     def _block(self, op: Operation) -> Block:
         generic = GenericOp(op)
@@ -214,7 +242,7 @@ class _Reader:
         if maker is None:
             name = self.views[memref].buffer.name
             return self._symbol(name, memref, axis)
-        if maker.name in ("memref.alloc", "memref.alloca"):
+        if maker.name in ALLOCATIONS:
             dynamic = [each for each, size in enumerate(memref.type.shape) if size == DYNAMIC]
             return self.size(maker.operands[dynamic.index(axis)])
         if maker.name == "memref.cast":
@@ -370,33 +398,50 @@ _ARITHMETIC: dict[str, Callable[..., Size]] = {
 # ---- the tree ----
 
 
-def _with_inits(blocks: Sequence[Block], named: Set[str]) -> list[Block]:
-    """A block that gives a reduction what it starts from is its init: it has no name of its own then. Those that a
-    text names are blocks."""
+def _with_inits(blocks: Sequence[Block], named: Set[str]) -> tuple[list[Block], list[int]]:
+    """A block that gives a reduction what it starts from is its init, as several are, for an output each: these have no
+    names of their own then. Those that a text names are blocks. Besides, which of the given blocks each was."""
     found: list[Block] = []
-    for block in blocks:
-        start = found[-1] if found else None
-        is_named = start is not None and start.name in named and start.name != block.name
-        joined = None if start is None or is_named else _joined(start, block)
-        if joined is None:
-            found.append(block)
-        else:
-            found[-1] = joined
-    return found
+    ends: list[int] = []
+    for number, block in enumerate(blocks):
+        for count in sorted({1, len(block.writes)}):
+            starts = found[-count:]
+            is_named = any(start.name in named and start.name != block.name for start in starts)
+            joined = None if is_named or not starts else _joined(starts, block)
+            if joined is not None:
+                del found[-count:], ends[-count:]
+                block = joined
+                break
+        found.append(block)
+        ends.append(number)
+    return found, ends
 
 
-def _joined(start: Block, block: Block) -> Block | None:
+def _joined(starts: Sequence[Block], block: Block) -> Block | None:
+    """A reduction with what others give it to start from as its init."""
+    reduces = block.is_reduction and all(block.reads_output(number) for number in range(len(block.writes)))
+    writes = [access for start in starts for access in start.writes]
+    if not reduces or [each.buffer for each in writes] != [each.buffer for each in block.writes]:
+        return None
+    inits: list[Expr] = []
+    for start in starts:
+        begin = len(inits)
+        found = _started(start, block, block.writes[begin : begin + len(start.writes)])
+        if found is None:
+            return None
+        inits += found
+    return replace(block, inits=tuple(inits))
+
+
+def _started(start: Block, block: Block, writes: Sequence[Access]) -> list[Expr] | None:
+    """What a block writes, by the iters of a reduction that goes on with it; None where it does more than that."""
     spatial = [each for each in block.iters if each.kind == SPATIAL]
-    if not block.is_reduction or start.is_reduction or start.reads or len(start.iters) != len(spatial):
-        return None
-    if [each.buffer for each in start.writes] != [each.buffer for each in block.writes]:
-        return None
-    if not all(block.reads_output(number) for number in range(len(block.writes))):
+    if start.is_reduction or start.reads or len(start.iters) != len(spatial):
         return None
     if any(access.buffer in start.buffers for access in block.reads):
         return None
     values: dict[str, Size] = {}
-    for own, other in zip(start.writes[0].indices, block.writes[0].indices, strict=True):
+    for own, other in zip(start.writes[0].indices, writes[0].indices, strict=True):
         name = next((each.name for each in start.iters if iter_variable(each) == own), None)
         if name is not None:
             values[name] = other
@@ -404,11 +449,11 @@ def _joined(start: Block, block: Block) -> Block | None:
             return None
     if len(values) != len(start.iters):
         return None
-    if [each.at(values).indices for each in start.writes] != [each.indices for each in block.writes]:
+    if [each.at(values).indices for each in start.writes] != [each.indices for each in writes]:
         return None
     if any(isinstance(part, Element) for expr in start.results for part in expr.walk()):
         return None
-    return replace(block, inits=tuple(expr.at(values) for expr in start.results))
+    return [expr.at(values) for expr in start.results]
 
 
 def _in_loops(blocks: Sequence[Block]) -> tuple[Node, ...]:

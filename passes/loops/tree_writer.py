@@ -28,6 +28,7 @@ from ...emit.numbers import Number, as_index, constant, number
 from ...emit.symbols import emit_size
 from .body_scalars import Expr, IterIndex, Load
 from .buffer_allocation import BufferPlace, places_of
+from .checks import placed
 from .device_copies import DeviceCopy, copies_of, emit_copy
 from .flat_accesses import flattened
 from .intrins import INTRIN, TENSORIZED, find_intrin, operands_of
@@ -64,8 +65,11 @@ def write_tree(function: Operation, read: Read, tree: Tree, writer: type[Writer]
     with function.context, function.location, ir.InsertionPoint(end):
         given = {new: collapse(read.memory[old], groups) for new, (old, groups) in joined.items() if new.is_given}
         writer(read._replace(memory={**read.memory, **given}), tree).write()
+    kept = {value for buffer, value in read.memory.items() if buffer.is_given}
     for op in reversed(operations_of(block)):
-        if op != end and _is_replaced(op):
+        if op.name == "memref.dealloc" and op.operands[0] in kept:
+            op.move_before(end)
+        elif op != end and _is_replaced(op):
             op.erase()
 
 
@@ -119,6 +123,9 @@ class Writer:
         #: What is one copy of a device, by the nodes' names; where code waits for such.
         self._copies = copies_of(tree)
         self._queues = Queues(tree, self._copies, self._arenas, self._places)
+        #: What the function does before a node, by its name, and behind all.
+        self._between = placed(read.checks, tree.body)
+        self._before = {node.name: ops for node, ops in zip(tree.body[1:], self._between[1:], strict=False)}
         self._bytes: dict[str, Value] = {}
         self._facts: dict[object, Any] = {}
 
@@ -144,6 +151,7 @@ class Writer:
         }
         self._bytes = {name: self._arena(arena) for name, arena in self._arenas.items()}
         self._within("", self._tree.body, WriterState(memory=memory, stack=stack or ir.InsertionPoint.current.block))
+        _move_here(self._between[-1])
         for arena in self._bytes.values():
             ir.Operation.create("memref.dealloc", operands=[arena])
 
@@ -161,6 +169,7 @@ class Writer:
 
     def _nodes(self, nodes: Sequence[Node], state: WriterState) -> None:
         for node in nodes:
+            _move_here(self._before.get(node.name, ()))
             self._wait(self._queues.before, node.name, state)
             if node.name in self._copies:
                 self._copied(self._copies[node.name], state)
@@ -437,6 +446,11 @@ class Writer:
                 loops.store(scalar, memory, *at)
             else:
                 loops.when(number(vectors.lane_of(mask, lane)), partial(loops.store, scalar, memory, *at))
+
+
+def _move_here(operations: Sequence[Operation]) -> None:
+    for op in operations:
+        ir.InsertionPoint.current.insert(op.detach_from_parent())
 
 
 # ---- conditions that may be known ----

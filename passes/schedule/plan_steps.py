@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from ...bindings.ir import Operation
@@ -12,6 +12,8 @@ from ...bindings.navigation import operations_in, symbol_name, use_count
 from ...bindings.rewriting import Decline
 from ...dialects.core.symbols_expr import variables_of
 from ...dialects.tir.prim_func import schedule_lines
+from ...emit.generic import GenericOp
+from ...emit.linalg import REDUCTION
 from ...emit.structured import analyze
 from ...support.errors import RelaxError
 from ..loops.handles import BlockRV, LoopRV
@@ -64,9 +66,10 @@ def operations_of_blocks(tree: Tree, function: Operation) -> Iterator[tuple[Bloc
     """The blocks of a PrimFunc over memory, in the order in which they run, with the operations that they were."""
     operations = iter([op for op in operations_in(function) if op.name == "linalg.generic"])
     for block in tree.blocks():
-        if block.inits is not None:
-            next(operations, None)  # of what fills its output, which is its init
-        yield block, next(operations, None)
+        op = next(operations, None)
+        while block.inits is not None and op is not None and REDUCTION not in GenericOp(op).kinds:
+            op = next(operations, None)  # of what fills an output, which is its init
+        yield block, op
 
 
 def _planned(sch: Schedule, function: Operation, constants: Set[int]) -> list[_Planned]:
@@ -122,9 +125,9 @@ class _Planned(NamedTuple):
 
     def schedule(self, sch: Schedule) -> None:
         plan, block = self.plan, sch.get_block(self.block.name)
-        cut = next((dim for dim, _ in plan.blocks if self._is_reduced(dim)), None)
-        if cut is not None:
-            raise Decline(f"'{self.block.name}' reduces block by block, and no step keeps its sums in registers")
+        if any(self._is_reduced(dim) for dim, _ in plan.blocks):
+            self._schedule_blocks(sch, block)
+            return
         if self._is_reduced(plan.vector):
             self._schedule_partial_sums(sch, block)
             return
@@ -165,6 +168,60 @@ class _Planned(NamedTuple):
         sch.compute_at(packed, vectors)
         sch.vectorize(sch.split(sch.get_loops(packed)[-1], [None, self.plan.lanes])[1])
 
+    def _schedule_blocks(self, sch: Schedule, block: BlockRV) -> None:
+        """A reduction block by block: what one block of its steps comes to, in registers, is added to memory."""
+        plan = self.plan
+        cut, length = plan.blocks[0]
+        if len(plan.blocks) > 1 or len(plan.joined[cut]) > 1 or plan.carried > 1:
+            raise Decline(f"'{self.block.name}' reduces block by block along more than one loop, which no step says")
+        blocks, _ = sch.split(sch.get_loops(block)[plan.joined[cut][0]], [None, length])
+        sums = sch.rfactor(blocks, 0)
+        sch.set_scope(sums, 0, "local")
+        *spatial, blocks = sch.get_loops(block)
+        dims = [dim for dim, each in enumerate(self.block.iters) if each.kind != REDUCE]
+        columns, step = self._tile_around_blocks(sch, block, dict(zip(dims, spatial, strict=True)), blocks)
+        if self.epilogue is not None:
+            finish = sch.get_block(self.epilogue.name)
+            sch.reverse_compute_at(finish, columns)
+            sch.vectorize(sch.split(sch.get_loops(finish)[-1], [None, plan.lanes])[1])
+        sch.compute_at(sums, step, preserve_unit_loops=True)
+        sch.decompose_reduction(block, blocks)
+        self._pack(sch, sums, blocks)
+        self._sum_in_registers(sch, sums, dims)
+
+    def _tile_around_blocks(
+        self, sch: Schedule, block: BlockRV, loops: Mapping[int, LoopRV], blocks: LoopRV
+    ) -> tuple[LoopRV, LoopRV]:
+        """The loops of what adds a block's sums to memory, in registers: that over vectors, around the one over blocks,
+        and the innermost one around a step."""
+        plan = self.plan
+        splits, order = dict[int, _Split](), list[LoopRV]()
+        for dim in (each for each in plan.order if not self._is_reduced(each)):
+            *outer, last = (loops[each] for each in plan.joined[dim])
+            splits[dim] = self._split(sch, dim, last)
+            order += [*outer, splits[dim].steps, *([blocks] if dim == plan.vector else [])]
+        points = [each for dim in self._point_order() if dim in splits and (each := splits[dim].points) is not None]
+        lanes = splits[plan.vector].lanes
+        sch.reorder(*order, *points, *([] if lanes is None else [lanes]))
+        if plan.parallel is not None:
+            outermost = plan.joined[plan.parallel.dim][0]
+            is_split = outermost == plan.joined[plan.parallel.dim][-1]
+            self._parallel(sch, splits[plan.parallel.dim].steps if is_split else loops[outermost])
+        self._in_registers(sch, block, len(points), lanes is not None)
+        return splits[plan.vector].steps, order[-1]
+
+    def _sum_in_registers(self, sch: Schedule, sums: BlockRV, dims: Sequence[int]) -> None:
+        """A block of steps of a reduction, whose loops are those over its results, one over blocks, and its steps."""
+        plan = self.plan
+        *inside, blocks, steps = sch.get_loops(sums)[-len(dims) - 2 :]
+        results = dict(zip(dims, inside, strict=True))
+        tiled = {dim: results.pop(plan.joined[dim][-1]) for dim in plan.order if not self._is_reduced(dim)}
+        points = [tiled[dim] for dim in self._point_order() if dim in tiled and dim != plan.vector]
+        vectors = sch.split(tiled[plan.vector], [None, plan.lanes])
+        sch.reorder(*results.values(), blocks, steps, *points, *vectors)
+        for each in (sums, sch.decompose_reduction(sums, steps)):
+            self._in_registers(sch, each, len(points) + 1, has_lanes=True)
+
     def _schedule_partial_sums(self, sch: Schedule, block: BlockRV) -> None:
         """A reduction along vectors: each lane has a sum of its own, which are added up in the end."""
         plan = self.plan
@@ -183,7 +240,9 @@ class _Planned(NamedTuple):
         if plan.parallel is not None:
             self._parallel(sch, outer[plan.order.index(plan.parallel.dim)])
         inside = sch.get_loops(sums)
-        lanes, reduced = inside[len(inside) - plan.carried - 1], inside[len(inside) - plan.carried :]
+        if outer:  # where they are computed, the lanes' loop comes first
+            inside = [*inside[: -plan.carried - 1], *inside[-plan.carried :], inside[-plan.carried - 1]]
+        reduced, lanes = inside[-plan.carried - 1 : -1], inside[-1]
         sch.reorder(*reduced, lanes)
         sch.split(lanes, [None, plan.lanes])
         init = sch.decompose_reduction(sums, reduced[0])

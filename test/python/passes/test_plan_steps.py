@@ -138,3 +138,72 @@ def test_all_callers_give_constants_or_none_is_packed(is_constant: bool) -> None
     applied = rx.lower(module, pipeline=rx.stages("llvm").until("apply"), schedules={"matmul": IN_GROUPS})
     assert ("tensor<2x16x8xf32>" in str(applied)) == is_constant
     np.testing.assert_allclose(results(program, [x, second])[0], x @ first @ second, rtol=1e-4, atol=1e-4)
+
+
+def rows_of_a_table(rows: int | str = "n") -> rx.Module:
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((rows, 8)), "at": rx.tensor(("k",), "i64")}) as f:
+        x, at = f
+        f.returns(relax.take(x, at, axis=0))
+    return module
+
+
+def test_checks_stand_before_what_they_guard(tmp_path: Path) -> None:
+    """The least and the largest index are what blocks make, too, by steps of their own."""
+    module = rows_of_a_table()
+    text = rx.schedules.chosen(module)
+    assert "def take(sch):" in text and "sch.rfactor(" in text, text
+    file = tmp_path / "kernels.py"
+    file.write_text(text, encoding="utf-8")
+    program = rx.compile(module, schedules=file)
+    random = np.random.default_rng(0)
+    x = random.standard_normal((9, 8)).astype("float32")
+    for count in (0, 1, 3, 16, 100):
+        at = random.integers(-9, 9, count)
+        np.testing.assert_array_equal(results(program, [x, at])[0], x[at])
+    for wrong in ([9], [-10], [0] * 40 + [55]):
+        with pytest.raises(IndexError, match=f"index {wrong[-1]} is out of range for axis 0 of size 9"):
+            program["main"](x, np.array(wrong))
+
+
+def test_what_a_check_guards_shares_no_loop_with_what_it_needs() -> None:
+    module = rows_of_a_table(9)
+    names = [line.split('"')[1] for line in rx.schedules.chosen(module).splitlines() if "get_block(" in line]
+    first, last = names
+    lines = ["# schedule 1", f'a = sch.get_block("{first}")', f'b = sch.get_block("{last}")', "i, = sch.get_loops(a)"]
+    lines += ["j, k = sch.get_loops(b)", "sch.merge(i, j)"]
+    with pytest.raises(rx.RelaxError, match=f"'{last}' would run before the function has looked at '{first}'"):
+        rx.compile(module, schedules={"take": "\n".join(lines)})
+
+
+def long_product(rows: int | str, weights: np.ndarray | None, columns: int) -> rx.Module:
+    module = rx.Module()
+    inputs = {"x": rx.tensor((rows, 3000)), "b": rx.tensor((columns,))}
+    with module.function("main", inputs if weights is not None else {**inputs, "w": rx.tensor((3000, columns))}) as f:
+        x, b, *w = f
+        product = relax.matmul(x, relax.const(weights) if weights is not None else w[0])
+        f.returns(relax.nn.relu(relax.add(product, b)))
+    return module
+
+
+@pytest.mark.parametrize("is_constant", [True, False])
+@pytest.mark.parametrize(("rows", "columns"), [(33, 200), ("n", 200), (20, 131)])
+def test_reductions_block_by_block(rows: int | str, columns: int, is_constant: bool, tmp_path: Path) -> None:
+    """What a block of steps comes to is added to memory; its epilogue follows all of them."""
+    random = np.random.default_rng(0)
+    weights = random.standard_normal((3000, columns)).astype("float32")
+    module = long_product(rows, weights if is_constant else None, columns)
+    target = "llvm{caches=32K,256K cores=2}"
+    text = rx.schedules.chosen(module, target)
+    assert "# Without steps" not in text and "sch.rfactor(" in text, text
+    file = tmp_path / "kernels.py"
+    file.write_text(text, encoding="utf-8")
+    program = rx.compile(module, target, schedules=file)
+    for count in (33, 1, 20) if rows == "n" else (rows,):
+        x, b = (
+            random.standard_normal((count, 3000)).astype("float32"),
+            random.standard_normal(columns).astype("float32"),
+        )
+        given = [x, b] if is_constant else [x, b, weights]
+        expected = np.maximum(x.astype("float64") @ weights + b, 0)
+        np.testing.assert_allclose(results(program, given)[0], expected, rtol=1e-3, atol=1e-3)

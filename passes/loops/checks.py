@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a function does between its blocks: loads of single elements, arithmetic of what is loaded, asserts.
+
+No step moves them: they stand behind the blocks that make what they load, and before all that they guard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...bindings.ir import Operation, Value
+from ...bindings.navigation import body_of, made_by, operations_of
+from ...support.errors import RelaxError
+from .tree import Node, blocks_in
+
+ASSERT, LOAD = "tir.assert", "memref.load"
+ALLOCATIONS = ("memref.alloc", "memref.alloca")
+
+
+class Check(NamedTuple):
+    """An operation that stands between blocks."""
+
+    op: Operation
+    #: The blocks that it needs.
+    after: frozenset[str]
+    #: The blocks behind it that it guards, or that write what it loads.
+    before: frozenset[str]
+
+
+def loaded_memory(function: Operation) -> set[Value]:
+    """The function's own memory of which it loads elements between blocks."""
+    loads = (op.operands[0] for op in operations_of(body_of(function)) if op.name == LOAD)
+    return {memory for memory in loads if made_by(memory, *ALLOCATIONS) is not None}
+
+
+def is_check(op: Operation, others: Sequence[Operation]) -> bool:
+    """Whether an operation is one, or computes of what one of `others` has loaded."""
+    if op.name in (ASSERT, LOAD):
+        return True
+    return any(maker == other for operand in op.operands if (maker := made_by(operand)) for other in others)
+
+
+def placed(checks: Sequence[Check], nodes: Sequence[Node]) -> list[list[Operation]]:
+    """What stands before each node of a function, in order, and at last behind all of them.
+
+    Raises RelaxError where a node has both what an operation needs and what has to be behind it.
+    """
+    inside = [{block.name for block in blocks_in([node])} for node in nodes]
+    places: list[list[Operation]] = [[] for _ in range(len(nodes) + 1)]
+    at, needed = 0, set[str]()
+    for check in checks:
+        needed |= check.after
+        at = max([at, *(number + 1 for number, names in enumerate(inside) if not names.isdisjoint(check.after))])
+        early = sorted(set().union(*inside[:at]) & check.before)
+        if early:
+            made = ", ".join(f"'{name}'" for name in sorted(needed))
+            raise RelaxError(f"'{early[0]}' would run before the function has looked at {made}: keep their loops apart")
+        places[at].append(check.op)
+    return places
