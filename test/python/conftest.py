@@ -25,8 +25,8 @@ settings.register_profile("relax_mlir", max_examples=example_counts.some(100), d
 settings.load_profile("relax_mlir")
 
 # Where nearly every test compiles a program or starts a process, and the share of those that run.
-_COMPILING = {"targets": 1 / 4, "frontends": 1 / 4, "passes": 1 / 8}
-_COSTLY = {**_COMPILING, "tools": 1 / 3, "": 1 / 3}
+_COMPILING = {"targets": 1 / 6, "frontends": 1 / 6, "passes": 1 / 12}
+_COSTLY = {**_COMPILING, "tools": 1 / 5, "": 1 / 5}
 
 
 def _is_compiling(item: pytest.Item) -> bool:

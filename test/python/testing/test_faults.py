@@ -42,6 +42,7 @@ def test_the_kit_finds_a_fault(fault: str, only: str) -> None:
     assert report.faults, str(report)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "verdict"), [("leak", "leak"), ("memory", "no memory"), ("none", "right")])
 def test_the_kit_finds_what_a_model_does_with_memory(fault: str, verdict: str) -> None:
     report = rx.testing.check(f"faulty{{fault={fault}}}", only=["lstm"], groups=["models"], jobs=1)

@@ -43,6 +43,7 @@ def shapes(arrays: Any) -> list[Any]:
     return [each.shape for each in arrays]
 
 
+@pytest.mark.slow
 def test_models_are_right() -> None:
     report = rx.testing.check("llvm", groups=["models"], only=DRAWN, jobs=2)
     assert report.is_right and len(report.verdicts) == len(DRAWN), str(report)

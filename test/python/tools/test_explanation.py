@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from own_rules import without_new_gradients, without_new_layouts
 from relax_mlir.dialects import relax, tir  # noqa: F401  # declares what is explained
 from relax_mlir.dialects.core.dialect import all_ops, find_op
@@ -23,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PLACE = re.compile(r"([\w-]+/\w+\.py):(\d+)$", re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_every_operator_is_explained_with_places_that_are_there() -> None:
     lines: dict[str, int] = {}
     for folder in ("dialects", "emit", "interpreter", "passes", "targets", "frontends", "test"):
