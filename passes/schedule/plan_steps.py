@@ -189,65 +189,78 @@ class _Planned(NamedTuple):
         self._pack(sch, sums, blocks)
         self._sum_in_registers(sch, sums, dims)
 
+    def _tiled(self, sch: Schedule, loops: Mapping[int, LoopRV]) -> tuple[dict[int, _Split], list[list[LoopRV]]]:
+        """The loops over results, by their numbers, cut into steps and points; in the plan's order the steps, too, each
+        behind the loops that are joined with it."""
+        splits, order = dict[int, _Split](), list[list[LoopRV]]()
+        for dim in (each for each in self.plan.order if not self._is_reduced(each)):
+            *outer, last = (loops[each] for each in self.plan.joined[dim])
+            splits[dim] = self._split(sch, dim, last)
+            order.append([*outer, splits[dim].steps])
+        return splits, order
+
     def _tile_around_blocks(
         self, sch: Schedule, block: BlockRV, loops: Mapping[int, LoopRV], blocks: LoopRV
     ) -> tuple[LoopRV, LoopRV]:
         """The loops of what adds a block's sums to memory, in registers: that over vectors, around the one over blocks,
         and the innermost one around a step."""
         plan = self.plan
-        splits, order = dict[int, _Split](), list[LoopRV]()
-        for dim in (each for each in plan.order if not self._is_reduced(each)):
-            *outer, last = (loops[each] for each in plan.joined[dim])
-            splits[dim] = self._split(sch, dim, last)
-            order += [*outer, splits[dim].steps, *([blocks] if dim == plan.vector else [])]
+        splits, order = self._tiled(sch, loops)
+        outer = [[*each, *([blocks] if dim == plan.vector else [])] for dim, each in zip(splits, order, strict=True)]
         points = [each for dim in self._point_order() if dim in splits and (each := splits[dim].points) is not None]
         lanes = splits[plan.vector].lanes
-        sch.reorder(*order, *points, *([] if lanes is None else [lanes]))
-        if plan.parallel is not None:
-            outermost = plan.joined[plan.parallel.dim][0]
-            is_split = outermost == plan.joined[plan.parallel.dim][-1]
-            self._parallel(sch, splits[plan.parallel.dim].steps if is_split else loops[outermost])
+        sch.reorder(*(loop for each in outer for loop in each), *points, *([] if lanes is None else [lanes]))
+        self._share_outermost(sch, dict(zip(splits, order, strict=True)))
         self._in_registers(sch, block, len(points), lanes is not None)
-        return splits[plan.vector].steps, order[-1]
+        return splits[plan.vector].steps, outer[-1][-1]
+
+    def _share_outermost(self, sch: Schedule, order: Mapping[int, Sequence[LoopRV]]) -> None:
+        if self.plan.parallel is not None:
+            self._parallel(sch, order[self.plan.parallel.dim][0])
+
+    def _points(self, loops: Mapping[int, LoopRV]) -> tuple[list[LoopRV], list[LoopRV]]:
+        """Of the loops over a step's results, by their numbers, those of one point, and those over points but lanes."""
+        plan, rest = self.plan, dict(loops)
+        tiled = {dim: rest.pop(plan.joined[dim][-1]) for dim in plan.order if not self._is_reduced(dim)}
+        return list(rest.values()), [tiled[dim] for dim in self._point_order() if dim in tiled and dim != plan.vector]
 
     def _sum_in_registers(self, sch: Schedule, sums: BlockRV, dims: Sequence[int]) -> None:
         """A block of steps of a reduction, whose loops are those over its results, one over blocks, and its steps."""
-        plan = self.plan
         *inside, blocks, steps = sch.get_loops(sums)[-len(dims) - 2 :]
         results = dict(zip(dims, inside, strict=True))
-        tiled = {dim: results.pop(plan.joined[dim][-1]) for dim in plan.order if not self._is_reduced(dim)}
-        points = [tiled[dim] for dim in self._point_order() if dim in tiled and dim != plan.vector]
-        vectors = sch.split(tiled[plan.vector], [None, plan.lanes])
-        sch.reorder(*results.values(), blocks, steps, *points, *vectors)
+        others, points = self._points(results)
+        vectors = sch.split(results[self.plan.joined[self.plan.vector][-1]], [None, self.plan.lanes])
+        sch.reorder(*others, blocks, steps, *points, *vectors)
         for each in (sums, sch.decompose_reduction(sums, steps)):
             self._in_registers(sch, each, len(points) + 1, has_lanes=True)
 
     def _schedule_partial_sums(self, sch: Schedule, block: BlockRV) -> None:
         """A reduction along vectors: each lane has a sum of its own, which are added up in the end."""
         plan = self.plan
-        if any(count > 1 and dim != plan.vector for dim, count in plan.tile.items()):
-            raise Decline(f"'{self.block.name}' has vectors of sums for several results at a time, which no step says")
         loops = self._joined(sch, block)
         steps, inner = sch.split(loops[plan.vector], [None, plan.tile.get(plan.vector, 1) * plan.lanes])
         sch.reorder(*(loops[dim] for dim in plan.order if dim != plan.vector), steps, inner)
         sums = sch.rfactor(inner, len(self.block.writes[0].indices))
-        around = len(plan.order) - plan.carried
-        outer = sch.get_loops(block)[:around]
-        if outer:
+        *spatial, _ = sch.get_loops(block)
+        dims = [dim for dim, each in enumerate(self.block.iters) if each.kind != REDUCE]
+        splits, order = self._tiled(sch, dict(zip(dims, spatial, strict=True)))
+        others, points = list[LoopRV](), list[LoopRV]()
+        if order:
+            outer = [loop for each in order for loop in each]
+            sch.reorder(*outer, *(each.points for each in splits.values() if each.points is not None))
             sch.compute_at(sums, outer[-1], preserve_unit_loops=True)
             if self.epilogue is not None:
                 sch.reverse_compute_at(sch.get_block(self.epilogue.name), outer[-1])
-        if plan.parallel is not None:
-            self._parallel(sch, outer[plan.order.index(plan.parallel.dim)])
-        inside = sch.get_loops(sums)
-        if outer:  # where they are computed, the lanes' loop comes first
-            inside = [*inside[: -plan.carried - 1], *inside[-plan.carried :], inside[-plan.carried - 1]]
-        reduced, lanes = inside[-plan.carried - 1 : -1], inside[-1]
-        sch.reorder(*reduced, lanes)
+            inside = sch.get_loops(sums)[len(outer) :]
+            others, points = self._points(dict(zip(dims, inside, strict=False)))
+            lanes, *reduced = inside[len(dims) :]
+        else:
+            *reduced, lanes = sch.get_loops(sums)
+        self._share_outermost(sch, dict(zip(splits, order, strict=True)))
+        sch.reorder(*others, *reduced, *points, lanes)
         sch.split(lanes, [None, plan.lanes])
-        init = sch.decompose_reduction(sums, reduced[0])
-        for each in (sums, init):
-            self._in_registers(sch, each, 1, has_lanes=True)
+        for each in (sums, sch.decompose_reduction(sums, reduced[0])):
+            self._in_registers(sch, each, len(points) + 1, has_lanes=True)
 
     def _finish(self, sch: Schedule, block: BlockRV) -> BlockRV | None:
         """What takes a reduction's results out of registers: its epilogue, or a copy."""

@@ -207,3 +207,26 @@ def test_reductions_block_by_block(rows: int | str, columns: int, is_constant: b
         given = [x, b] if is_constant else [x, b, weights]
         expected = np.maximum(x.astype("float64") @ weights + b, 0)
         np.testing.assert_allclose(results(program, given)[0], expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 64, "n"])
+@pytest.mark.parametrize("columns", [5, 33, 400])
+def test_sums_along_vectors_of_several_rows(rows: int | str, columns: int, tmp_path: Path) -> None:
+    """Rows are added up lane by lane, some at a time, those of two matrices as well."""
+    module = rx.Module()
+    inputs = {"x": rx.tensor((rows, columns)), "w": rx.tensor((6, columns)), "s": rx.tensor((columns,))}
+    with module.function("main", inputs) as f:
+        x, w, s = f
+        f.returns(relax.einsum(x, w, subscripts="ij,kj->ik"), relax.nn.layer_norm(x, s, s, axes=[-1]), relax.sum(x))
+    text = rx.schedules.chosen(module)
+    assert "several results" not in text
+    file = tmp_path / "kernels.py"
+    file.write_text(text, encoding="utf-8")
+    planned, scheduled = rx.compile(module), rx.compile(module, schedules=file)
+    random = np.random.default_rng(0)
+    for count in (1, 3, 20) if rows == "n" else (rows,):
+        shapes = ((count, columns), (6, columns), (columns,))
+        arrays = [random.standard_normal(shape).astype("float32") for shape in shapes]
+        np.testing.assert_allclose(results(scheduled, arrays)[0], arrays[0] @ arrays[1].T, rtol=1e-4, atol=1e-4)
+        for expected, found in zip(results(planned, arrays), results(scheduled, arrays), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
