@@ -19,9 +19,9 @@ from ..passes.tir_use_schedules import UseSchedules
 from ..support.errors import OptionError
 from ..targets.core.registry import parse_target
 
-#: Where the loops of kernels are chosen, else where they become what schedules say; what comes before makes loops over
-#: rows, in which there are no blocks.
-_PLANS, _APPLIED, _ROWS = "tir-plan", "tir-apply-schedule", "tir-fuse-rows"
+#: Where the loops of kernels are chosen, else where they become what schedules say; what comes before makes loops in
+#: which there are no blocks, of kernels without a schedule.
+_PLANS, _APPLIED, _LOOPS = "tir-plan", "tir-apply-schedule", ("tir-cut-padding", "tir-fuse-rows")
 Schedules = str | os.PathLike[str] | Mapping[str, object]
 
 
@@ -67,7 +67,8 @@ def chosen_schedules(module: Operation, target: str, journal: Journal) -> str:
 def _before_plans(stages: Stages, pass_: Pass) -> Stages:
     stage, place = _place(stages)
     passes = stages[stage].passes
-    place -= place > 0 and _is(passes[place - 1], _ROWS)
+    while place > 0 and any(_is(passes[place - 1], name) for name in _LOOPS):
+        place -= 1
     return stages.replace(stage, [*passes[:place], pass_, *passes[place:]])
 
 

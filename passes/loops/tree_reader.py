@@ -440,16 +440,15 @@ def _started(start: Block, block: Block, writes: Sequence[Access]) -> list[Expr]
         return None
     if any(access.buffer in start.buffers for access in block.reads):
         return None
-    values: dict[str, Size] = {}
+    # An index of several iters says nothing of each: those are in the same order.
+    values = {own.name: iter_variable(other) for own, other in zip(start.iters, spatial, strict=True)}
     for own, other in zip(start.writes[0].indices, writes[0].indices, strict=True):
         name = next((each.name for each in start.iters if iter_variable(each) == own), None)
-        if name is not None:
-            values[name] = other
-        elif own != other:
-            return None
-    if len(values) != len(start.iters):
-        return None
+        values.update({} if name is None else {name: other})
     if [each.at(values).indices for each in start.writes] != [each.indices for each in writes]:
+        return None
+    extents = {iter_variable(each): each.extent for each in spatial}
+    if any(extents.get(values[own.name], own.extent) != own.extent for own in start.iters):
         return None
     if any(isinstance(part, Element) for expr in start.results for part in expr.walk()):
         return None

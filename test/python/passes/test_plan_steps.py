@@ -230,3 +230,24 @@ def test_sums_along_vectors_of_several_rows(rows: int | str, columns: int, tmp_p
         np.testing.assert_allclose(results(scheduled, arrays)[0], arrays[0] @ arrays[1].T, rtol=1e-4, atol=1e-4)
         for expected, found in zip(results(planned, arrays), results(scheduled, arrays), strict=True):
             np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_kernels_whose_padding_would_be_cut() -> None:
+    """Without a schedule they become loops around blocks that no step knows; with one they stay as they are."""
+    module = rx.Module()
+    inputs = {"x": rx.tensor((1, 16, 28, 28)), "w": rx.tensor((16, 1, 3, 3))}
+    with module.function("main", inputs) as f:
+        f.returns(relax.nn.conv2d(*f, padding=[1, 1, 1, 1], groups=16))
+    module = rx.lower(module, pipeline=rx.stages("llvm").until("fuse"))
+    assert "#   nn_conv2d: " in rx.schedules.chosen(module)
+    sch = rx.Schedule(module)
+    padding, windows = (sch.get_block(name, "nn_conv2d") for name in ("nn_conv2d", "nn_conv2d_1"))
+    channel = sch.get_loops(windows)[1]
+    sch.compute_at(padding, channel)
+    sch.parallel(channel)
+    program = rx.compile(module, schedules={"nn_conv2d": sch})
+    random = np.random.default_rng(0)
+    x, w = (random.standard_normal(shape).astype("float32") for shape in ((1, 16, 28, 28), (16, 1, 3, 3)))
+    padded = np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)])
+    parts = [padded[:, :, i : i + 28, j : j + 28] * w[:, 0, i, j][:, None, None] for i in range(3) for j in range(3)]
+    np.testing.assert_allclose(results(program, [x, w])[0], sum(parts), rtol=1e-4, atol=1e-4)
