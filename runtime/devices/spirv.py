@@ -99,11 +99,12 @@ def too_large(kernels: Sequence[SpirvKernel], threads: int, shared_bytes: int | 
     """What blocks of kernels have more of than a device, which has so much; empty where that is enough. Without
     `shared_bytes` that is not asked: of a module of several kernels nobody knows whose its memory is."""
     needs = [block_needs(module) for module in {each.module for each in kernels}]
-    most = BlockNeeds(*(max(column, default=0) for column in zip(*needs, strict=True)))
-    if most.threads > threads:
-        return f"blocks of {most.threads} threads, at most {threads} here"
-    if shared_bytes is not None and most.shared_bytes > shared_bytes:
-        return f"{byte_text(most.shared_bytes)} of shared memory for a block, at most {byte_text(shared_bytes)} here"
+    most_threads = max((each.threads for each in needs), default=0)
+    most_shared = max((each.shared_bytes for each in needs), default=0)
+    if most_threads > threads:
+        return f"blocks of {most_threads} threads, at most {threads} here"
+    if shared_bytes is not None and most_shared > shared_bytes:
+        return f"{byte_text(most_shared)} of shared memory for a block, at most {byte_text(shared_bytes)} here"
     return ""
 
 
