@@ -18,6 +18,7 @@ from typing import Any
 import numpy
 import pytest
 from real_devices import compiled, device_without_leaks, open_device, target, with_more
+from relax_mlir.runtime.devices.paged import PagedProgram
 from relax_mlir.runtime.errors import DeviceError
 from relax_mlir.runtime.vulkan import driver as driver_module
 from relax_mlir.runtime.vulkan import opened
@@ -74,6 +75,15 @@ def test_memory_that_the_host_does_not_see(monkeypatch: pytest.MonkeyPatch) -> N
     assert device.page.bytes_taken == 0
 
 
+@contextmanager
+def full_device() -> Iterator[None]:
+    program = compiled("vulkan", doubled())
+    program.copying()  # it is loaded then
+    assert isinstance(program._on_device, PagedProgram)
+    with program._on_device.without_room():
+        yield
+
+
 def test_memory_that_runs_out() -> None:
     program, x = compiled("vulkan", doubled()), numpy.zeros(30 << 20, "float32")
     with (
@@ -82,6 +92,18 @@ def test_memory_that_runs_out() -> None:
     ):
         program.copying()["main"](x)
     assert numpy.asarray(program.copying()["main"](x)).sum() == 0
+
+
+def test_constants_that_have_no_room() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((1 << 20,), "float32")]) as f:
+        f.returns(relax.add(*f, relax.const(numpy.arange(1 << 20, dtype="float32"))))
+    artifact = compiled("vulkan", module)._artifact
+    with full_device():
+        refused = refusal(artifact)
+    assert (
+        ") has no room for the program's constants, 4.19 MB: out of memory: the device has no room for more" in refused
+    )
 
 
 def test_a_device_that_is_lost() -> None:
