@@ -41,12 +41,12 @@ def gpu_stages(
     device_passes: Sequence[str],
     options: str = "",
     block_shared: int = STATIC_SHARED,
-    block_threads: int = Machine.block_threads,
     launch_passes: Sequence[str] = (),
+    block_threads: int = Machine.block_threads,
 ) -> tuple[Stage, ...]:
     """The stages for a kind of device; the passes take its kernels to what its code is made of.
 
-    `options` are the target's, `{arch=sm_90a}`; a block may have so many bytes of shared memory and threads;
+    `options` are the target's, `{arch=sm_90a}`; a block may have so many bytes of shared memory and threads.
     `launch_passes` have launches pass what kernels of the device need more.
     """
     return (

@@ -48,8 +48,8 @@ class SpirvBackend(Backend):
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
         device = device_of(target)
-        limits = device.kernels_shared, device.threads
-        return gpu_stages(self.api, device_passes(self.api, device), target.options_text, *limits)
+        passes, options = device_passes(self.api, device), target.options_text
+        return gpu_stages(self.api, passes, options, device.kernels_shared, block_threads=device.threads)
 
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         from ...runtime.artifact import DeviceCode
