@@ -108,6 +108,7 @@ test-pythons: env ## a few tests on the oldest and the newest Python that are at
 conformance: env ## ONNX's own test suites, whole, compared with the list of what does not pass
 	@$(BIN)/python tools/dev/conformance.py --jobs $(JOBS)
 
+check-codegens: export RELAX_MLIR_OPENCL = $(abspath $(OPENCL_ENV))
 check-codegens: env ## relax-check of the targets and codegens, compared with test/conformance/ (SHARE=0.02 DRAW=7; WRITE=1 writes docs/conformance/)
 	@$(BIN)/python tools/dev/check_codegens.py --jobs $(JOBS) --share $(SHARE) --draw $(DRAW) $(if $(WRITE),--write)
 

@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import Barrier
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,6 +20,7 @@ import numpy
 
 from ..runtime import Executable, load
 from ..runtime.arrays import tensor, to_numpy
+from ..runtime.devices.paged import Page, PagedProgram
 from ..runtime.guard_pages import guarded, guarded_results
 from ..runtime.poisoning import PATTERNS
 from .c_program import CProgram
@@ -126,6 +127,8 @@ def _wrong(arguments: Sequence[ndarray]) -> Iterator[tuple[str, list[Any]]]:
 def memory_leaked(executable: Executable, arguments: Sequence[ndarray]) -> int:
     """How many bytes a call leaves behind, steadily; 0 where that is too little to tell, or now and then."""
     run = executable.ready("main", *map(tensor, map(numpy.array, arguments)))
+    page = _page(executable)
+    taken = 0 if page is None else page.bytes_taken
     start = time.perf_counter()
     run()
     calls = min(max(int(_ROUND_S / max(time.perf_counter() - start, 1e-9)), _FEWEST), _MOST)
@@ -133,6 +136,8 @@ def memory_leaked(executable: Executable, arguments: Sequence[ndarray]) -> int:
     for _ in range(_ROUNDS):
         _run_often(run, calls)
         sizes.append(_resident())
+    if page is not None and page.bytes_taken > taken:
+        return (page.bytes_taken - taken) // (calls * _ROUNDS) or 1
     growths = [after - before for before, after in itertools.pairwise(sizes)]
     leaked = min(growths) // calls
     return leaked if leaked >= _LEAKED else 0
@@ -152,12 +157,12 @@ def _resident() -> int:
 def fault_without_memory(executable: Executable, arguments: Sequence[ndarray], expected: Sequence[ndarray]) -> str:
     """What a call does, where there is no memory, but raise MemoryError or give its results; "" for nothing."""
     placed = [guarded(array, at_end=True) for array in arguments]
-    for limited in (_little_memory, lambda: guarded_results(fails=True)):
+    for limit in _LIMITS if _page(executable) is None else (_full_device,):
         again = _loaded(executable)
-        function = again["main"]  # its code is loaded, and its arena is not
+        function = again.copying()["main"]  # its code is loaded, and its arena is not
         tensors = list(map(tensor, placed))
         try:
-            with limited():
+            with limit(again):
                 found = function(*tensors)
         except MemoryError:
             pass
@@ -172,8 +177,24 @@ def fault_without_memory(executable: Executable, arguments: Sequence[ndarray], e
     return ""
 
 
+def _page(executable: Executable) -> Page | None:
+    """The memory of the device that a program runs on, where programs share it out."""
+    program = executable._on_device
+    return program.page if isinstance(program, PagedProgram) else None
+
+
+def _full_device(executable: Executable) -> AbstractContextManager[None]:
+    program = executable._on_device
+    assert isinstance(program, PagedProgram)
+    return program.without_room()
+
+
+def _failing_results(_: Executable) -> AbstractContextManager[None]:
+    return guarded_results(fails=True)
+
+
 @contextmanager
-def _little_memory() -> Iterator[None]:
+def _little_memory(_: Executable) -> Iterator[None]:
     before = resource.getrlimit(resource.RLIMIT_AS)
     in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (in_use + _LEFT, before[1]))
@@ -181,3 +202,6 @@ def _little_memory() -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+_LIMITS = (_little_memory, _failing_results)

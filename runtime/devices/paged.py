@@ -7,7 +7,8 @@ What a page's first words are says targets/host/library/device_memory.mlir.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import ClassVar
 
@@ -72,7 +73,7 @@ class PagedProgram(DeviceProgram):
         listed = (ctypes.c_uint64 * (len(CALLED) + 2)).from_address(self._resident.address(self.table_name))
         *self._functions, grow, drop = list(listed)
         page.set_functions(grow, drop)
-        self.stream = page.address
+        self.page, self.stream = page, page.address
         place, size, status = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32
         copies = ctypes.CFUNCTYPE(status, place, place, size, place)
         self._copies = {which: copies(self._functions[which]) for which in (_WRITE, _READ, _COPY)}
@@ -108,6 +109,23 @@ class PagedProgram(DeviceProgram):
 
     def wait(self) -> None:
         self._check(_WAIT, self._wait(self.stream))
+
+    @contextmanager
+    def without_room(self) -> Iterator[None]:
+        """Inside all of the device's memory is taken, for those who want to see what programs do then."""
+        place, size, taken, largest = ctypes.c_uint64(), _CHUNK_BYTES, list[int](), self.page.words[_LARGEST]
+        self.page.words[_LARGEST] = 0
+        while size:
+            if self._take(ctypes.addressof(place), size, self.stream):
+                size //= 2
+            else:
+                taken.append(place.value)
+        try:
+            yield
+        finally:
+            self.page.words[_LARGEST] = largest
+            for each in taken:
+                self._free(each, self.stream)
 
     def status_text(self, status: int) -> str:
         return status_text(self.statuses or (), status)

@@ -3,16 +3,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from struct import Struct
 from typing import NamedTuple
 
+from ...support.byte_sizes import byte_text
 from ..artifact import DeviceCode
 from ..errors import ArtifactError
 
 FORMAT = "spirv"
 _VERSION, _NUMBERS = int.from_bytes(b"RSV1", "little"), Struct("<4I")
-_MAGIC, _HEADER_WORDS, _OP_CAPABILITY = 0x07230203, 5, 17
+_MAGIC, _HEADER_WORDS = 0x07230203, 5
+_OP_CAPABILITY, _OP_EXECUTION_MODE, _OP_CONSTANT, _OP_VARIABLE, _OP_FUNCTION = 17, 16, 43, 59, 54
+_OP_INT, _OP_FLOAT, _OP_VECTOR, _OP_ARRAY, _OP_STRUCT, _OP_POINTER = 21, 22, 23, 28, 30, 32
+_LOCAL_SIZE, _WORKGROUP = 17, 4
+
+
+class BlockNeeds(NamedTuple):
+    """What the blocks of a module's kernels have, at most: threads, and bytes of memory of their own."""
+
+    threads: int
+    shared_bytes: int
 
 
 class SpirvKernel(NamedTuple):
@@ -45,10 +58,63 @@ def read_kernels(code: DeviceCode) -> list[SpirvKernel]:
     return found
 
 
+def version_of(module: bytes) -> tuple[int, int]:
+    """SPIR-V's."""
+    return module[6], module[5]
+
+
 def capabilities(module: bytes) -> Iterator[int]:
     """The numbers of those that a module declares."""
+    declared = takewhile(lambda each: each[0] == _OP_CAPABILITY, _instructions(module))
+    return (operands[0] for _, operands in declared)
+
+
+def block_needs(module: bytes) -> BlockNeeds:
+    threads = shared = 0
+    #: Bytes of types, values of constants, what pointers are to; by their numbers.
+    sizes: dict[int, int] = {}
+    numbers: dict[int, int] = {}
+    pointed: dict[int, int] = {}
+    for opcode, operands in _instructions(module):
+        if opcode == _OP_EXECUTION_MODE and operands[1] == _LOCAL_SIZE:
+            threads = max(threads, math.prod(operands[2:5]))
+        elif opcode in (_OP_INT, _OP_FLOAT):
+            sizes[operands[0]] = operands[1] // 8
+        elif opcode == _OP_VECTOR:
+            sizes[operands[0]] = sizes.get(operands[1], 0) * operands[2]
+        elif opcode == _OP_ARRAY:
+            sizes[operands[0]] = sizes.get(operands[1], 0) * numbers.get(operands[2], 0)
+        elif opcode == _OP_STRUCT:
+            sizes[operands[0]] = sum(sizes.get(each, 0) for each in operands[1:])
+        elif opcode == _OP_POINTER:
+            pointed[operands[0]] = operands[2]
+        elif opcode == _OP_CONSTANT:
+            numbers[operands[1]] = operands[2]
+        elif opcode == _OP_VARIABLE and operands[2] == _WORKGROUP:
+            shared += sizes.get(pointed.get(operands[0], 0), 0)
+    return BlockNeeds(threads, shared)
+
+
+def too_large(kernels: Sequence[SpirvKernel], threads: int, shared_bytes: int | None = None) -> str:
+    """What blocks of kernels have more of than a device, which has so much; empty where that is enough. Without
+    `shared_bytes` that is not asked: of a module of several kernels nobody knows whose its memory is."""
+    needs = [block_needs(module) for module in {each.module for each in kernels}]
+    most_threads = max((each.threads for each in needs), default=0)
+    most_shared = max((each.shared_bytes for each in needs), default=0)
+    if most_threads > threads:
+        return f"blocks of {most_threads} threads, at most {threads} here"
+    if shared_bytes is not None and most_shared > shared_bytes:
+        return f"{byte_text(most_shared)} of shared memory for a block, at most {byte_text(shared_bytes)} here"
+    return ""
+
+
+def _instructions(module: bytes) -> Iterator[tuple[int, memoryview]]:
+    """Those in front of the functions: opcodes, with the words behind them."""
     words = memoryview(module).cast("I")
     place = _HEADER_WORDS
-    while place < len(words) and words[place] & 0xFFFF == _OP_CAPABILITY:
-        yield words[place + 1]
-        place += words[place] >> 16
+    while place < len(words) and words[place] >> 16:
+        length, opcode = words[place] >> 16, words[place] & 0xFFFF
+        if opcode == _OP_FUNCTION:
+            return
+        yield opcode, words[place + 1 : place + length]
+        place += length

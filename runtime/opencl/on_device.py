@@ -9,7 +9,7 @@ from functools import partial
 
 from ..artifact import DeviceCode
 from ..devices.paged import PagedProgram
-from ..devices.spirv import SpirvKernel, capabilities, read_kernels
+from ..devices.spirv import SpirvKernel, capabilities, read_kernels, too_large
 from ..errors import DeviceError
 from ..manifest import Signature
 from .driver import OpenclDevice, OpenclError, driver
@@ -92,6 +92,10 @@ def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: Opencl
     lacking = [name for name, extension in asked if not _has(device, extension)]
     if lacking:
         raise DeviceError(f"{device} lacks what {code.label}, need: {', '.join(lacking)}")
+    large = too_large(kernels, device.threads)
+    if large:
+        fitting = f"a target with threads={device.threads} is for it"
+        raise DeviceError(f"{device} is too small for {code.label}, which need {large}; {fitting}")
     sizes = device.subgroup_sizes
     for size in {each.subgroup for each in kernels if _SUBGROUP_DISPATCH in capabilities(each.module)}:
         if sizes and size not in sizes:

@@ -9,13 +9,13 @@ from functools import partial
 
 from ..artifact import DeviceCode
 from ..devices.paged import PagedProgram
-from ..devices.spirv import SpirvKernel, read_kernels
+from ..devices.spirv import SpirvKernel, read_kernels, too_large
 from ..errors import ArtifactError, DeviceError
 from ..manifest import Signature
 from . import structures as vk
 from .driver import PhysicalDevice, VulkanError, driver
 from .opened import open_device
-from .requirements import missing
+from .requirements import is_too_new, missing
 from .statuses import STATUSES
 
 KIND = "vulkan"
@@ -101,15 +101,25 @@ def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: Physic
     """Raises DeviceError where the device lacks what kernels need."""
     if not all(each.is_told_blocks for each in kernels):
         raise ArtifactError(f"{code.label} are of another version than this release reads")
+    if any(is_too_new(each.module, device) for each in kernels):
+        version = "{}.{}".format(*device.version)
+        raise DeviceError(f"{device} has Vulkan {version}, {code.label}, are for 1.3; {_fitting(device)}")
     lacking: dict[str, None] = {}
     for each in kernels:
         lacking |= dict.fromkeys(missing(each.module, device))
     if lacking:
-        need = f"need: {', '.join(lacking)}; target '{device.target}' is for it"
-        raise DeviceError(f"{device} lacks what {code.label}, {need}")
+        raise DeviceError(f"{device} lacks what {code.label}, need: {', '.join(lacking)}; {_fitting(device)}")
+    limits = device.capabilities.properties.limits
+    large = too_large(kernels, limits.threads, limits.shared_memory)
+    if large:
+        raise DeviceError(f"{device} is too small for {code.label}, which need {large}; {_fitting(device)}")
     has, needed = device.capabilities, max((each.subgroup for each in kernels), default=0)
     can_choose = has.features13.values[7] and has.features13.values[8] and has.subgroup_sizes.stages & _COMPUTE
     most = has.subgroup_sizes.most if can_choose else has.subgroups.size
     if needed > most:
-        needed_text = f"are for {needed} and more; target '{device.target}' is for it"
+        needed_text = f"are for {needed} and more; {_fitting(device)}"
         raise DeviceError(f"{device} has subgroups of {most}, {code.label}, {needed_text}")
+
+
+def _fitting(device: PhysicalDevice) -> str:
+    return f"target '{device.target}' is for it"

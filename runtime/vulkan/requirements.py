@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..devices.spirv import capabilities
+from ..devices.spirv import capabilities, version_of
 from .driver import Capabilities, PhysicalDevice
 
 
@@ -70,6 +70,11 @@ _REQUIREMENTS: dict[int, _Requirement] = {
     5347: _of12("bufferDeviceAddress", 38),
     6033: _Requirement("shaderBufferFloat32AtomicAdd", lambda has: bool(has.atomic_floats.values[1])),
 }
+
+
+def is_too_new(module: bytes, device: PhysicalDevice) -> bool:
+    """Whether a module is of a SPIR-V that came with a later Vulkan than the device's."""
+    return version_of(module) > ((1, 6) if device.version >= (1, 3) else (1, 5))
 
 
 def missing(module: bytes, device: PhysicalDevice) -> list[str]:

@@ -121,7 +121,7 @@ def _attend_by_count(
 
 def _by_threads(call: LegalizeCall) -> Callable[..., Tile]:
     machine = find_backend(call.target.name).machine(call.target)
-    return partial(Tile.of, most=machine.shared_bytes)
+    return partial(Tile.of, most=machine.shared_bytes, threads=machine.block_threads)
 
 
 def _range(starts: Value, tensor: Value, position: Number) -> tuple[Number, Number]:

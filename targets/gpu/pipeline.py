@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ...passes.core.stages import Stage
 from ..core import common_stages as common
+from ..core.backend import Machine
 from ..core.common_stages import trusted
 from .emit.threads import STATIC_SHARED
 
@@ -41,10 +42,11 @@ def gpu_stages(
     options: str = "",
     block_shared: int = STATIC_SHARED,
     launch_passes: Sequence[str] = (),
+    block_threads: int = Machine.block_threads,
 ) -> tuple[Stage, ...]:
     """The stages for a kind of device; the passes take its kernels to what its code is made of.
 
-    `options` are the target's, `{arch=sm_90a}`; `block_shared` the bytes of shared memory that a block may have;
+    `options` are the target's, `{arch=sm_90a}`; a block may have so many bytes of shared memory and threads.
     `launch_passes` have launches pass what kernels of the device need more.
     """
     return (
@@ -70,7 +72,10 @@ def gpu_stages(
         trusted("constants", ("host-place-constants{all=true}",), "constants leave the code"),
         Stage(
             "kernels",
-            (f"gpu-outline-kernels{{device={device}}}", "gpu-merge-kernels"),
+            (
+                f"gpu-outline-kernels{{device={device} threads={block_threads} shared={block_shared}}}",
+                "gpu-merge-kernels",
+            ),
             "what works on memory becomes kernels",
         ),
         Stage(

@@ -48,7 +48,8 @@ class SpirvBackend(Backend):
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
         device = device_of(target)
-        return gpu_stages(self.api, device_passes(self.api, device), target.options_text, device.kernels_shared)
+        passes, options = device_passes(self.api, device), target.options_text
+        return gpu_stages(self.api, passes, options, device.kernels_shared, block_threads=device.threads)
 
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         from ...runtime.artifact import DeviceCode
@@ -75,7 +76,7 @@ class SpirvBackend(Backend):
         from .binary import binary_of
 
         with module.context:
-            space = environment(self.api)
+            space = environment(self.api, device_of(target).version)
         binaries = [binary_of(each, space) for each in _spirv_modules(module)]
         words = list(module.operation.attributes[WORDS]) if WORDS in module.operation.attributes else []
         if len(binaries) == 1:

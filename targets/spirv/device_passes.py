@@ -23,7 +23,7 @@ _SIMPLE = (
 
 def device_passes(api: str, device: DeviceLimits) -> tuple[str, ...]:
     """Of a module that holds a gpu.module, for a device of that interface."""
-    said, with_subgroup = f"{{api={api}}}", f"{{api={api} subgroup={device.subgroup}}}"
+    said, subgroup = f"{{api={api}}}", f"api={api} subgroup={device.subgroup}"
     return (
         f"gpu.module({','.join(_STRAIGHT)})",
         "spirv-lift-branches",
@@ -31,12 +31,12 @@ def device_passes(api: str, device: DeviceLimits) -> tuple[str, ...]:
         f"spirv-rewrite-arithmetic{said}",
         *(() if device.is_fused else ("spirv-emulate-fma",)),
         f"gpu.module({','.join(_SIMPLE)})",
-        *((f"spirv-check-types{{lacks={device.lacks}}}",) if device.lacks else ()),
+        *((f"spirv-check-types{{api={api} lacks={device.lacks}}}",) if device.lacks else ()),
         "spirv-carry-floats",
         "spirv-split-vectors",
         f"spirv-take-words{said}",
         f"spirv-lower-memory{said}",
-        f"spirv-lower-threads{with_subgroup}",
+        f"spirv-lower-threads{{{subgroup} most={device.threads}}}",
         "gpu.module(canonicalize,cse)",
-        f"spirv-convert{with_subgroup}",
+        f"spirv-convert{{{subgroup} version={device.version}}}",
     )

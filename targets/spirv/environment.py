@@ -6,8 +6,8 @@ from __future__ import annotations
 from ...bindings.ir import Attribute
 from ...bindings.mlir import ir
 
-#: From 1.4 on entry points name all variables, which upstream does and older devices refuse.
-_VERSION = "v1.3"
+#: Of SPIR-V, by Vulkan's; OpenCL's drivers take all 1.3.
+_OF_VULKAN, _OF_OPENCL = {"1.2": "v1.5", "1.3": "v1.6"}, "v1.3"
 _SHUFFLES = "GroupNonUniform GroupNonUniformShuffle GroupNonUniformShuffleRelative GroupNonUniformArithmetic"
 _CAPABILITIES = {
     "vulkan": "Shader PhysicalStorageBufferAddresses Int8 Int16 Int64 Float16 Float64 Int64Atomics "
@@ -15,16 +15,16 @@ _CAPABILITIES = {
     "opencl": "Kernel Addresses Linkage Int8 Int16 Int64 Float16 Float16Buffer Float64 Int64Atomics Vector16 Groups "
     f"SubgroupDispatch {_SHUFFLES}",
 }
-_EXTENSIONS = {
-    "vulkan": "SPV_KHR_physical_storage_buffer SPV_KHR_storage_buffer_storage_class SPV_KHR_8bit_storage "
-    "SPV_KHR_16bit_storage",
-    "opencl": "",
-}
 _API = {"vulkan": "Vulkan", "opencl": "OpenCL"}
 
 
-def environment(api: str) -> Attribute:
+def spirv_version(api: str, version: str) -> str:
+    """As v1.5; `version` is Vulkan's."""
+    return _OF_OPENCL if api == "opencl" else _OF_VULKAN[version]
+
+
+def environment(api: str, version: str) -> Attribute:
     """As upstream's passes read it: code takes of this what it needs, and says so."""
-    capabilities, extensions = (", ".join(table[api].split()) for table in (_CAPABILITIES, _EXTENSIONS))
-    vce = f"#spirv.vce<{_VERSION}, [{capabilities}], [{extensions}]>"
+    capabilities = ", ".join(_CAPABILITIES[api].split())
+    vce = f"#spirv.vce<{spirv_version(api, version)}, [{capabilities}], []>"
     return ir.Attribute.parse(f"#spirv.target_env<{vce}, api={_API[api]}, #spirv.resource_limits<>>")

@@ -5,7 +5,6 @@ and leave NaNs, infinities and the sign of 0 to chance, where they are not told.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ...bindings.ir import Operation, Type
@@ -31,15 +30,12 @@ def say_exact(module: Operation, api: str) -> None:
         for width in widths:
             _say(entry, _KEPT, [width])
     if widths:
-        require(module, _KEPT, "SPV_KHR_float_controls")
+        require(module, _KEPT)
 
 
-def require(module: Operation, capability: str, extension: str = "") -> None:
+def require(module: Operation, capability: str) -> None:
     """Adds to what a module says that it needs."""
-    said = str(module.attributes["vce_triple"])
-    said = said.replace("[", f"[{capability}, ", 1)
-    if extension:
-        said = re.sub(r"\[([^\[]*)\]>$", lambda found: f"[{', '.join(filter(None, [found[1], extension]))}]>", said)
+    said = str(module.attributes["vce_triple"]).replace("[", f"[{capability}, ", 1)
     module.attributes["vce_triple"] = ir.Attribute.parse(said)
 
 

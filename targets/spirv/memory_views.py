@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,6 +10,7 @@ from ...bindings.ir import Block, Operation, Type, Value
 from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.rewriting import located_error
 from ...emit.arithmetic import result_of
+from ...emit.linalg import product
 from ...emit.memrefs import storage_bytes
 from ...emit.numbers import Size, as_i64, as_index, number
 from .emit import OWN_STORAGE, SHARED_STORAGE, at_address, element_of, variable_address
@@ -91,6 +91,8 @@ class Views:
             if maker.name == "memref.extract_strided_metadata":
                 source = self.of(maker.operands[0])
                 return replace(source, offset=0, sizes=(), strides=())
+            if maker.name == "memref.view" and self.of(maker.operands[0]).base.storage == self._storage:
+                return self._cut_out(maker)
         raise located_error(f"'{maker.name}' op gives memory that SPIR-V cannot reach", maker.location)
 
     def _described(self, descriptor: Value, type_: Type) -> View:
@@ -117,10 +119,19 @@ class Views:
         # What it is given counts from the base, not from the source.
         return replace(source, offset=offsets[0], sizes=tuple(sizes), strides=tuple(strides))
 
+    def _cut_out(self, view: Operation) -> View:
+        """Of bytes at an address."""
+        source, type_ = self.of(view.operands[0]), view.results[0].type
+        shift, *open_sizes = view.operands[1:]
+        address = as_i64(source.base.value) + as_i64(source.offset) + as_i64(shift)
+        given = iter(open_sizes)
+        shape = [as_index(next(given)) if known == DYNAMIC else known for known in type_.shape]
+        return dense(Base(self._storage, address.value), in_memory(type_.element_type), shape)
 
-def dense(base: Base, element: Type, shape: Sequence[int]) -> View:
-    """Row-major memory of known sizes."""
-    strides = tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+def dense(base: Base, element: Type, shape: Sequence[Size]) -> View:
+    """Row-major memory."""
+    strides = tuple(product(shape[axis + 1 :]) for axis in range(len(shape)))
     return View(base, element, 0, tuple(shape), strides)
 
 

@@ -12,12 +12,13 @@ from ..core.registry import TargetOption
 SEPARATOR = "+"
 #: What a device may lack.
 _TYPES = ("f64", "f16", "i16", "i8")
+_VERSIONS = ("1.2", "1.3")
 
 OPTIONS = (
     TargetOption(
         "subgroup", "how many threads exchange values without memory, at least: 32 (the usual), 1 for none, to 128"
     ),
-    TargetOption("threads", "how many threads a block may have: 256 (the usual) to 1024"),
+    TargetOption("threads", "how many threads a block may have: 256 (the usual), from 128 to 1024"),
     TargetOption("shared", "bytes of memory that a block may have: 32768 (the usual), from 16384 on"),
     TargetOption(
         "lacks", "types that the device has not, of f64, f16, i16, i8: f64+f16; kernels with such are refused"
@@ -26,6 +27,7 @@ OPTIONS = (
         "fma", "whether the device rounds x * y + z once (the usual) or twice, where code is to do it: lavapipe"
     ),
 )
+VERSION = TargetOption("version", "the Vulkan that code is for: 1.2 (the usual), by SPIR-V 1.5, or 1.3, by SPIR-V 1.6")
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class DeviceLimits:
     is_fused: bool
     #: Names of types that it has not, as the option gives them.
     lacks: str
+    #: Vulkan's, where code is for that.
+    version: str
     #: What plans count with; of the usual device.
     cores: int = 16
     registers: int = 128
@@ -53,10 +57,11 @@ def device_of(target: ChosenTarget) -> DeviceLimits:
     """What the options say. Raises RelaxError for values that are wrong."""
     return DeviceLimits(
         _number(target, "subgroup", 32, 1, 128),
-        _number(target, "threads", 256, 256, 1024),
+        _number(target, "threads", 256, 128, 1024),
         _number(target, "shared", 32 << 10, 16 << 10, 1 << 20),
         _word(target, "fma", ("once", "twice")) == "once",
         _types(target),
+        _word(target, "version", _VERSIONS),
     )
 
 
@@ -64,8 +69,10 @@ def _types(target: ChosenTarget) -> str:
     given = target.option("lacks")
     unknown = next((each for each in given.split(SEPARATOR) if given and each not in _TYPES), None)
     if unknown is not None:
-        known = ", ".join(_TYPES)
-        raise OptionError(f"target '{target}': option 'lacks' has no type '{unknown}'", notes=[f"known: {known}"])
+        notes = [f"known: {', '.join(_TYPES)}"]
+        if unknown == "i64":
+            notes.append("addresses are of 64 bits: a device without i64 runs no program")
+        raise OptionError(f"target '{target}': option 'lacks' has no type '{unknown}'", notes=notes)
     return given
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..core.registry import Target
-from ..spirv.options import OPTIONS
+from ..spirv.options import OPTIONS, VERSION
 from .backend import VulkanBackend
 
 TARGET = Target(
@@ -12,6 +12,6 @@ TARGET = Target(
     parents=("spirv",),
     host="llvm",
     doc="Devices by Vulkan, by SPIR-V.",
-    options=OPTIONS,
+    options=(*OPTIONS, VERSION),
     backend=VulkanBackend,
 )

@@ -53,6 +53,13 @@ def target(kind: str) -> str:
     return vulkan_driver().device(0).target if kind == "vulkan" else kind
 
 
+def with_more(target: str, more: str) -> str:
+    """A target with further options, in the place of those of their names, as programs name it."""
+    name, _, given = target.rstrip("}").partition("{")
+    options = dict(each.split("=") for each in (*given.split(), *more.split()))
+    return f"{name}{{{' '.join(map('='.join, sorted(options.items())))}}}"
+
+
 def compiled(kind: str, module: rx.Module, **options: Any) -> rx.runtime.Executable:
     return rx.compile(module, target=target(kind), **options)
 

@@ -10,7 +10,7 @@ import subprocess
 from relax_mlir.runtime import Executable
 from relax_mlir.targets.spirv.abi import unpacked
 
-#: Which rules kernels keep: the oldest interface that they are for.
+#: Which rules kernels keep: the oldest interface that they are for, where their target does not say another one.
 _ENVIRONMENTS = {"vulkan": "vulkan1.2", "opencl": "spv1.3"}
 
 
@@ -18,14 +18,15 @@ def check(executable: Executable) -> None:
     """Fails with what is wrong with a kernel."""
     for code in executable._artifact.devices:
         for module in {kernel.module for kernel in unpacked(code.data)[0]}:
-            complaint = validated(module, code.kind)
+            newer = "vulkan1.3" if "version=1.3" in code.arch else ""
+            complaint = validated(module, newer or _ENVIRONMENTS[code.kind])
             assert not complaint, complaint
 
 
 @functools.lru_cache(maxsize=1024)
-def validated(module: bytes, kind: str) -> str:
+def validated(module: bytes, environment: str) -> str:
     """What is wrong with a module; empty where nothing, or where there is no spirv-val."""
     if shutil.which("spirv-val") is None:
         return ""
-    command = ["spirv-val", "--target-env", _ENVIRONMENTS[kind], "-"]
+    command = ["spirv-val", "--target-env", environment, "-"]
     return subprocess.run(command, input=module, capture_output=True, check=False).stderr.decode()

@@ -78,3 +78,15 @@ def test_the_pages_of_today_have_the_operators_of_today(lists: ModuleType) -> No
     import check_codegens
 
     assert check_codegens.due() == []
+
+
+def test_what_needs_a_device_is_skipped_without_one(
+    lists: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import check_codegens
+
+    monkeypatch.setattr(check_codegens, "_target_of", lambda kind: ("", f"no driver of {kind}"))
+    monkeypatch.setattr("sys.argv", ["check_codegens.py", "vulkan", "opencl"])
+    assert check_codegens.main() == 0
+    assert capsys.readouterr().out == "vulkan: skipped: no driver of vulkan\nopencl: skipped: no driver of opencl\n"
+    assert check_codegens.fitting(check_codegens.Subject("llvm")) == (check_codegens.Subject("llvm"), "")

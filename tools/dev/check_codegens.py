@@ -15,21 +15,26 @@ from typing import NamedTuple
 import conformance_lists as lists
 import conformance_pages as pages
 from generated import ROOT
+from relax_mlir.runtime.errors import DeviceError
+from relax_mlir.runtime.opencl.driver import driver as opencl_driver
+from relax_mlir.runtime.vulkan.driver import driver as vulkan_driver
 from relax_mlir.support.plugins import load_plugin
-from relax_mlir.testing import Report, check
+from relax_mlir.testing import Report, check, isolated
 from relax_mlir.testing.fitting import all_rows
 from relax_mlir.testing.verdicts import Verdict
 
-_REPORTED_EVERY = 30.0
+_REPORTED_EVERY, _PATIENCE = 30.0, 60.0
 
 
 class Subject(NamedTuple):
-    """What is checked, as relax-check is told; `share` of the cases, where all take too long."""
+    """What is checked, as relax-check is told; `share` of the cases, where all take too long. `device`: the kind of
+    device whose first one it runs on; without one it is skipped."""
 
     name: str
     target: str | None = None
     plugin: str = ""
     share: float = 1.0
+    device: str = ""
 
 
 #: By the names of their lists and pages.
@@ -37,6 +42,8 @@ SUBJECTS = {
     "llvm": Subject("llvm"),
     "target_c": Subject("c", "c"),
     "cuda": Subject("cuda", plugin="test/gpu_emulator/in_place.py", share=0.25),
+    "vulkan": Subject("vulkan", share=0.1, device="vulkan"),
+    "opencl": Subject("opencl", share=0.1, device="opencl"),
     "c": Subject("c", share=0.25),
     **{name: Subject(name) for name in ("dnnl", "blas", "onnxruntime", "example_npu")},
 }
@@ -58,9 +65,27 @@ class _Progress:
             print(f"{self._name}: {done} of {count} in {now - self._start:.0f} s", file=sys.stderr, flush=True)
 
 
-def run(name: str, share: float, draw: int, jobs: int) -> Report:
+def fitting(subject: Subject) -> tuple[Subject, str]:
+    """With the target that the machine's device asks for; and why there is none, empty where there is one."""
+    if not subject.device:
+        return subject, ""
+    # In a process of its own: what drivers begin does not go on in those of cases.
+    target, problem = isolated.alone(lambda: _target_of(subject.device), _PATIENCE, lambda cause, _: ("", cause))
+    return subject._replace(name=target), problem
+
+
+def _target_of(kind: str) -> tuple[str, str]:
+    try:
+        if kind == "vulkan":
+            return vulkan_driver().device(0).target, ""
+        opencl_driver().device(0)
+        return kind, ""
+    except DeviceError as error:
+        return "", str(error)
+
+
+def run(name: str, subject: Subject, share: float, draw: int, jobs: int) -> Report:
     """Of a subject that is checked in part it is always the same part: its list has nothing of the rest."""
-    subject = SUBJECTS[name]
     if subject.plugin:
         load_plugin(str(ROOT / subject.plugin))
     is_whole = subject.share == 1.0
@@ -102,7 +127,11 @@ def main() -> int:
         parser.error("--write needs a whole run, without --share")
     problems: list[str] = []
     for name in options.names or SUBJECTS:
-        report = _report(name, options)
+        subject, absent = fitting(SUBJECTS[name])
+        if absent and options.reports is None:
+            print(f"{name}: skipped: {absent}", flush=True)
+            continue
+        report = _report(name, subject, options)
         print(report.summary(), flush=True)
         if options.write:
             lists.write(name, report)
@@ -114,10 +143,10 @@ def main() -> int:
     return _told(problems)
 
 
-def _report(name: str, options: argparse.Namespace) -> Report:
+def _report(name: str, subject: Subject, options: argparse.Namespace) -> Report:
     if options.reports is not None:
         return Report.from_json((options.reports / f"{name}.json").read_text("utf-8"))
-    return run(name, options.share, options.draw, options.jobs)
+    return run(name, subject, options.share, options.draw, options.jobs)
 
 
 def _told(problems: Sequence[str]) -> int:

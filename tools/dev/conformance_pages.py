@@ -21,7 +21,9 @@ from relax_mlir.testing.verdicts import FAULTS, VERDICTS, Verdict
 FOLDER = ROOT / "docs" / "conformance"
 _WRITTEN = "<!-- Written by tools/dev/check_codegens.py from a run (`make check-codegens WRITE=1`): do not edit. -->\n"
 TITLES = {
-    "llvm": "target llvm", "target_c": "target c", "cuda": "target cuda, on the emulator", "c": "codegen c",
+    "llvm": "target llvm", "target_c": "target c", "cuda": "target cuda, on the emulator",
+    "vulkan": "target vulkan, on Mesa's lavapipe", "opencl": "target opencl, on Intel's runtime for CPUs",
+    "c": "codegen c",
     "dnnl": "codegen dnnl", "blas": "codegen blas", "onnxruntime": "codegen onnxruntime",
     "example_npu": "codegen example_npu",
 }  # fmt: skip

@@ -34,13 +34,12 @@ from ....emit.numbers import (
 from ....emit.vectors import from_elements
 from ...default.attention_blocks import Blocks, is_same, quotient, seen_keys, sees
 from ..emit.memory_access import elements, load, store, wait_for_block
-from ..emit.threads import STATIC_SHARED, block_memory, from_lane, thread_id
+from ..emit.threads import block_memory, from_lane, thread_id
 from ..planned.places import is_multiple
 from .operands import Operands, RowPart
 
-#: The number of a block's threads that share a row's scores, and as many have other rows.
+#: The number of a block's threads that share a row's scores, and as many have other rows, unless that is too many.
 ACROSS = 16
-THREADS = ACROSS * ACROSS
 #: Elements of queries and keys that are in shared memory at a time, and bytes of values.
 _DEPTH, _VALUE_BYTES = 16, 16 << 10
 #: The steps of a product that are unrolled in a loop.
@@ -63,12 +62,15 @@ class Tile(NamedTuple):
     depth: int
     #: Bytes of values that are in shared memory at a time.
     value_bytes: int = _VALUE_BYTES
+    #: How many threads have rows of their own.
+    groups: int = ACROSS
 
     @staticmethod
-    def of(what: Blocks, queries: Size, size: Size, width: Size, most: int = STATIC_SHARED) -> Tile:
-        """`most`: the bytes that a block has of shared memory."""
+    def of(what: Blocks, queries: Size, size: Size, width: Size, most: int, threads: int) -> Tile:
+        """`most`: the bytes that a block has of shared memory; and how many threads it may have."""
+        groups = min(ACROSS, threads // ACROSS)
         keys = _VECTOR // (element(what.wide).width // 8)
-        rows = next((each for each in (1, 2, 4) if isinstance(queries, int) and each * ACROSS >= queries), keys)
+        rows = next((each for each in (1, 2, 4) if isinstance(queries, int) and each * groups >= queries), keys)
         if isinstance(width, int):
             parts = max(-(-width // (_MOST_COLUMNS * ACROSS)), 1)
             columns = max(-(-width // (parts * ACROSS)), 1)
@@ -76,7 +78,8 @@ class Tile(NamedTuple):
             columns = _USUAL_COLUMNS
         lanes = min(keys, 1 << (columns - 1).bit_length())
         depth = min(_DEPTH, max(size, 1)) if isinstance(size, int) else _DEPTH
-        return Tile(what.wide, min(rows, keys), keys, lanes, -(-columns // lanes), depth)._within(most)
+        tile = Tile(what.wide, min(rows, keys), keys, lanes, -(-columns // lanes), depth, groups=groups)
+        return tile._within(most)
 
     def _within(self, most: int) -> Tile:
         """Of less memory: fewer values at a time, then fewer queries, then less of each."""
@@ -107,7 +110,7 @@ class Tile(NamedTuple):
     @property
     def threads(self) -> int:
         """Of a block."""
-        return THREADS
+        return ACROSS * self.groups
 
     def rectangle(self, operands: Operands) -> Rectangle:
         """What a thread does for some queries of a head."""
@@ -116,7 +119,7 @@ class Tile(NamedTuple):
     @property
     def queries(self) -> int:
         """Of a block."""
-        return self.rows * ACROSS
+        return self.rows * self.groups
 
     @property
     def keys_of_block(self) -> int:
@@ -368,8 +371,8 @@ class Rectangle:
     ) -> None:
         """`rows` rows from `first` on, and columns of them; beyond the last row that one, beyond the last columns 0."""
         lanes = block.lanes(self.tile.wide, columns)
-        across = columns // lanes
-        for begin in range(0, rows * across, THREADS):
+        across, threads = columns // lanes, self.tile.threads
+        for begin in range(0, rows * across, threads):
             unit = self.thread + begin
             row, place = unit // across, unit % across * lanes
 
@@ -382,7 +385,7 @@ class Rectangle:
                 for lane, each in enumerate(elements(wide.value)):
                     store(each, memory, [place + lane, row])
 
-            only_if(None if begin + THREADS <= rows * across else unit < rows * across, bring)
+            only_if(None if begin + threads <= rows * across else unit < rows * across, bring)
 
 
 class _Brought(NamedTuple):

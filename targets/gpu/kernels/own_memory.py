@@ -23,13 +23,16 @@ _MOST_OF_THREAD, _MOST_OF_BLOCK = 256, 24 << 10
 _SIZES = frozenset({"memref.dim", "arith.constant"})
 
 
-def own_memory(op: Operation, steps: Number | None, form: str, *, before: Operation | None = None) -> list[Value]:
+def own_memory(
+    op: Operation, steps: Number | None, form: str, most: int, *, before: Operation | None = None
+) -> list[Value]:
     """Takes allocations out of an operation that is to be a kernel; what the host has allocated in front of it.
 
     They are allocated in front of it, or of the operation `before`.
-    `steps`: how many of a loop's there are, each with memory of its own. `form` is the kernel's.
+    `steps`: how many of a loop's there are, each with memory of its own. `form` is the kernel's,
+    `most` the bytes of shared memory that a block may have.
     """
-    allocated, left = [], _MOST_OF_BLOCK
+    allocated, left = [], min(_MOST_OF_BLOCK, most)
     for alloc in [each for each in operations_in(op) if each.name in ("memref.alloc", "memref.alloca")]:
         memref = alloc.results[0]
         for free in [user for user in users_of(memref) if user.name == "memref.dealloc"]:

@@ -49,7 +49,8 @@ from ....emit import memrefs
 from ....emit.numbers import Number, as_index, ceil_divided, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..emit.threads import WARP
+from ...core.backend import Machine
+from ..emit.threads import STATIC_SHARED, WARP
 from ..kernels.cases import by_rows
 from ..kernels.fused import Fused, fused_in
 from ..kernels.outline import Kernels
@@ -57,7 +58,6 @@ from ..kernels.own_memory import own_memory
 from ..kernels.split_products import split_products
 from ..parallel_work import READS, has_work, is_in_order, is_scalar, is_shared, is_structured, is_work, touches
 from ..planned import product_kernels
-from ..unplanned import transpose
 from ..unplanned.collapse import collapse_loops
 from ..unplanned.points import Points
 from ..unplanned.reduce import is_combined, shape_of_row
@@ -83,13 +83,16 @@ class OutlineKernels(Pass):
 
     #: What the device is to its driver.
     device: str = "cuda"
+    #: What a block may have: threads, and bytes of shared memory.
+    threads: int = Machine.block_threads
+    shared: int = STATIC_SHARED
 
     def run(self, op: Operation) -> None:
         kernels = Kernels(op)
         run_upstream(op, ["func.func(linalg-generalize-named-ops)"], verify=False)
         with op.context:
             for function in [each for each in functions_in(op) if has_body(each)]:
-                _HostCode(kernels, symbol_name(function)).outline(body_of(function))
+                _HostCode(kernels, symbol_name(function), self.threads, self.shared).outline(body_of(function))
             op.attributes[DEVICE] = ir.StringAttr.get(self.device)
             op.attributes[KERNELS] = string_array(kernels.names)
 
@@ -98,6 +101,13 @@ class OutlineKernels(Pass):
 class _HostCode:
     kernels: Kernels
     name: str
+    most_threads: int
+    shared_bytes: int
+
+    @property
+    def threads(self) -> int:
+        """Of a block, where nothing says how many."""
+        return min(THREADS, self.most_threads)
 
     def outline(self, block: Block) -> None:
         group: list[Operation] = []
@@ -162,9 +172,9 @@ class _HostCode:
         points = Points(parts.first)
         with ir.InsertionPoint(parts.first):
             count = as_index(points.count())
-            blocks = count if parts.by_rows else ceil_divided(count, THREADS)
+            blocks = count if parts.by_rows else ceil_divided(count, self.threads)
         form = "row_parts" if parts.by_rows else "point_parts"
-        self.kernels.outline([parts.first], self.name, form, blocks.value, THREADS)
+        self.kernels.outline([parts.first], self.name, form, blocks.value, self.threads)
         _end(parts.between, self._points(replace(fused, main=parts.second)))
 
     def _points(self, fused: Fused) -> Operation:
@@ -175,21 +185,21 @@ class _HostCode:
         if points.reduces_rows() and is_combined(points):
             with ir.InsertionPoint(fused.ops[-1]):
                 return self._teams(fused.ops, fused.main, shape_of_row(points), count)
-        tile_kernel = None if fused.epilogues else turned(points)
+        tile_kernel = None if fused.epilogues else turned(points, self.shared_bytes)
         if tile_kernel is not None:
             _mark_lanes(fused.main, tile_kernel.lanes)
             with ir.InsertionPoint(fused.main):
                 blocks = tile_kernel.blocks()
-            return self.kernels.outline(fused.ops, self.name, "turned", blocks.value, transpose.THREADS)
+            return self.kernels.outline(fused.ops, self.name, "turned", blocks.value, self.threads)
         lanes = lanes_of(points, [Points(each) for each in fused.epilogues])
         _mark_lanes(fused.main, lanes)
         with ir.InsertionPoint(fused.ops[-1]):
-            blocks = ceil_divided(count, THREADS * lanes)
-        return self.kernels.outline(fused.ops, self.name, "points", blocks.value, THREADS)
+            blocks = ceil_divided(count, self.threads * lanes)
+        return self.kernels.outline(fused.ops, self.name, "points", blocks.value, self.threads)
 
     def _teams(self, ops: Sequence[Operation], main: Operation, shape: TeamShape, rows: Number) -> Operation:
         """A kernel with a team for each row of `main`."""
-        known = constant_of(rows)
+        known, shape = constant_of(rows), shape.within(self.most_threads)
         teams = shape.teams(-1 if known is None else known)
         main.attributes[TEAM] = shape.attribute()
         blocks = rows if teams == 1 else ceil_divided(rows, teams)
@@ -199,8 +209,8 @@ class _HostCode:
         """One behind the other among the blocks."""
         ops = several.joined()
         with ops[-1].location, ir.InsertionPoint(ops[-1]):
-            blocks = functools.reduce(operator.add, [blocks_of_points(op, THREADS) for op in ops])
-        self.kernels.outline(ops, self.name, "several", blocks.value, THREADS)
+            blocks = functools.reduce(operator.add, [blocks_of_points(op, self.threads) for op in ops])
+        self.kernels.outline(ops, self.name, "several", blocks.value, self.threads)
 
     def _tiles(self, fused: Fused) -> None:
         with ir.InsertionPoint(fused.ops[-1]):
@@ -222,18 +232,18 @@ class _HostCode:
             self._rows(loop, rows, steps)
             return
         form = "blocks" if has_work(loop) else "threads"
-        own = own_memory(loop, steps, form)
+        own = own_memory(loop, steps, form, self.shared_bytes)
         with ir.InsertionPoint(loop):
-            blocks = steps if form == "blocks" else ceil_divided(steps, THREADS)
+            blocks = steps if form == "blocks" else ceil_divided(steps, self.threads)
         shared = [op for op in operations_in(loop, is_work) if is_work(op)]
-        threads = _threads_for(shared) if form == "blocks" else THREADS
+        threads = _threads_for(shared, self.threads) if form == "blocks" else self.threads
         launch = self.kernels.outline([loop], self.name, form, blocks.value, threads)
         _end(own, launch)
 
     def _rows(self, loop: Operation, rows: Rows, steps: Number) -> None:
-        shape, own = rows.shape(), list[Value]()
+        shape, own = rows.shape().within(self.most_threads), list[Value]()
         if rows.length is None or not shape.chunks:
-            own = own_memory(loop, steps, "rows")
+            own = own_memory(loop, steps, "rows", self.shared_bytes)
         with ir.InsertionPoint(loop):
             launch = self._teams([loop], loop, shape, steps)
         _end(own, launch)
@@ -241,7 +251,7 @@ class _HostCode:
     def _block(self, group: Sequence[Operation]) -> None:
         """What it gives goes through memory to the host, which waits for it."""
         last, ops = group[-1], list(group)
-        own = [memory for op in group for memory in own_memory(op, None, "block", before=last)]
+        own = [memory for op in group for memory in own_memory(op, None, "block", self.shared_bytes, before=last)]
         read: Operation | None = None
         for result in [each for op in group for each in op.results if _is_used_outside(each, group)]:
             slot, stored, read = _through_memory(result, ops, last, read)
@@ -249,7 +259,7 @@ class _HostCode:
             ops.append(stored)
         with ir.InsertionPoint(last):
             one = as_index(1).value
-        threads = THREADS if any(map(has_work, group)) else 1
+        threads = self.threads if any(map(has_work, group)) else 1
         launch = self.kernels.outline(ops, self.name, "block", one, threads)
         _end(own, read or launch)
 
@@ -258,16 +268,16 @@ def _mark_lanes(op: Operation, lanes: int) -> None:
     op.attributes[LANES] = i64_attribute(lanes)
 
 
-def _threads_for(ops: Sequence[Operation]) -> int:
+def _threads_for(ops: Sequence[Operation], most: int) -> int:
     """How many threads of a block share operations: a warp, or more where each has some steps to do."""
     if not all(map(is_structured, ops)):
-        return THREADS
+        return most
     counts = [points.known_count(range(len(points.kinds))) for points in map(Points, ops)]
     known = [count for count in counts if count is not None]
     if len(known) < len(counts):
-        return THREADS
+        return most
     threads = WARP
-    while threads < THREADS and threads * _STEPS < max(known):
+    while threads < most and threads * _STEPS < max(known):
         threads *= 2
     return threads
 

@@ -38,21 +38,21 @@ def strip_of(op: StructuredOp, sides: Sides, machine: Machine) -> Plan:
     (matrix,) = [each for each in sides.inputs if any(op.uses(each, dim) for dim in sides.columns)]
     last = op.last_dim(matrix)
     lanes = min(_VECTOR_BITS // op.element(matrix).width, _MOST_LANES)
-    chains = chains_of(sides)
+    chains, most = chains_of(sides), min(_THREADS, machine.block_threads)
     columns, steps = chains.index(sides.columns), chains.index(sides.steps)
     rows = [chains.index(sides.rows)] if sides.rows else []
     at_once = 1
     if last in sides.steps:
         unit = _unit_along(op, sides, matrix, lanes)
         parts = min(_NEIGHBOURS, _parts(op, sides, unit))
-        lanes, threads = 1, ((columns, _THREADS // parts), (steps, parts))
-        at_once = _columns_of_thread(op, sides, _THREADS // parts, machine) if made_of(op, matrix) else 1
+        lanes, threads = 1, ((columns, most // parts), (steps, parts))
+        at_once = _columns_of_thread(op, sides, most // parts, machine) if made_of(op, matrix) else 1
     else:
         fitting = max(_MOST_BYTES // (loop_size(op, sides.rows) * (number_bits(op) // 8)), 1)
         lanes = _whole(op, sides.columns, min(lanes, 1 << (fitting.bit_length() - 1)))
         unit = _whole(op, sides.steps, _STEPS)
         across = _columns_at_once(op, sides, lanes, machine)
-        threads = ((steps, min(_THREADS // across, _parts(op, sides, unit))), (columns, across))
+        threads = ((steps, min(most // across, _parts(op, sides, unit))), (columns, across))
     of_block = dict(threads)[columns] * lanes
     fewest = loop_size(op, sides.batches, 1) * -(-loop_size(op, sides.columns, 1) // of_block)
     return Plan(

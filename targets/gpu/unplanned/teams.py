@@ -54,6 +54,10 @@ class TeamShape:
             teams //= 2
         return teams
 
+    def within(self, most: int) -> TeamShape:
+        """Of a device whose blocks have so many threads at most; each goes through more then."""
+        return self if self.threads <= most else TeamShape(most, self.lanes, 0)
+
     def attribute(self) -> ir.Attribute:
         return ir.DenseI64ArrayAttr.get([self.threads, self.lanes, self.chunks])
 

@@ -20,12 +20,10 @@ from ....emit.memrefs import byte_count, storage_bytes
 from ....emit.numbers import Number, Size, as_index, ceil_divided, number
 from ....emit.vectors import from_elements
 from ..emit.memory_access import elements, load, store
-from ..emit.threads import WARP, block_id, from_kept, kept_type, shared_memory, thread_id, to_keep
+from ..emit.threads import WARP, block_id, from_kept, kept_type, shared_memory, thread_id, threads_of, to_keep
 from .points import Indices, Points, taken_apart
 from .vectors import is_vector
 
-#: Of a block.
-THREADS = 256
 #: Loops of fewer steps are no tiles; the most bytes of these that a block has.
 _LEAST, _MOST_BYTES = 8, 40 << 10
 #: What a thread moves at once where it can, and so what banks of shared memory are wide.
@@ -77,8 +75,8 @@ class Turned:
         return as_index(product(self.tiles()))
 
 
-def turned(points: Points) -> Turned | None:
-    """The operation so, where it is worth it."""
+def turned(points: Points, most: int = _MOST_BYTES) -> Turned | None:
+    """The operation so, where it is worth it. `most`: the bytes of shared memory that a block may have."""
     outsides = {_last_dim(points, place) for place in points.output_numbers}
     outside = next(iter(outsides))
     if points.reductions or len(outsides) != 1 or outside is None:
@@ -96,7 +94,7 @@ def turned(points: Points) -> Turned | None:
     if any(size is not None and size < _LEAST for size in sizes):
         return None
     found = Turned(points, tuple(place for place, dim in strided.items() if dim == inside), inside, outside)
-    return found if found.bytes() <= _MOST_BYTES else None
+    return found if found.bytes() <= min(_MOST_BYTES, most) else None
 
 
 def _last_dim(points: Points, place: int) -> int | None:
@@ -126,6 +124,7 @@ class _TransposeWriter:
             for dim, value in zip(op.points.parallels, first, strict=True)
         }
         self._lane, self._warp = thread_id() % WARP, thread_id() // WARP
+        self._warps = threads_of(kernel) // WARP
 
     def write(self) -> None:
         self._over(self._op.outside, self._op.inside, self._read)
@@ -135,8 +134,8 @@ class _TransposeWriter:
     def _over(self, slow: int, fast: int, do: Callable[[Number, Number, Indices], None]) -> None:
         """`do(row, column, indices)` for what a thread has of a tile: rows are a warp's, columns a thread's."""
         count = self._op.width // WARP
-        for step in range(self._op.width * WARP // THREADS):
-            row = self._warp + step * (THREADS // WARP)
+        for step in range(self._op.width // self._warps):
+            row = self._warp + step * self._warps
             for part in range(count // self._lanes):
                 column = self._lane * self._lanes + part * WARP
                 at = {

@@ -16,6 +16,19 @@ from ....passes.core.registry import register_pass
 from ..device_code import kernels_in
 from ..options import SEPARATOR
 
+_VIEWS = ("memref.extract_strided_metadata", "memref.reinterpret_cast")
+#: What is nobody's: constants have lost their places.
+_PASSED_OVER = ("arith.constant", "builtin.unrealized_conversion_cast", *_VIEWS)
+#: What a device with a type says that it has, as Vulkan and OpenCL call it.
+_CAPABILITIES = {
+    "vulkan": {
+        "f64": "shaderFloat64",
+        "f16": "shaderFloat16 and storageBuffer16BitAccess",
+        "i16": "shaderInt16 and storageBuffer16BitAccess",
+        "i8": "shaderInt8 and storageBuffer8BitAccess",
+    },
+    "opencl": {"f64": "cl_khr_fp64", "f16": "cl_khr_fp16"},
+}
 #: Bytes have truth values and numbers of less bits.
 _NAMES = {"i1": "i8", "bf16": "i16"}
 
@@ -27,19 +40,21 @@ class CheckTypes(Pass):
 
     name: ClassVar[str] = "spirv-check-types"
 
+    #: The interface that the code is for: vulkan or opencl.
+    api: str = "vulkan"
     #: The types' names, f64+f16.
     lacks: str = ""
 
     def run(self, op: Operation) -> None:
         lacking = self.lacks.split(SEPARATOR)
         for kernel in kernels_in(op):
-            # Constants have lost their places.
-            for each in [each for each in operations_in(kernel) if each.name != "arith.constant"]:
+            for each in [each for each in operations_in(kernel) if each.name not in _PASSED_OVER]:
                 found = next((name for name in _types_of(each) if name in lacking), None)
                 if found is not None:
                     where = f"kernel '{symbol_name(kernel)}': '{each.name}' op"
-                    text = f"{where} works with {found}, which the target says that the device lacks"
-                    raise located_error(text, each.location, notes=[f"its option: lacks={self.lacks}"])
+                    text = f"{where} works with {found}, which target '{self.api}{{lacks={self.lacks}}}' has not"
+                    has = _CAPABILITIES[self.api].get(found)
+                    raise located_error(text, each.location, [f"devices that have it say so: {has}"] if has else [])
 
 
 def _types_of(op: Operation) -> Iterator[str]:

@@ -7,6 +7,7 @@ as that builds programs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,7 +22,7 @@ from ....passes.core.registry import register_pass
 from ...core.backend import Machine
 from ..abi import SHUFFLES
 from ..device_code import kernel_modules, kernels_of
-from ..environment import environment
+from ..environment import environment, spirv_version
 from ..exact_arithmetic import require, say_exact
 
 _ENTRY = "spirv.entry_point_abi"
@@ -44,6 +45,8 @@ class Convert(Pass):
     api: str = "vulkan"
     #: How many threads shuffle.
     subgroup: int = Machine.warp
+    #: Vulkan's, where the code is for that.
+    version: str = "1.2"
 
     def run(self, op: Operation) -> None:
         with op.context:
@@ -56,7 +59,7 @@ class Convert(Pass):
 
     def _convert(self, module: Operation, kernels: Sequence[Operation]) -> None:
         made = Module.create(module.location)
-        made.operation.attributes[_ENVIRONMENT] = environment(self.api)
+        made.operation.attributes[_ENVIRONMENT] = environment(self.api, self.version)
         variables = [each for each in operations_of(module.regions[0].blocks[0]) if each.name != "gpu.func"]
         groups = [kernels] if self.api == "opencl" else [[each] for each in kernels]
         for group in groups:
@@ -69,6 +72,8 @@ class Convert(Pass):
                 _without_bindings(each)
                 say_exact(each, self.api)
                 _tell_atomics(each)
+                if self.api == "vulkan":
+                    _say_version(each, spirv_version(self.api, self.version))
                 each.clone()
         module.erase()
 
@@ -95,6 +100,9 @@ def _without_bindings(module: Operation) -> None:
     """Upstream binds what is pushed, as if it were memory; variables that no kernel of the module uses go."""
     ops = operations_of(module.regions[0].blocks[0])
     used = {each.attributes["variable"].value for each in operations_in(module) if each.name == "spirv.mlir.addressof"}
+    for entry in [each for each in ops if each.name == "spirv.EntryPoint"]:
+        named = [each for each in entry.attributes["interface"] if each.value in used]
+        entry.attributes["interface"] = ir.ArrayAttr.get(named)
     for each in [each for each in ops if each.name == "spirv.GlobalVariable"]:
         for name in ("binding", "descriptor_set"):
             if name in each.attributes:
@@ -109,3 +117,9 @@ def _tell_atomics(module: Operation) -> None:
     atomics = [each for each in operations_in(module) if each.name.startswith("spirv.Atomic")]
     if any(each.results[0].type == wide for each in atomics):
         require(module, "Int64Atomics")
+
+
+def _say_version(module: Operation, version: str) -> None:
+    """Upstream says the oldest, in which entry points would name less; what were extensions is part of this one."""
+    said = re.sub(r"<v[\d.]+, (\[.*?\]), \[.*\]>", rf"<{version}, \1, []>", str(module.attributes["vce_triple"]))
+    module.attributes["vce_triple"] = ir.Attribute.parse(said)

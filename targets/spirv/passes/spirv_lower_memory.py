@@ -43,8 +43,9 @@ from ..memory_views import Base, View, Views, dense, from_memory, in_memory, to_
 _LANES = 4
 #: What is left of memrefs when everything is a pointer.
 _DESCRIBING = (
-    "memref.cast memref.memory_space_cast memref.get_global memref.reinterpret_cast memref.extract_strided_metadata "
-    "builtin.unrealized_conversion_cast llvm.insertvalue llvm.mlir.poison memref.alloca llvm.cmpxchg"
+    "memref.cast memref.view memref.memory_space_cast memref.get_global memref.reinterpret_cast "
+    "memref.extract_strided_metadata memref.alloca builtin.unrealized_conversion_cast llvm.insertvalue "
+    "llvm.mlir.poison llvm.cmpxchg"
 ).split()
 #: By the numbers of arith's enumeration.
 _ATOMIC = {1: "IAdd", 2: "And", 6: "SMax", 7: "UMax", 10: "SMin", 11: "UMin", 14: "Or", 15: "Xor"}

@@ -47,10 +47,13 @@ class LowerThreads(Pass):
     api: str = "vulkan"
     #: How many threads shuffle; what is farther apart meets in the block's memory.
     subgroup: int = Machine.warp
+    #: Threads that a block may have.
+    most: int = Machine.block_threads
 
     def run(self, op: Operation) -> None:
         with op.context:
             for kernel in kernels_in(op):
+                self._check(kernel)
                 far = _Far(kernel, self._barrier)
                 for each in operations_in(kernel):
                     with each.location, ir.InsertionPoint(each):
@@ -59,6 +62,11 @@ class LowerThreads(Pass):
                             each.erase()
                         elif each.name == "gpu.shuffle":
                             self._shuffle(each, far)
+
+    def _check(self, kernel: Operation) -> None:
+        if threads_of(kernel) > self.most:
+            text = f"kernel '{symbol_name(kernel)}' has blocks of {threads_of(kernel)} threads, {self.most} at most"
+            raise located_error(text, kernel.location, ["the target's option says how many: threads"])
 
     def _barrier(self) -> None:
         attributes = {

@@ -1,14 +1,16 @@
 // RUN: relax-opt %s --spirv-convert | FileCheck %s
+// RUN: relax-opt %s --spirv-convert=version=1.3 | FileCheck %s --check-prefix=NEWER
 
 // Arithmetic is done as it is written. A module for each kernel has what that one uses.
 // CHECK: module attributes {{.*}}relax.words = array<i64: 1, 0>
 // CHECK: spirv.module @__spv__first PhysicalStorageBuffer64 GLSL450
-// CHECK-SAME: SignedZeroInfNanPreserve, {{.*}}PhysicalStorageBufferAddresses{{.*}}SPV_KHR_float_controls
+// CHECK-SAME: <v1.5, [SignedZeroInfNanPreserve, {{.*}}PhysicalStorageBufferAddresses{{.*}}], []>
+// NEWER: spirv.module @__spv__first {{.*}}<v1.6, [SignedZeroInfNanPreserve, {{.*}}], []>
 // CHECK-NOT: @second
 // CHECK: spirv.GlobalVariable @first_words : !spirv.ptr<!spirv.struct<(!spirv.array<1 x i64, stride=8> [0])>, PushConstant>
 // CHECK: spirv.func @first()
 // CHECK: spirv.FAdd %{{.*}}, %{{.*}} {no_contraction} : f32
-// CHECK: spirv.EntryPoint "GLCompute" @first
+// CHECK: spirv.EntryPoint "GLCompute" @first, @first_words{{$}}
 // CHECK: spirv.ExecutionMode @first "SignedZeroInfNanPreserve", 32
 // CHECK: spirv.ExecutionMode @first "LocalSize", 64, 1, 1
 // CHECK: spirv.module @__spv__second

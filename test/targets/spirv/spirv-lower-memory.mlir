@@ -105,6 +105,29 @@ gpu.module @kernels {
 
 // -----
 
+// A piece of memory that is bytes: its address, dense.
+// CHECK-LABEL: gpu.func @viewed
+// CHECK-SAME: (%[[ADDRESS:.*]]: i64, %[[SHIFT:.*]]: index, %[[N:.*]]: index, %[[I:.*]]: index)
+// CHECK: %[[BEHIND:.*]] = arith.index_cast %[[SHIFT]] : index to i64
+// CHECK: %[[BEGIN:.*]] = arith.addi %[[ADDRESS]], %[[BEHIND]] : i64
+// CHECK: arith.muli %[[I]], %[[N]] : index
+// CHECK: arith.addi %[[BEGIN]], %{{.*}} : i64
+// CHECK: spirv.Store "PhysicalStorageBuffer" %{{.*}}, %{{.*}} ["Aligned", 4] : f32
+gpu.module @kernels {
+  gpu.func @viewed(%a: i64, %shift: index, %n: index, %i: index) kernel {
+    %p = builtin.unrealized_conversion_cast %a : i64 to !llvm.ptr
+    %0 = llvm.mlir.poison : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+    %1 = llvm.insertvalue %p, %0[1] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+    %x = builtin.unrealized_conversion_cast %1 : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> to memref<4096xi8>
+    %y = memref.view %x[%shift][%n] : memref<4096xi8> to memref<4x?xf32>
+    %f = arith.constant 0.0 : f32
+    memref.store %f, %y[%i, %i] : memref<4x?xf32>
+    gpu.return
+  }
+}
+
+// -----
+
 gpu.module @kernels {
   gpu.func @kernel(%is: i1, %i: index) kernel {
     %f = arith.constant 0.0 : f32

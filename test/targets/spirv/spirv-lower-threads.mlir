@@ -1,5 +1,5 @@
-// RUN: relax-opt %s --spirv-lower-threads=subgroup=8 --split-input-file --verify-diagnostics | FileCheck %s
-// RUN: relax-opt %s --spirv-lower-threads=api=opencl --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=OPENCL
+// RUN: relax-opt %s --spirv-lower-threads="subgroup=8 most=128" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: relax-opt %s --spirv-lower-threads="api=opencl most=128" --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=OPENCL
 
 // Values of one subgroup are shuffled, of several go through memory.
 // CHECK: spirv.GlobalVariable @kernel_exchanged_i32 : !spirv.ptr<!spirv.array<64 x i32>, Workgroup>
@@ -37,6 +37,16 @@ gpu.module @kernels {
     %c32 = arith.constant 32 : i32
     // expected-error @+1 {{SPIR-V's targets have no shuffle of the mode up}}
     %0, %1 = gpu.shuffle up %x, %c4, %c32 : i32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+2 {{kernel 'wide' has blocks of 256 threads, 128 at most}}
+  // expected-note @+1 {{the target's option says how many: threads}}
+  gpu.func @wide() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
     gpu.return
   }
 }

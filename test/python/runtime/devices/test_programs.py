@@ -10,7 +10,12 @@ from typing import Any
 
 import numpy
 import pytest
-from real_devices import KINDS, compiled, device_without_leaks, page
+from real_devices import KINDS, compiled, device_without_leaks, page, target
+from relax_mlir.runtime.devices.paged import PagedProgram
+from relax_mlir.runtime.watching import VARIABLE
+from relax_mlir.testing.checking import subject_of
+from relax_mlir.testing.every_model import all_models
+from relax_mlir.testing.trial import tried
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -47,6 +52,27 @@ def test_arrays_of_any_size(kind: str) -> None:
     for rows in (1, 7, 1000, 0, 7):
         x = random(rows, 5, seed=rows)
         numpy.testing.assert_array_equal(numpy.asarray(program.copying()["main"](x)), x * numpy.float32(3))
+
+
+def test_a_device_without_room(kind: str) -> None:
+    """Inside all of its memory is taken; it is given back."""
+    program, x = compiled(kind, scaled()), random(4, 5)
+    call = program.copying()["main"]
+    before = page(kind).pieces_taken
+    assert isinstance(program._on_device, PagedProgram)
+    with program._on_device.without_room(), pytest.raises(MemoryError):
+        call(x)
+    assert page(kind).pieces_taken == before
+    numpy.testing.assert_array_equal(numpy.asarray(call(x)), x * numpy.float32(3))
+
+
+@pytest.mark.slow
+def test_a_model_that_is_used_in_all_ways(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By relax-check's trial: often, saved and loaded, from two threads, without room, with wrong arguments."""
+    monkeypatch.setenv(VARIABLE, "1")  # which it sets, and leaves
+    case = next(each for each in all_models() if each.name == "until_small").case
+    verdict = tried(subject_of(target(kind)), case, 0)
+    assert verdict is not None and verdict.verdict == "right", verdict
 
 
 def test_tensors_stay_on_the_device(kind: str) -> None:

@@ -97,6 +97,14 @@ def test_subgroups_that_the_device_has_not(monkeypatch: pytest.MonkeyPatch) -> N
     rx.runtime.Executable(doubled)
 
 
+def test_a_device_that_is_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    artifact = doubling()._artifact
+    smaller = driver().device(0)._replace(threads=128)
+    monkeypatch.setattr(OpenclDriver, "devices", lambda self: [smaller])
+    with pytest.raises(rx.RelaxError, match=r"need blocks of 256 threads, at most 128 here; .* threads=128 is for it"):
+        rx.runtime.Executable(artifact)
+
+
 def test_no_loader(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
     monkeypatch.setenv("RELAX_MLIR_OPENCL", str(tmp_path))
     monkeypatch.setattr(driver_module, "LIBRARY", "libno-opencl.so.1")

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy
 import pytest
-from real_devices import compiled, device_without_leaks, open_device, target
+from real_devices import compiled, device_without_leaks, open_device, target, with_more
+from relax_mlir.runtime.devices.paged import PagedProgram
 from relax_mlir.runtime.errors import DeviceError
 from relax_mlir.runtime.vulkan import driver as driver_module
 from relax_mlir.runtime.vulkan import opened
@@ -74,6 +75,15 @@ def test_memory_that_the_host_does_not_see(monkeypatch: pytest.MonkeyPatch) -> N
     assert device.page.bytes_taken == 0
 
 
+@contextmanager
+def full_device() -> Iterator[None]:
+    program = compiled("vulkan", doubled())
+    program.copying()  # it is loaded then
+    assert isinstance(program._on_device, PagedProgram)
+    with program._on_device.without_room():
+        yield
+
+
 def test_memory_that_runs_out() -> None:
     program, x = compiled("vulkan", doubled()), numpy.zeros(30 << 20, "float32")
     with (
@@ -82,6 +92,18 @@ def test_memory_that_runs_out() -> None:
     ):
         program.copying()["main"](x)
     assert numpy.asarray(program.copying()["main"](x)).sum() == 0
+
+
+def test_constants_that_have_no_room() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((1 << 20,), "float32")]) as f:
+        f.returns(relax.add(*f, relax.const(numpy.arange(1 << 20, dtype="float32"))))
+    artifact = compiled("vulkan", module)._artifact
+    with full_device():
+        refused = refusal(artifact)
+    assert (
+        ") has no room for the program's constants, 4.19 MB: out of memory: the device has no room for more" in refused
+    )
 
 
 def test_a_device_that_is_lost() -> None:
@@ -105,14 +127,47 @@ def test_more_blocks_than_a_row_takes() -> None:
 
 def test_what_the_device_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     artifact = compiled("vulkan", doubled())._artifact
-    device = open_device("vulkan")
-    has = device.physical.capabilities
+    has = open_device("vulkan").physical.capabilities
     less = type(has.features)(values=has.features.values)
     less.values[40] = 0
-    lacking = copy.copy(device)
-    lacking.physical = device.physical._replace(capabilities=has._replace(features=less))
-    monkeypatch.setitem(opened._open_devices, 0, lacking)
+    with_device(monkeypatch, capabilities=has._replace(features=less))
     assert "need: shaderInt64; target 'vulkan" in refusal(artifact) and "vulkan:0 (" in refusal(artifact)
+
+
+def with_device(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
+    """Has the first device say other things of itself."""
+    changed_device = copy.copy(open_device("vulkan"))
+    changed_device.physical = changed_device.physical._replace(**changes)
+    monkeypatch.setitem(opened._open_devices, 0, changed_device)
+
+
+def test_code_for_a_newer_vulkan(monkeypatch: pytest.MonkeyPatch) -> None:
+    newer = with_more(target("vulkan"), "version=1.3")
+    artifact = rx.compile(doubled(), newer)._artifact
+    with_device(monkeypatch, version=(1, 2))
+    refused = refusal(artifact)
+    assert f") has Vulkan 1.2, the kernels for vulkan, {newer}, are for 1.3; target '{target('vulkan')}' is" in refused
+    rx.runtime.Executable(compiled("vulkan", doubled())._artifact)
+
+
+@pytest.mark.parametrize(
+    ("limit", "number", "message"),
+    [
+        ("threads", 128, "is too small for the kernels for vulkan, {0}, which need blocks of 256 threads, at most 128"),
+        ("shared_memory", 64, "need 128 bytes of shared memory for a block, at most 64 bytes here; target '"),
+    ],
+)
+def test_a_device_that_is_smaller(monkeypatch: pytest.MonkeyPatch, limit: str, number: int, message: str) -> None:
+    module = doubled()
+    with module.function("softmax", [rx.tensor((9, 300), "float32")]) as f:
+        f.returns(relax.nn.softmax(*f))
+    chosen = with_more(target("vulkan"), "subgroup=4")  # threads that are further apart meet in memory
+    artifact = rx.compile(module, chosen)._artifact
+    has = open_device("vulkan").physical.capabilities
+    properties = type(has.properties).from_buffer_copy(has.properties)
+    setattr(properties.limits, limit, number)
+    with_device(monkeypatch, capabilities=has._replace(properties=properties))
+    assert message.format(chosen) in refusal(artifact)
 
 
 def test_code_of_another_version() -> None:

@@ -9,6 +9,13 @@ import pytest
 import real_devices
 import spirv_validation
 from against_cpu import CASES, IDS, program, wrong_operators
+from real_devices import with_more
+from relax_mlir.runtime import Executable
+from relax_mlir.runtime.devices.spirv import block_needs
+from relax_mlir.targets.spirv.abi import unpacked
+
+#: Options of the smallest devices, whose subgroups may be small, too.
+SMALL = ("threads=128 shared=16384", "threads=128 shared=16384 subgroup=4 version=1.3")
 
 
 @pytest.mark.slow
@@ -18,6 +25,23 @@ def test_operators(kind: str, family: str, is_open: bool) -> None:
     real_devices.skip_without(kind)
     executable = program(family, is_open, real_devices.target(kind))
     spirv_validation.check(executable)
+    check(executable, family, is_open)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("family", "is_open"), CASES, ids=IDS)
+@pytest.mark.parametrize("more", SMALL)
+def test_operators_on_small_devices(more: str, family: str, is_open: bool) -> None:
+    """With the least that Vulkan's devices have: no block has more threads, or more memory."""
+    real_devices.skip_without("vulkan")
+    executable = program(family, is_open, with_more(real_devices.target("vulkan"), more))
+    spirv_validation.check(executable)
+    needs = [block_needs(each.module) for each in unpacked(executable._artifact.devices[0].data)[0]]
+    assert needs and all(each.threads <= 128 and each.shared_bytes <= 16 << 10 for each in needs)
+    check(executable, family, is_open)
+
+
+def check(executable: Executable, family: str, is_open: bool) -> None:
     functions = executable.copying()
 
     def run(function: str, *given: Any) -> Any:

@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy
 import pytest
 import real_devices
 import spirv_validation
+from real_devices import with_more
 from relax_mlir.runtime import tensor, to_numpy
+from relax_mlir.runtime.devices.spirv import version_of
 from relax_mlir.targets.spirv.abi import PackedKernel, packed, unpacked
 
 import relax_mlir as rx
@@ -28,10 +33,12 @@ def of(build, *shapes: tuple[int, ...], dtype: str = "f32") -> rx.Module:  # typ
     ("options", "message"),
     [
         ("subgroup=7", "option 'subgroup' expects a power of two from 1 to 128, got '7'"),
-        ("threads=128", "option 'threads' expects a power of two from 256 to 1024, got '128'"),
+        ("threads=64", "option 'threads' expects a power of two from 128 to 1024, got '64'"),
         ("shared=1K", "option 'shared' expects a number from 16384 to 1048576, got '1K'"),
         ("fma=never", "option 'fma' expects once or twice, got 'never'"),
         ("lacks=f64+f65", "option 'lacks' has no type 'f65'"),
+        ("lacks=i64", "addresses are of 64 bits: a device without i64 runs no program"),
+        ("threads=200", "option 'threads' expects a power of two from 128 to 1024, got '200'"),
         ("arch=sm_80", "has no option 'arch'"),
     ],
 )
@@ -41,18 +48,44 @@ def test_wrong_options_are_refused(kind: str, options: str, message: str) -> Non
     assert f"target '{kind}" in str(raised.value) and message in str(raised.value)
 
 
+_CAPABILITIES = {
+    "f64": "shaderFloat64",
+    "f16": "shaderFloat16",
+    "i16": "shaderInt16",
+    "i8": "storageBuffer8BitAccess",
+}
+
+
 @pytest.mark.parametrize(("dtype", "lacks"), [("f64", "f64"), ("f16", "f64+f16"), ("bf16", "i16"), ("bool", "i8")])
 def test_types_that_a_device_lacks_are_refused(dtype: str, lacks: str) -> None:
     build = relax.logical_not if dtype == "bool" else relax.negative
-    message = rf"kernel '.*': '.*' op works with {lacks[-3:].lstrip('+')}, which the target says that the device lacks"
-    with pytest.raises(rx.RelaxError, match=message):
+    type_, capability = lacks.rpartition("+")[2], _CAPABILITIES[lacks.rpartition("+")[2]]
+    message = rf"kernel '.*': '.*' op works with {type_}, which target 'vulkan{{lacks={re.escape(lacks)}}}' has not"
+    with pytest.raises(rx.RelaxError, match=message) as raised:
         rx.compile(of(build, (40,), dtype=dtype), f"vulkan{{lacks={lacks}}}")
+    assert Path(__file__).name in str(raised.value) and capability in str(raised.value)
     rx.compile(of(relax.negative, (40,)), f"vulkan{{lacks={lacks}}}")
 
 
-def with_more(target: str, more: str) -> str:
-    """A target with further options."""
-    return f"{target[:-1]} {more}}}" if target.endswith("}") else f"{target}{{{more}}}"
+@pytest.mark.parametrize(("version", "spirv"), [("1.2", (1, 5)), ("1.3", (1, 6))])
+def test_versions_of_vulkan(version: str, spirv: tuple[int, int]) -> None:
+    module = of(relax.nn.softmax, (9, 300))
+    executable = rx.compile(module, f"vulkan{{version={version}}}")
+    spirv_validation.check(executable)
+    code = executable._artifact.devices[0]
+    assert {version_of(each.module) for each in unpacked(code.data)[0]} == {spirv}
+    usual = rx.compile(module, "vulkan")._artifact.devices[0]
+    assert (bytes(usual.data) == bytes(code.data)) == (version == "1.2")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [("vulkan{version=1.1}", "expects 1.2 or 1.3, got '1.1'"), ("opencl{version=1.2}", "no option 'version'")],
+)
+def test_wrong_versions_are_refused(target: str, message: str) -> None:
+    with pytest.raises(rx.RelaxError) as raised:
+        rx.compile(of(relax.exp, (4,)), target)
+    assert message in str(raised.value)
 
 
 def run(kind: str, target: str, module: rx.Module, *arrays: numpy.ndarray) -> numpy.ndarray:
@@ -85,7 +118,7 @@ def test_threads_of_several_subgroups_meet_in_memory(kind: str, subgroup: int) -
     real_devices.skip_without(kind)
     if kind == "vulkan" and subgroup > real_devices.vulkan_driver().device(0).capabilities.subgroups.size:
         pytest.skip("the device has smaller subgroups")
-    target = with_more(real_devices.target(kind).replace("subgroup=8", ""), f"subgroup={subgroup}")
+    target = with_more(real_devices.target(kind), f"subgroup={subgroup}")
     x = numpy.random.default_rng(1).standard_normal((9, 300), "float32")
     powers = numpy.exp(x - x.max(1, keepdims=True))
     found = run(kind, target, of(relax.nn.softmax, x.shape), x)
