@@ -19,15 +19,17 @@ from ...bindings.navigation import (
 from ...dialects.core.ir_attributes import LOOPS, SCHEDULE
 from ...dialects.tir.prim_func import schedule_lines
 from ...emit import linalg
+from ...emit.generic import GenericOp
 from ..core.pipeline import Pipeline
 from .text_loops import block_names
 from .tree_reader import Read, name_of, read_tree
 
 
 class Scratch:
-    """A PrimFunc once more, over memory, as its tree was read from it."""
+    """A PrimFunc once more, over memory, as its tree was read from it. `in_place`: what writes over what is no sum does
+    so still, as a target's own steps would have it."""
 
-    def __init__(self, function: Operation):
+    def __init__(self, function: Operation, *, in_place: bool = False):
         with function.context, function.location:
             self.module: MlirModule = ir.Module.create()
             around = parent_of(function)
@@ -37,33 +39,39 @@ class Scratch:
             self.function: Operation = function.clone(ip=ir.InsertionPoint(self.module.body)).operation
             if SCHEDULE in self.function.attributes:
                 del self.function.attributes[SCHEDULE]
-        self.function = over_memory(self.module, symbol_name(function))
+        self.function = over_memory(self.module, symbol_name(function), in_place=in_place)
         self.read: Read = read_tree(self.function)
         if LOOPS in self.function.attributes:
             del self.function.attributes[LOOPS]
 
 
-def over_memory(module: MlirModule, name: str) -> Operation:
+def over_memory(module: MlirModule, name: str, *, in_place: bool = False) -> Operation:
     """The PrimFunc of a module as it is after bufferization, its operations of linalg generic ones."""
     for function in functions_in(module.operation):
         if has_body(function):
-            _keep_apart(function)
+            _keep_apart(function, in_place)
     steps = ["tir-bufferize", "func.func(linalg-generalize-named-ops,canonicalize,cse)"]
     Pipeline(steps, verify_each=False).run(module)
     return next(each for each in functions_in(module.operation) if symbol_name(each) == name)
 
 
-def _keep_apart(function: Operation) -> None:
+def _keep_apart(function: Operation, in_place: bool) -> None:
     """What each operation writes is a tensor of its own, as it was before passes made one of equal ones, or had an
     operation write over what it reads: so blocks are the same whatever has run since a schedule was written.
     Those that a text names are its blocks as they are."""
     named = block_names(schedule_lines(function, LOOPS) or [])
     for op in reversed(operations_of(body_of(function))):
-        if op.name.startswith("linalg."):
+        if op.name.startswith("linalg.") and not (in_place and not _goes_on_with_sums(op)):
             _write_elsewhere(op)
         is_filling = op.name.startswith("linalg.") and _is_filling(op) and name_of(op.location) not in named
         if op.name == "tensor.empty" or is_filling:
             _make_for_each(op)
+
+
+def _goes_on_with_sums(op: Operation) -> bool:
+    """Whether what it writes over is what a reduction gives."""
+    maker = made_by(op.operands[len(op.operands) - 1], "linalg.generic")
+    return maker is not None and bool(GenericOp(maker).reductions)
 
 
 def _make_for_each(op: Operation) -> None:

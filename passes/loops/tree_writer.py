@@ -110,6 +110,10 @@ class WriterState:
 
 
 class Writer:
+    #: Whether memory on the stack is taken in the loop that it is for: LLVM keeps only what is taken at the begin in
+    #: registers.
+    takes_in_loops = False
+
     def __init__(self, read: Read, tree: Tree):
         self._read, self._tree = read, tree
         self._extents = tree.extents()
@@ -206,7 +210,7 @@ class Writer:
         is_heap = not place.on_stack
         if is_heap:
             return result_of("memref.alloc", dynamic, type_, **attributes), True
-        # In a loop it would be taken at each step, and LLVM keeps only what is taken at the begin in registers.
+        # In a loop it would be taken at each step.
         with ir.InsertionPoint.at_block_begin(state.stack):
             return result_of("memref.alloca", dynamic, type_, **attributes), False
 
@@ -230,11 +234,15 @@ class Writer:
         else:
             parted = replace(state, peeled=state.peeled + 1)
             self._steps(loop, 0, whole.end, replace(parted, holding=state.holding | whole.known))
-            self._steps(loop, whole.end, loop.extent, parted)
+            self._rest(loop, whole, parted)
         steps = self._size(loop.extent, state)
         if is_reduced and not isinstance(steps, int):
             loops.when(as_index(steps) == 0, lambda: self._loop(loop, replace(state, only_starts=True)))
         return None
+
+    def _rest(self, loop: Loop, whole: WholeSteps, state: WriterState) -> None:
+        """The steps behind the whole ones."""
+        self._steps(loop, whole.end, loop.extent, state)
 
     def _whole_steps(self, loop: Loop, state: WriterState) -> WholeSteps | None:
         if state.lanes is not None or state.peeled == MOST_PEELED:
@@ -247,7 +255,8 @@ class Writer:
         grain = int(loop.annotations.get(GRAIN, 0)) if loop.kind == PARALLEL else None
 
         def body(index: Number) -> None:
-            inner = state if grain is None else replace(state, stack=ir.InsertionPoint.current.block)
+            is_new = grain is not None or self.takes_in_loops
+            inner = replace(state, stack=ir.InsertionPoint.current.block) if is_new else state
             self._within(loop.name, loop.body, inner.with_known(loop.name, index))
 
         loops.for_range(self._size(first, state), self._size(end, state), body, grain=grain)

@@ -67,6 +67,8 @@ class ScheduleContext:
     target: str
     #: The target whose machine runs the code, with its options.
     chosen: ChosenTarget
+    #: Whether a schedule is applied at once: what writes over what it reads does so still.
+    in_place: bool = False
 
     @functools.cached_property
     def machine(self) -> Machine:
@@ -77,7 +79,9 @@ class ScheduleContext:
         """What the function's loops are to become, step by step: a rule returns it."""
         from ..loops.schedule import Schedule as LoopSchedule  # seldom needed, and all primitives with it
 
-        return LoopSchedule(function)
+        made = LoopSchedule(function)
+        made.in_place = self.in_place
+        return made
 
     def tensorized(
         self, function: Operation, *intrinsics: str, stages: int = 0, runs: Sequence[int] = ()

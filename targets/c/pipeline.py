@@ -11,6 +11,7 @@ _IN_C = (
     "linalg-generalize-named-ops",
     "arith-emulate-unsupported-floats{source-types=f16,bf16 target-type=f32}",
     "math-extend-to-supported-types",
+    "convert-linalg-to-loops",
     "lower-affine",
 )
 
@@ -32,7 +33,7 @@ STAGES = (
     common.INTRINSICS,
     Stage(
         "apply",
-        ("tir-apply-schedule{target=@target vectors=false}",),
+        ("tir-apply-schedule{target=@target vectors=false steps=true}",),
         "loops run as schedules say; compilers make vectors of them",
         verify="end",
     ),

@@ -188,7 +188,8 @@ def _for(writer: FunctionWriter, op: Operation) -> None:
     head = _head(scalar_type(counter.type), index, first, bound, by)
     writer.settle()
     with writer.braces(head):
-        writer.know(counter, name(index, is_place=isinstance(counter.type, ir.IndexType)))
+        is_place = isinstance(counter.type, ir.IndexType)
+        writer.know(counter, name(index, is_place=is_place, is_natural=is_place and first.is_natural))
         _know_all(writer, arguments, variables)
         _assign(writer, variables, list(writer.block(body).operands))
     _know_all(writer, list(op.results), variables)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -17,6 +18,8 @@ _LEVELS = {
     "&": BITS, "|": BITS, "^": BITS, "&&": LOGIC, "||": LOGIC,
 }  # fmt: skip
 
+_NEGATIVE = re.compile(r"(.* \* )-(\d+)")
+
 
 @dataclass(frozen=True)
 class Expression:
@@ -28,6 +31,8 @@ class Expression:
     reads: bool = False
     #: Whether it is made of loop counters, sizes and numbers only: what does not wrap around.
     is_place: bool = False
+    #: Whether it is seen to be a number of at least 0.
+    is_natural: bool = False
 
     @property
     def number(self) -> int | None:
@@ -48,6 +53,9 @@ class Expression:
         if isinstance(other, int) and other <= 0:
             return self if other == 0 else binary("-", self, integer(-other))
         right = of_size(other)
+        factor = _NEGATIVE.fullmatch(right.text) if right.is_place and right.level == PRODUCT else None
+        if factor is not None:
+            return binary("-", self, replace(right, text="".join(factor.groups())))
         if self.is_place and right.is_place and right.level == SUM:
             return joined(f"{self.within(SHIFT)} + {right.text}", SUM, self, right)  # places do not wrap around
         return binary("+", self, right)
@@ -66,17 +74,19 @@ class Expression:
 Size = Expression | int
 
 
-def name(text: str, *, is_place: bool = False) -> Expression:
-    return Expression(text, is_place=is_place)
+def name(text: str, *, is_place: bool = False, is_natural: bool = False) -> Expression:
+    return Expression(text, is_place=is_place, is_natural=is_natural)
 
 
 def integer(value: int) -> Expression:
-    return Expression(str(value), ATOM if value >= 0 else UNARY, is_place=True)
+    return Expression(str(value), ATOM if value >= 0 else UNARY, is_place=True, is_natural=value >= 0)
 
 
 def joined(text: str, level: int, *operands: Expression) -> Expression:
     """What an operator makes of operands that stand in the text already."""
-    return Expression(text, level, any(each.reads for each in operands), all(each.is_place for each in operands))
+    reads = any(each.reads for each in operands)
+    is_place, is_natural = (all(flags) for flags in zip(*((each.is_place, each.is_natural) for each in operands), strict=True))
+    return Expression(text, level, reads, is_place, is_natural)
 
 
 def binary(operator: str, left: Expression, right: Expression) -> Expression:
@@ -90,17 +100,18 @@ def binary(operator: str, left: Expression, right: Expression) -> Expression:
         first, second = left.within(COMPARISON + 1), right.within(COMPARISON + 1)
     if level == LOGIC:
         first, second = (each.text if each.level == COMPARISON else each.atom for each in (left, right))
-    return joined(f"{first} {operator} {second}", level, left, right)
+    made = joined(f"{first} {operator} {second}", level, left, right)
+    return replace(made, is_natural=made.is_natural and operator != "-")
 
 
 def unary(operator: str, operand: Expression) -> Expression:
     text = operand.text if operand.level == ATOM and not operand.text.startswith(operator) else f"({operand.text})"
-    return joined(operator + text, UNARY, operand)
+    return replace(joined(operator + text, UNARY, operand), is_natural=False)
 
 
 def call(function: str, *operands: Expression) -> Expression:
     made = joined(f"{function}({', '.join(each.text for each in operands)})", ATOM, *operands)
-    return replace(made, is_place=False)
+    return replace(made, is_place=False, is_natural=False)
 
 
 def cast(type_: str, operand: Expression) -> Expression:

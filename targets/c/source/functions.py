@@ -116,7 +116,7 @@ class FunctionsWriter:
                 if place not in self._sizes:
                     self._sizes[place] = writer.names.fresh(f"{chosen}_size{axis}")
                     found.append(_Parameter(self._sizes[place], f"{INDEX} {self._sizes[place]}", position, axis))
-                sizes.append(name(self._sizes[place], is_place=True))
+                sizes.append(name(self._sizes[place], is_place=True, is_natural=True))
             else:
                 sizes.append(int(size))
         view = dense(name(chosen), type_.element_type, sizes)

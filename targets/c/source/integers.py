@@ -83,6 +83,8 @@ def _arithmetic(operator: str, word: str, computed: Callable[[int, int], int]) -
         left, right = map(_number, operands)
         if left is not None and right is not None:
             return _literal(computed(left, right), type_)  # of literals C makes an int
+        if operator == "+" and all(each.is_place for each in operands):
+            return operands[0] + operands[1]
         if machine_width(type_) < 32 or all(each.is_place for each in operands) or _never_wraps(op):
             return fitted(writer, binary(operator, *operands), type_)
         made = call(writer.helper(f"wrap_{word}_i{machine_width(type_)}"), *operands)
@@ -111,6 +113,8 @@ def _signed(operator: str) -> ScalarRule:
 def _unsigned(operator: str) -> ScalarRule:
     def rule(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
         type_ = op.results[0].type
+        if all(each.is_place and each.is_natural for each in operands):
+            return binary(operator, *operands)
         made = binary(operator, *(unsigned(each, type_) for each in operands))
         return _bits(writer, made, type_)
 

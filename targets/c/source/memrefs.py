@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from ....bindings.ir import Operation
+from ....bindings.ir import Operation, Value
 from ....bindings.mlir import DYNAMIC, ir
+from ....bindings.navigation import made_by, operations_of, use_count, users_of
 from ....passes.loops.memory_views import groups_of
 from ....support.errors import RefusalError
 from .control import loop
@@ -25,14 +27,51 @@ def read(view: MemrefView, place: Expression) -> Expression:
 def _load(writer: FunctionWriter, op: Operation) -> None:
     memref, *indices = op.operands
     view = writer.view(memref)
-    writer.define(op.results[0], read(view, view.place(writer.all(indices))))
+    element = read(view, view.place(writer.all(indices)))
+    if view.is_variable and _is_used_before_change(op):
+        writer.know(op.results[0], element)
+    else:
+        writer.define(op.results[0], element)
+
+
+def _is_used_before_change(load: Operation) -> bool:
+    """Whether a variable still has the value wherever that is used."""
+    after = operations_of(load.block)
+    after = after[after.index(load) + 1 :]
+    end = next((place for place, op in enumerate(after) if _stores(op, load.operands[0]) or len(op.regions)), len(after))
+    return all(user in after[: end + 1] for user in users_of(load.results[0]))
+
+
+def _stores(op: Operation, memref: Value) -> bool:
+    return op.name == "memref.store" and op.operands[1] == memref
 
 
 def _store(writer: FunctionWriter, op: Operation) -> None:
     value, memref, *indices = op.operands
     stored, places = writer.get(value), writer.all(indices)
     writer.settle()
-    writer.line(f"{writer.view(memref).place(places).text} = {stored.text};")
+    view = writer.view(memref)
+    place, text, sign = view.place(places).text, stored.text, _sign_of(op)
+    if sign and text.startswith(f"{place} {sign} "):
+        text = text.removeprefix(f"{place} {sign} ")
+    elif sign and text.endswith(f" {sign} {place}"):
+        text = text.removesuffix(f" {sign} {place}")
+    else:
+        sign = ""
+    writer.assign(place, text, sign, memory_type(view.element) if view.is_variable else "")
+
+
+#: What `+=` is for.
+_SIGNS = {"arith.addf": "+", "arith.mulf": "*"}
+
+
+def _sign_of(store: Operation) -> str:
+    """The sign where an element becomes what it was and something else."""
+    value, *place = store.operands
+    made = made_by(value)
+    loads = [made_by(each, "memref.load") for each in made.operands] if made is not None and made.name in _SIGNS else []
+    is_same = [each is not None and list(each.operands) == place for each in loads]
+    return _SIGNS[made.name] if made is not None and any(is_same) else ""
 
 
 def _dim(writer: FunctionWriter, op: Operation) -> None:
@@ -77,6 +116,16 @@ def _named(writer: FunctionWriter, sizes: Sequence[Expression], wanted: str) -> 
         else each
         for each in sizes
     ]
+
+
+def _on_stack(writer: FunctionWriter, op: Operation) -> None:
+    """A variable of its own, or an array."""
+    result, type_ = op.results[0], op.results[0].type
+    sizes = list(type_.shape)
+    element, is_one = memory_type(type_.element_type), product(sizes) == 1
+    chosen = writer.names.fresh("sum" if is_one else "sums")
+    writer.line(f"{element} {chosen}{'' if is_one else ''.join(f'[{size}]' for size in sizes)};")
+    writer.know(result, replace(dense(name(chosen), type_.element_type, sizes), is_own=True))
 
 
 def _deallocate(writer: FunctionWriter, op: Operation) -> None:
@@ -262,7 +311,7 @@ RULES: dict[str, Rule] = {
     "memref.rank": _rank,
     "memref.get_global": _global,
     "memref.alloc": _allocate,
-    "memref.alloca": _allocate,
+    "memref.alloca": _on_stack,
     "memref.dealloc": _deallocate,
     "memref.extract_aligned_pointer_as_index": _address,
     "memref.view": _view_of_bytes,

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Longer expressions become variables.
 _MOST_CHARACTERS = 96
+# Indices that are shorter are written again and again.
+_SHORT = 16
 _INDENT = "    "
 
 #: Gives an operation's result from its operands.
@@ -59,6 +61,13 @@ class FunctionWriter:
 
     def line(self, text: str) -> None:
         self.lines.append(_INDENT * self._depth + text if text else "")
+
+    def assign(self, place: str, text: str, sign: str, declared: str) -> None:
+        """Assigns, adds or multiplies; a variable that has just been declared starts with it."""
+        if declared and self.lines[-1].strip() == f"{declared} {place};":
+            self.lines.pop()
+            place = f"{declared} {place}"
+        self.line(f"{place} {sign}= {text};")
 
     def pointer(self, chosen: str, c_type: str, address: str) -> None:
         """Declares a pointer."""
@@ -127,7 +136,8 @@ class FunctionWriter:
         count = use_count(value)
         if count == 0:
             return
-        if expression.level == ATOM and not expression.reads and "(" not in expression.text:
+        is_short = expression.is_place and len(expression.text) <= _SHORT and "/" not in expression.text
+        if is_short or (expression.level == ATOM and not expression.reads and "(" not in expression.text):
             self._known[value] = expression
         elif count == 1 and len(expression.text) <= _MOST_CHARACTERS and self._is_used_here(value):
             self._pending[value] = expression
@@ -151,7 +161,11 @@ class FunctionWriter:
     ) -> Expression:
         chosen = self.names.fresh(wanted)
         self.line(f"{'const ' if is_constant else ''}{type_} {chosen} = {expression.text};")
-        return name(chosen, is_place=is_constant and expression.is_place)
+        return name(
+            chosen,
+            is_place=is_constant and expression.is_place,
+            is_natural=is_constant and expression.is_natural,
+        )
 
     def atom(self, expression: Expression, type_: Type) -> Expression:
         """What can stand twice."""

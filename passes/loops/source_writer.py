@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Lowering of a tree to loops that are to be read, and compiled by a compiler that makes vectors of them itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...bindings.mlir import ir
+from ...dialects.core.symbols_expr import Size, extremum, substituted, variables_of
+from ...emit import loops
+from ...emit.numbers import Number, as_index
+from .ranges import Guard, factor_of, without
+from .tree import REDUCE, SERIAL, SPATIAL, VECTORIZED, Loop, blocks_in, loops_in, loops_of
+from .tree_writer import Writer, WriterState
+from .whole_steps import WholeSteps
+
+
+class SourceWriter(Writer):
+    """Vectorized loops run in order, and loops end where their points do: no point is asked for."""
+
+    takes_in_loops = True
+
+    def _loop(self, loop: Loop, state: WriterState) -> None:
+        if loop.name in state.known:
+            self._within(loop.name, loop.body, state)
+            return
+        super()._loop(replace(loop, kind=SERIAL) if loop.kind == VECTORIZED else loop, state)
+
+    def _rest(self, loop: Loop, whole: WholeSteps, state: WriterState) -> None:
+        """What is left of a loop of whole tiles: row by row where only the run says how many there are."""
+        names = {guard: variables_of(without(guard.at, loop.name)) for guard in whole.known}
+        rows = set().union(*names.values())
+        left = {guard.limit - whole.end * (factor_of(guard.at, loop.name) or 0) for guard in whole.known}
+        is_split = whole.is_almost_all and len(left) == 1 and not isinstance(whole.end, int)
+        if not is_split or not all(len(each) == 1 for each in names.values()) or not are_apart(loop, rows):
+            super()._rest(loop, whole, state)
+            return
+        state = replace(state.with_known(loop.name, as_index(self._size(whole.end, state))), holding=state.holding | whole.known)
+
+        def body(row: Number) -> None:
+            known = {**state.known, **dict.fromkeys(rows, row)}
+            inner = replace(state, known=known, stack=ir.InsertionPoint.current.block)
+            self._within(loop.name, loop.body, inner)
+
+        loops.for_range(0, self._size(left.pop(), state), body)
+
+    def _steps(self, loop: Loop, first: Size, end: Size, state: WriterState) -> None:
+        guard = self._end_of(loop, state)
+        if guard is not None:
+            known = {name: value for name, value in state.known.items() if isinstance(value, int)}
+            left = substituted(guard.limit - without(guard.at, loop.name), known)
+            end = extremum("min", [end, left])
+            state = replace(state, holding=state.holding | {guard})
+        if not isinstance(end, int) or not isinstance(first, int) or first < end:
+            super()._steps(loop, first, end, state)
+
+    def _end_of(self, loop: Loop, state: WriterState) -> Guard | None:
+        """What all that is in a loop asks for of its steps, where the loops around are known."""
+        blocks = blocks_in([loop])
+        if any(block.inits is not None for block in blocks):
+            return None
+        for guard in self._fact(self._guards, blocks[0]):
+            others = variables_of(without(guard.at, loop.name)) & self._extents.keys()
+            is_end = not guard.below and factor_of(guard.at, loop.name) == 1 and others <= state.known.keys()
+            if is_end and guard not in state.holding and all(guard in self._fact(self._guards, each) for each in blocks):
+                return guard
+        return None
+
+
+def are_apart(loop: Loop, rows: set[str]) -> bool:
+    """Whether each block in a loop goes along one of these loops, and all that it reads or writes of what is written
+    there is its row's own."""
+    blocks = blocks_in([loop])
+    inner = {each.name for each in loops_in(loop.body)} - rows
+    written = {access.buffer for block in blocks for access in block.writes}
+    for block in blocks:
+        mine = rows & loops_of(block, SPATIAL)
+        if len(mine) != 1 or rows & loops_of(block, REDUCE) or not written.isdisjoint(block.loaded()):
+            return False
+        for access in (each for each in block.placed_accesses if each.buffer in written):
+            if not any(_is_row(index, mine, inner) for index in access.indices):
+                return False
+    return True
+
+
+def _is_row(index: Size, mine: set[str], inner: set[str]) -> bool:
+    (row,) = mine
+    return factor_of(index, row) == 1 and inner.isdisjoint(variables_of(index))
