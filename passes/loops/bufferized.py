@@ -64,7 +64,7 @@ def _keep_apart(function: Operation, in_place: bool) -> None:
         if op.name.startswith("linalg.") and not (in_place and not _goes_on_with_sums(op)):
             _write_elsewhere(op)
         is_filling = op.name.startswith("linalg.") and _is_filling(op) and name_of(op.location) not in named
-        if op.name == "tensor.empty" or is_filling:
+        if (op.name == "tensor.empty" and not in_place) or is_filling:
             _make_for_each(op)
 
 
@@ -83,7 +83,7 @@ def _make_for_each(op: Operation) -> None:
     for use, user in list(zip(uses, users, strict=True))[1:]:
         with ir.InsertionPoint(user if is_near else op):
             user.operands[use.operand_number] = op.clone().results[0]
-    if len(uses) > 1 and is_near:
+    if users and is_near:
         op.move_before(users[0])
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from ...bindings.mlir import ir
@@ -10,7 +11,8 @@ from ...dialects.core.symbols_expr import Size, extremum, substituted, variables
 from ...emit import loops
 from ...emit.numbers import Number, as_index
 from .ranges import Guard, factor_of, without
-from .tree import REDUCE, SERIAL, SPATIAL, VECTORIZED, Loop, blocks_in, loops_in, loops_of
+from .tree import REDUCE, SERIAL, SPATIAL, VECTORIZED, Loop, Tree, blocks_in, loops_in, loops_of
+from .tree_reader import Read
 from .tree_writer import Writer, WriterState
 from .whole_steps import WholeSteps
 
@@ -19,6 +21,14 @@ class SourceWriter(Writer):
     """Vectorized loops run in order, and loops end where their points do: no point is asked for."""
 
     takes_in_loops = True
+
+    def __init__(self, read: Read, tree: Tree):
+        super().__init__(read, tree)
+        # All that a function has while it runs is no stack's: there it is what a loop has, and variables.
+        self._places = {
+            buffer: (loop, replace(place, on_stack=place.on_stack and (bool(loop) or math.prod(place.sizes) == 1)))
+            for buffer, (loop, place) in self._places.items()
+        }
 
     def _loop(self, loop: Loop, state: WriterState) -> None:
         if loop.name in state.known:
@@ -35,7 +45,9 @@ class SourceWriter(Writer):
         if not is_split or not all(len(each) == 1 for each in names.values()) or not are_apart(loop, rows):
             super()._rest(loop, whole, state)
             return
-        state = replace(state.with_known(loop.name, as_index(self._size(whole.end, state))), holding=state.holding | whole.known)
+        state = replace(
+            state.with_known(loop.name, as_index(self._size(whole.end, state))), holding=state.holding | whole.known
+        )
 
         def body(row: Number) -> None:
             known = {**state.known, **dict.fromkeys(rows, row)}
@@ -62,7 +74,11 @@ class SourceWriter(Writer):
         for guard in self._fact(self._guards, blocks[0]):
             others = variables_of(without(guard.at, loop.name)) & self._extents.keys()
             is_end = not guard.below and factor_of(guard.at, loop.name) == 1 and others <= state.known.keys()
-            if is_end and guard not in state.holding and all(guard in self._fact(self._guards, each) for each in blocks):
+            if (
+                is_end
+                and guard not in state.holding
+                and all(guard in self._fact(self._guards, each) for each in blocks)
+            ):
                 return guard
         return None
 

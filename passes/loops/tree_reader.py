@@ -99,7 +99,7 @@ class _Reader:
         for op in operations_of(block):
             nodes += self._operation(op)
         blocks = self._named_after_writers(_with_inits(nodes, self._named))
-        body = _in_loops(blocks)
+        body = _in_loops(self._apart(blocks))
         if not body:
             raise located_error(f"@{name} has no operation of linalg: there is nothing to schedule", function.location)
         return Read(Tree(name, tuple(self._buffers), body), self.values, self.memory)
@@ -117,6 +117,22 @@ class _Reader:
             taken.add(named.name)
             self._buffers[number], self.memory[named] = named, self.memory.pop(buffer)
             found = [exchanged(block, buffer, named) for block in found]
+        return found
+
+    def _apart(self, blocks: Sequence[Block]) -> list[Block]:
+        """What goes on with sums where they are gets them from memory of their own."""
+        found: list[Block] = []
+        for block in blocks:
+            buffer = block.writes[0].buffer
+            users = [each for each in found if buffer in each.buffers]
+            made = users[0] if len(users) == 1 else None
+            if made is None or made.inits is None or not (_is_whole(made) and _goes_on(block)):
+                found.append(block)
+                continue
+            own = replace(buffer, name=unique(made.name, (each.name for each in self._buffers)), is_given=False)
+            self._buffers.append(own)
+            found[found.index(made)] = exchanged(made, buffer, own)
+            found.append(replace(block, reads=(*block.reads, Access(own, block.writes[0].indices))))
         return found
 
     def _given(self, argument: Value, otherwise: str) -> None:
@@ -402,6 +418,7 @@ def _joined(start: Block, block: Block) -> Block | None:
             values[name] = other
         elif own != other:
             return None
+    values = {**{each.name: 0 for each in start.iters if each.extent == 1}, **values}
     if len(values) != len(start.iters):
         return None
     if [each.at(values).indices for each in start.writes] != [each.indices for each in block.writes]:
@@ -409,6 +426,22 @@ def _joined(start: Block, block: Block) -> Block | None:
     if any(isinstance(part, Element) for expr in start.results for part in expr.walk()):
         return None
     return replace(block, inits=tuple(expr.at(values) for expr in start.results))
+
+
+def _is_whole(block: Block) -> bool:
+    """Whether each element of one buffer is written by points of its own."""
+    write, *others = block.writes
+    sizes = {str(iter_variable(each)): each.extent for each in block.iters if each.kind == SPATIAL}
+    names = [str(index) for index in write.indices]
+    is_each = len(names) == len(set(names)) == len(sizes)
+    return not others and is_each and [sizes.get(name) for name in names] == list(write.buffer.shape)
+
+
+def _goes_on(block: Block) -> bool:
+    """Whether it makes each element of one buffer of what the buffer held there."""
+    buffer = block.writes[0].buffer
+    is_read = any(access.buffer is buffer for access in block.reads) or buffer in block.loaded()
+    return not block.is_reduction and not is_read and block.reads_output(0) and _is_whole(block)
 
 
 def _in_loops(blocks: Sequence[Block]) -> tuple[Node, ...]:

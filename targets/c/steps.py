@@ -11,14 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import reduce
+
 from ...bindings.ir import Operation
+from ...bindings.navigation import symbol_name
 from ...dialects.core.symbols_expr import Size
 from ...emit.memrefs import storage_bytes
 from ...passes.loops.body_scalars import Compute, Element
 from ...passes.loops.handles import BlockRV, LoopRV
 from ...passes.loops.ranges import factor_of
 from ...passes.loops.schedule import Schedule
-from ...passes.loops.tree import REDUCE, SPATIAL, Access, Block, Iter
+from ...passes.loops.tree import Access, Block, Iter
 from ...passes.schedule.registry import ScheduleContext, register_steps
 from ...support.errors import RelaxError
 
@@ -36,7 +38,7 @@ _LEAST_TERMS = 8
 def steps_of_loops(function: Operation, context: ScheduleContext) -> Schedule:
     """Each block's loops, with what goes on with its sums."""
     sch = context.schedule(function)
-    (tree,) = sch.trees()
+    _, tree = sch.read_of(symbol_name(function))
     done: set[str] = set()
     for block in tree.blocks():
         is_plain = [str(each) for each in block.bindings] == [loop.name for loop in tree.around(block.name)]
@@ -51,7 +53,7 @@ def _scheduled(sch: Schedule, block: Block, *, is_tiled: bool) -> Iterator[str]:
     carried = [each.kind for each in reversed(block.iters)]
     count = carried.index("S") if "S" in carried else len(carried)
     if not block.is_reduction:
-        if len(loops) > 1 and all(_is_row(block, each) for each in block.accesses):
+        if len(loops) > 1 and all(_is_row(block, each) or not each.indices for each in block.accesses):
             sch.fuse(*loops)
     elif block.inits is None:
         return
@@ -63,12 +65,10 @@ def _scheduled(sch: Schedule, block: Block, *, is_tiled: bool) -> Iterator[str]:
 
 
 def _is_row(block: Block, access: Access) -> bool:
-    """Whether elements are gone through one after the other, or there is one."""
-    names = [each.name for each in block.iters]
-    same = [str(index) for index in access.indices] == names and [each.extent for each in block.iters] == list(
-        access.buffer.shape
-    )
-    return same or not access.indices
+    """Whether all elements are gone through one after the other."""
+    sizes = {each.name: each.extent for each in block.iters if each.extent != 1}
+    places = {str(index): size for index, size in zip(access.indices, access.buffer.shape, strict=True) if size != 1}
+    return list(places.items()) == list(sizes.items())
 
 
 def _summed(sch: Schedule, handle: BlockRV, block: Block, count: int, is_tiled: bool) -> Iterator[str]:
@@ -79,13 +79,13 @@ def _summed(sch: Schedule, handle: BlockRV, block: Block, count: int, is_tiled: 
     outer, reduced, inner = loops[:free], loops[free:], 0
     if tile is not None and tile.column is not None:
         outer, reduced, inner = tile.cut(sch, loops)
-    finish, other = [], _goes_on(sch, block) if outer else None
+    finish, other = [], _goes_on(sch, handle, block) if outer else None
     while other is not None:
         follower = sch.get_block(other.name)
         if not _is_done(sch.reverse_compute_at, follower, outer[-1]):
             break
         yield other.name
-        finish, other = [*finish, follower], _goes_on(sch, other)
+        finish, other = [*finish, follower], _goes_on(sch, follower, other)
     if not finish:
         finish = [sch.cache_write(handle, number, "local") for number in range(len(block.writes))]
         for copy in finish if outer else ():
@@ -103,16 +103,16 @@ def _is_done(step, *arguments) -> bool:
     return True
 
 
-def _goes_on(sch: Schedule, block: Block) -> Block | None:
+def _goes_on(sch: Schedule, handle: BlockRV, block: Block) -> Block | None:
     """What works on each of a block's results, and is all that looks at them."""
-    (tree,) = sch.trees()
+    _, tree = sch.read_of(handle.function)
     made = block.writes[0].buffer
     readers = [each for each in tree.blocks() if made in each.buffers and each.name != block.name]
     if made.is_given or len(readers) != 1 or len(block.writes) > 1 or readers[0].is_reduction:
         return None
-    (reader,), names = readers, [each.name for each in readers[0].iters]
-    places = [[str(index) for index in access.indices] for access in reader.reads_of(made)]
-    return reader if made not in reader.loaded() and all(place == names for place in places) else None
+    (reader,) = readers
+    is_each = made not in reader.loaded() and all(_is_row(reader, each) for each in reader.reads_of(made))
+    return reader if is_each else None
 
 
 # ---- rectangles ----
@@ -123,15 +123,18 @@ def _is_product(block: Block, free: int) -> bool:
     terms = math.prod(each.extent if isinstance(each.extent, int) else _LEAST_TERMS for each in block.iters[free:])
     factors = [access for access in block.reads if access.indices]
     result, held = block.results[0], len(block.reads)
-    is_sum = isinstance(result, Compute) and result.name in ("arith.addf", "arith.mulf") and any(
-        isinstance(each, Element) and each.number == held for each in result.operands
+    is_sum = (
+        isinstance(result, Compute)
+        and result.name in ("arith.addf", "arith.mulf")
+        and any(isinstance(each, Element) and each.number == held for each in result.operands)
     )
     return is_sum and len(block.results) == 1 and len(factors) > 1 and terms >= _LEAST_TERMS
 
 
 def _stride(access: Access, along: Iter) -> int | None:
     """By how many elements it moves; None where that is dynamic."""
-    place: Size = reduce(lambda at, pair: at * pair[1] + pair[0], zip(access.indices, access.buffer.shape), 0)
+    dims = zip(access.indices, access.buffer.shape, strict=True)
+    place: Size = reduce(lambda at, dim: at * dim[1] + dim[0], dims, 0)
     return factor_of(place, along.name)
 
 

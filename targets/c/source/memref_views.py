@@ -36,7 +36,8 @@ class MemrefView:
     def place(self, indices: Sequence[Expression]) -> Expression:
         """The element there, to be read or assigned to."""
         if self.is_own:
-            text = "" if self.is_variable else "".join(f"[{index.text}]" for index in indices)
+            inside = zip(indices, self.sizes, strict=True)
+            text = "".join(f"[{index.text}]" for index, size in inside if size != 1)
             return Expression(f"{self.pointer.text}{text}", reads=True)
         total: Size = 0
         for index, stride in zip(indices, self.strides, strict=True):

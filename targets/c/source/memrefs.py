@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ....bindings.ir import Operation, Value
+from ....bindings.ir import Operation
 from ....bindings.mlir import DYNAMIC, ir
-from ....bindings.navigation import made_by, operations_of, use_count, users_of
+from ....bindings.navigation import made_by, operations_of, users_of
 from ....passes.loops.memory_views import groups_of
 from ....support.errors import RefusalError
 from .control import loop
@@ -36,14 +36,15 @@ def _load(writer: FunctionWriter, op: Operation) -> None:
 
 def _is_used_before_change(load: Operation) -> bool:
     """Whether a variable still has the value wherever that is used."""
-    after = operations_of(load.block)
-    after = after[after.index(load) + 1 :]
-    end = next((place for place, op in enumerate(after) if _stores(op, load.operands[0]) or len(op.regions)), len(after))
-    return all(user in after[: end + 1] for user in users_of(load.results[0]))
-
-
-def _stores(op: Operation, memref: Value) -> bool:
-    return op.name == "memref.store" and op.operands[1] == memref
+    inside = operations_of(load.block)
+    seen = []
+    for op in inside[inside.index(load) + 1 :]:
+        if len(op.regions):
+            break
+        seen.append(op)
+        if op.name == "memref.store" and op.operands[1] == load.operands[0]:
+            break
+    return all(user in seen for user in users_of(load.results[0]))
 
 
 def _store(writer: FunctionWriter, op: Operation) -> None:
@@ -119,13 +120,25 @@ def _named(writer: FunctionWriter, sizes: Sequence[Expression], wanted: str) -> 
 
 
 def _on_stack(writer: FunctionWriter, op: Operation) -> None:
-    """A variable of its own, or an array."""
-    result, type_ = op.results[0], op.results[0].type
-    sizes = list(type_.shape)
-    element, is_one = memory_type(type_.element_type), product(sizes) == 1
-    chosen = writer.names.fresh("sum" if is_one else "sums")
-    writer.line(f"{element} {chosen}{'' if is_one else ''.join(f'[{size}]' for size in sizes)};")
-    writer.know(result, replace(dense(name(chosen), type_.element_type, sizes), is_own=True))
+    """A variable, or an array: named after what is added up there."""
+    (result,), sizes = op.results, list(op.results[0].type.shape)
+    stored = [made_by(user.operands[0]) for user in users_of(result) if user.name == "memref.store"]
+    wanted = next((found for each in stored if each is not None and (found := _NAMES.get(each.name))), "result")
+    view = replace(dense(name(""), result.type.element_type, sizes), is_own=True)
+    chosen = name(writer.names.fresh(wanted if view.is_variable else f"{wanted}s"))
+    writer.line(f"{view.memory_type} {chosen.text}{''.join(f'[{size}]' for size in sizes if size != 1)};")
+    writer.know(result, replace(view, pointer=chosen))
+
+
+#: Of variables, by what makes the number that they get.
+_NAMES = {
+    "arith.addf": "sum",
+    "arith.addi": "sum",
+    "arith.maximumf": "most",
+    "arith.maxsi": "most",
+    "arith.minimumf": "least",
+    "arith.mulf": "product",
+}
 
 
 def _deallocate(writer: FunctionWriter, op: Operation) -> None:
