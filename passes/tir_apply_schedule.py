@@ -4,21 +4,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from ..bindings.ir import Operation
 from ..bindings.navigation import symbol_name
-from ..bindings.rewriting import Decline
+from ..dialects.core.ir_attributes import SCHEDULE
 from ..dialects.tir.prim_func import prim_funcs_in, schedule_lines
-from ..support.errors import RelaxError
 from ..targets.core.registry import parse_target
 from .core.base import Pass
 from .core.registry import register_pass
-from .schedule.registry import ScheduleContext, StepsRule, steps_rules
+from .schedule.registry import ScheduleContext, steps_rules
 from .tir_lower_intrinsics import LowerIntrinsics
-
-if TYPE_CHECKING:
-    from .loops.schedule import Schedule as LoopSchedule
 
 
 @register_pass
@@ -42,32 +38,27 @@ class TirApplySchedule(Pass):
     target: str = ""
 
     def run(self, op: Operation) -> None:
-        rules = steps_rules(parse_target(self.target).name) if self.steps else []
-        scheduled = [each for each in prim_funcs_in(op) if rules or schedule_lines(each) is not None]
+        functions = prim_funcs_in(op)
+        scheduled = [function for function in functions if schedule_lines(function) is not None]
+        others = [function for function in functions if self.steps and SCHEDULE not in function.attributes]
+        if others:
+            from .loops.apply_steps import apply_steps  # seldom needed, and all primitives with it
+
+            chosen = parse_target(self.target)
+            apply_steps(others, steps_rules(chosen.name)[0], ScheduleContext(chosen.name, chosen))
         if not scheduled:
             return
-        from .loops.apply_schedule import apply_schedule  # seldom needed, and all primitives with it
+        from .loops.apply_schedule import apply_schedule
         from .schedule.constant_arguments import callers_in
 
         callers = callers_in(op)
         for function in scheduled:
-            chosen = None if schedule_lines(function) is not None else self._chosen(function, rules[0])
-            if chosen is None and schedule_lines(function) is None:
-                continue
             mine = callers[symbol_name(function)]
             constants = mine.constants()
             made, packing = apply_schedule(
-                function, chosen, has_threads=self.threads, has_vectors=self.vectors, constants=constants
+                function, has_threads=self.threads, has_vectors=self.vectors, constants=constants
             )
             for place, packed in packing.items():
                 mine.pack(place, packed)
             if self.target:
                 LowerIntrinsics(parse_target(self.target).name).lower(made)
-
-    def _chosen(self, function: Operation, rule: StepsRule) -> LoopSchedule | None:
-        """What the target's steps do; None for what has operations that are no blocks."""
-        target = parse_target(self.target)
-        try:
-            return rule.function(function, ScheduleContext(target.name, target, in_place=True))
-        except (Decline, RelaxError):
-            return None

@@ -31,17 +31,16 @@ Packing = Mapping[int, Callable[["ndarray"], "ndarray"]]
 
 def apply_schedule(
     function: Operation,
-    schedule: Schedule | None = None,
     *,
     has_threads: bool = False,
     has_vectors: bool = True,
     constants: Set[int] = frozenset(),
 ) -> tuple[Operation, Packing]:
-    """Has a PrimFunc run as a schedule says, over memory, its own without one: the operation that takes its place.
-    `has_threads`: bound loops are kernels; `has_vectors`: vectorized loops are vectors; `constants`: which parameters
-    are constants that callers can give packed, as the second result says."""
+    """Has a PrimFunc run as its schedule says, over memory: the operation that takes its place. `has_threads`: bound
+    loops are kernels; `has_vectors`: vectorized loops are vectors; `constants`: which parameters are constants that
+    callers can give packed, as the second result says."""
     name = symbol_name(function)
-    scratch, tree = (schedule or _scheduled(function)).scratch_of(name)
+    scratch, tree = _scheduled(function).scratch_of(name)
     read = scratch.read
     copies = constant_copies(read, tree, constants) if constants else []
     if copies:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...bindings.ir import Module as MlirModule
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
@@ -26,33 +28,50 @@ from .tree_reader import Read, name_of, read_tree
 
 
 class Scratch:
-    """A PrimFunc once more, over memory, as its tree was read from it. `in_place`: what writes over what is no sum does
-    so still, as a target's own steps would have it."""
+    """A PrimFunc once more, over memory, as its tree was read from it."""
 
-    def __init__(self, function: Operation, *, in_place: bool = False):
-        with function.context, function.location:
-            self.module: MlirModule = ir.Module.create()
-            around = parent_of(function)
-            for each in functions_in(around) if around is not None else ():
-                if not has_body(each):
-                    each.clone(ip=ir.InsertionPoint(self.module.body))
-            self.function: Operation = function.clone(ip=ir.InsertionPoint(self.module.body)).operation
-            if SCHEDULE in self.function.attributes:
-                del self.function.attributes[SCHEDULE]
-        self.function = over_memory(self.module, symbol_name(function), in_place=in_place)
+    def __init__(self, function: Operation, module: MlirModule | None = None):
+        """`module`: which has it over memory already."""
+        name = symbol_name(function)
+        self.module = module or copied([function])
+        self.function = find(self.module, name) if module else over_memory(self.module, name)
         self.read: Read = read_tree(self.function)
         if LOOPS in self.function.attributes:
             del self.function.attributes[LOOPS]
 
 
-def over_memory(module: MlirModule, name: str, *, in_place: bool = False) -> Operation:
+def copied(functions: Sequence[Operation]) -> MlirModule:
+    """A module of copies, with the functions that they may call."""
+    (first, *_), around = functions, parent_of(functions[0])
+    with first.context, first.location:
+        module: MlirModule = ir.Module.create()
+        for each in functions_in(around) if around is not None else ():
+            if not has_body(each):
+                each.clone(ip=ir.InsertionPoint(module.body))
+        for function in functions:
+            made = function.clone(ip=ir.InsertionPoint(module.body)).operation
+            if SCHEDULE in made.attributes:
+                del made.attributes[SCHEDULE]
+    return module
+
+
+def find(module: MlirModule, name: str) -> Operation:
+    return next(each for each in functions_in(module.operation) if symbol_name(each) == name)
+
+
+def over_memory(module: MlirModule, name: str) -> Operation:
     """The PrimFunc of a module as it is after bufferization, its operations of linalg generic ones."""
+    bufferize(module)
+    return find(module, name)
+
+
+def bufferize(module: MlirModule, *, in_place: bool = False) -> None:
+    """`in_place`: what writes over what is no sum does so still."""
     for function in functions_in(module.operation):
         if has_body(function):
             _keep_apart(function, in_place)
     steps = ["tir-bufferize", "func.func(linalg-generalize-named-ops,canonicalize,cse)"]
     Pipeline(steps, verify_each=False).run(module)
-    return next(each for each in functions_in(module.operation) if symbol_name(each) == name)
 
 
 def _keep_apart(function: Operation, in_place: bool) -> None:

@@ -58,9 +58,6 @@ ALSO = {"get_sblock": "get_block"}
 class Schedule(AutoTensorize):
     """Of a module's PrimFuncs, or of one of them. Each primitive is a method: `help(sch.split)`, `dir(sch)`."""
 
-    #: Whether operations that write over what they read do so still: for a schedule that is applied at once.
-    in_place = False
-
     @types_checked
     def __init__(self, module: object, trace: str | None = None, seed: int | None = None):
         """Of a module's copy, which is `mod`, or of one PrimFunc itself. Steps that are there go on; those of `trace`
@@ -409,12 +406,16 @@ class Schedule(AutoTensorize):
         tree = self._tree(function)
         return self._reads[function], tree
 
+    def start_from(self, function: str, scratch: Scratch) -> None:
+        """With a PrimFunc that has been read."""
+        self._reads[function], self._trees[function] = scratch, scratch.read.tree
+
     def _tree(self, function: str) -> Tree:
         if function not in self._functions:
             hint = suggest(str(function), self._functions)
             raise RelaxError(f"there is no PrimFunc {function!r}{hint} (there are {', '.join(self._functions)})")
         if function not in self._trees:
-            scratch = Scratch(self._functions[function], in_place=self.in_place)
+            scratch = Scratch(self._functions[function])
             self._reads[function] = scratch
             self._trees[function] = scratch.read.tree
         return self._trees[function]

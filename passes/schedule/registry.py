@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ...bindings.ir import Operation
-from ...bindings.navigation import function_type_of, text_in
+from ...bindings.navigation import function_type_of, symbol_name, text_in
 from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode
 from ...dialects.core.facts import OpPattern
@@ -52,6 +52,7 @@ from ...targets.core.registry import all_targets, find_target, load_schedules, s
 from .plan import Plan
 
 if TYPE_CHECKING:
+    from ..loops.bufferized import Scratch
     from ..loops.schedule import Schedule as LoopSchedule
     from ..structures.structure import Structure
 
@@ -67,8 +68,8 @@ class ScheduleContext:
     target: str
     #: The target whose machine runs the code, with its options.
     chosen: ChosenTarget
-    #: Whether a schedule is applied at once: what writes over what it reads does so still.
-    in_place: bool = False
+    #: The PrimFunc as it was read, where that has been done.
+    scratch: Scratch | None = None
 
     @functools.cached_property
     def machine(self) -> Machine:
@@ -80,7 +81,8 @@ class ScheduleContext:
         from ..loops.schedule import Schedule as LoopSchedule  # seldom needed, and all primitives with it
 
         made = LoopSchedule(function)
-        made.in_place = self.in_place
+        if self.scratch is not None:
+            made.start_from(symbol_name(function), self.scratch)
         return made
 
     def tensorized(

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import reduce
 
 from ...bindings.ir import Operation
 from ...bindings.navigation import symbol_name
-from ...dialects.core.symbols_expr import Size
+from ...dialects.core.symbols_expr import Size, variables_of
 from ...emit.memrefs import storage_bytes
 from ...passes.loops.body_scalars import Compute, Element
 from ...passes.loops.handles import BlockRV, LoopRV
 from ...passes.loops.ranges import factor_of
 from ...passes.loops.schedule import Schedule
-from ...passes.loops.tree import Access, Block, Iter
+from ...passes.loops.tree import REDUCE, SPATIAL, Access, Block, Iter
 from ...passes.schedule.registry import ScheduleContext, register_steps
 from ...support.errors import RelaxError
 
@@ -48,20 +47,17 @@ def steps_of_loops(function: Operation, context: ScheduleContext) -> Schedule:
 
 
 def _scheduled(sch: Schedule, block: Block, *, is_tiled: bool) -> Iterator[str]:
-    handle = sch.get_block(block.name)
-    loops = sch.get_loops(handle)
-    carried = [each.kind for each in reversed(block.iters)]
-    count = carried.index("S") if "S" in carried else len(carried)
+    kinds = [each.kind for each in block.iters]
     if not block.is_reduction:
-        if len(loops) > 1 and all(_is_row(block, each) or not each.indices for each in block.accesses):
-            sch.fuse(*loops)
-    elif block.inits is None:
-        return
-    elif not count:
-        first = next(number for number, each in enumerate(block.iters) if each.kind == "R")
-        sch.decompose_reduction(handle, loops[first])
-    else:
-        yield from _summed(sch, handle, block, count, is_tiled)
+        if len(kinds) > 1 and all(_is_row(block, each) or not each.indices for each in block.accesses):
+            sch.fuse(*sch.get_loops(sch.get_block(block.name)))
+    elif block.inits is not None:
+        free = kinds.index(REDUCE)
+        if SPATIAL not in kinds[free:]:
+            yield from _summed(sch, block, free, is_tiled)
+            return
+        handle = sch.get_block(block.name)
+        sch.decompose_reduction(handle, sch.get_loops(handle)[free])
 
 
 def _is_row(block: Block, access: Access) -> bool:
@@ -71,10 +67,10 @@ def _is_row(block: Block, access: Access) -> bool:
     return list(places.items()) == list(sizes.items())
 
 
-def _summed(sch: Schedule, handle: BlockRV, block: Block, count: int, is_tiled: bool) -> Iterator[str]:
+def _summed(sch: Schedule, block: Block, free: int, is_tiled: bool) -> Iterator[str]:
     """Sums in variables, or in arrays; what is done to them is done there: the names of the blocks that do so."""
+    handle = sch.get_block(block.name)
     loops = sch.get_loops(handle)
-    free = len(loops) - count
     tile = _Tile(block, free) if is_tiled and _is_product(block, free) else None
     outer, reduced, inner = loops[:free], loops[free:], 0
     if tile is not None and tile.column is not None:
@@ -133,9 +129,16 @@ def _is_product(block: Block, free: int) -> bool:
 
 def _stride(access: Access, along: Iter) -> int | None:
     """By how many elements it moves; None where that is dynamic."""
-    dims = zip(access.indices, access.buffer.shape, strict=True)
-    place: Size = reduce(lambda at, dim: at * dim[1] + dim[0], dims, 0)
-    return factor_of(place, along.name)
+    total: int = 0
+    stride: Size = 1
+    for index, size in zip(reversed(access.indices), reversed(access.buffer.shape), strict=True):
+        if along.name in variables_of(index):
+            factor = factor_of(index, along.name)
+            if factor is None or not isinstance(stride, int):
+                return None
+            total += factor * stride
+        stride = stride * size
+    return total
 
 
 class _Tile:

@@ -11,6 +11,7 @@ from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import made_by, operations_of, users_of
 from ....passes.loops.memory_views import groups_of
 from ....support.errors import RefusalError
+from .arena import is_on_stack
 from .control import loop
 from .expressions import Expression, Size, binary, cast, integer, name, of_size, product
 from .integers import is_bool
@@ -121,12 +122,20 @@ def _named(writer: FunctionWriter, sizes: Sequence[Expression], wanted: str) -> 
 
 def _on_stack(writer: FunctionWriter, op: Operation) -> None:
     """A variable, or an array: named after what is added up there."""
-    (result,), sizes = op.results, list(op.results[0].type.shape)
-    stored = [made_by(user.operands[0]) for user in users_of(result) if user.name == "memref.store"]
+    if not is_on_stack(op):
+        _allocate(writer, op)
+        return
+    (result,), sizes, users = op.results, list(op.results[0].type.shape), users_of(op.results[0])
+    stored = [made_by(user.operands[0]) for user in users if user.name == "memref.store"]
     wanted = next((found for each in stored if each is not None and (found := _NAMES.get(each.name))), "result")
-    view = replace(dense(name(""), result.type.element_type, sizes), is_own=True)
+    view = dense(name(""), result.type.element_type, sizes)
+    if all(user.name in ("memref.load", "memref.store") for user in users):
+        view = replace(view, is_own=True)
+        sizes = [size for size in sizes if size != 1]
+    else:
+        sizes = [product(sizes)]
     chosen = name(writer.names.fresh(wanted if view.is_variable else f"{wanted}s"))
-    writer.line(f"{view.memory_type} {chosen.text}{''.join(f'[{size}]' for size in sizes if size != 1)};")
+    writer.line(f"{view.memory_type} {chosen.text}{''.join(f'[{max(size, 1)}]' for size in sizes)};")
     writer.know(result, replace(view, pointer=chosen))
 
 
