@@ -17,7 +17,7 @@ from .expressions import Expression, Size, binary, cast, integer, name, of_size,
 from .integers import is_bool
 from .memref_views import MemrefView, dense, refined, static_or
 from .types import BYTES, memory_type, scalar_type
-from .writer import FunctionWriter, Rule
+from .writer import UNSET, FunctionWriter, Rule
 
 
 def read(view: MemrefView, place: Expression) -> Expression:
@@ -32,7 +32,7 @@ def _load(writer: FunctionWriter, op: Operation) -> None:
     if view.is_variable and _is_used_before_change(op):
         writer.know(op.results[0], element)
     else:
-        writer.define(op.results[0], element)
+        writer.define(op.results[0], element, "x")
 
 
 def _is_used_before_change(load: Operation) -> bool:
@@ -135,7 +135,8 @@ def _on_stack(writer: FunctionWriter, op: Operation) -> None:
     else:
         sizes = [product(sizes)]
     chosen = name(writer.names.fresh(wanted if view.is_variable else f"{wanted}s"))
-    writer.line(f"{view.memory_type} {chosen.text}{''.join(f'[{max(size, 1)}]' for size in sizes)};")
+    start = f" = {UNSET}" if view.is_variable else "".join(f"[{max(size, 1)}]" for size in sizes)
+    writer.line(f"{view.memory_type} {chosen.text}{start};")
     writer.know(result, replace(view, pointer=chosen))
 
 

@@ -27,6 +27,8 @@ _MOST_CHARACTERS = 96
 # Indices that are shorter are written again and again.
 _SHORT = 16
 _INDENT = "    "
+#: What a variable starts with that is assigned to before it is read, which compilers may not see.
+UNSET = "0"
 
 #: Gives an operation's result from its operands.
 ScalarRule = Callable[["FunctionWriter", Operation, list[Expression]], Expression]
@@ -58,7 +60,7 @@ class FunctionWriter:
 
     def assign(self, place: str, text: str, sign: str, declared: str) -> None:
         """Assigns, adds or multiplies; a variable that has just been declared starts with it."""
-        if declared and self.lines[-1].strip() == f"{declared} {place};":
+        if declared and self.lines[-1].strip() == f"{declared} {place} = {UNSET};":
             self.lines.pop()
             place = f"{declared} {place}"
         self.line(f"{place} {sign}= {text};")
