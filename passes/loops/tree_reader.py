@@ -122,17 +122,19 @@ class _Reader:
     def _apart(self, blocks: Sequence[Block]) -> list[Block]:
         """What goes on with sums where they are gets them from memory of their own."""
         found: list[Block] = []
+        following: list[Block] = []
         for block in blocks:
             buffer = block.writes[0].buffer
             users = [each for each in found if buffer in each.buffers]
-            made = users[0] if len(users) == 1 else None
-            if made is None or made.inits is None or not (_is_whole(made) and _goes_on(block)):
-                found.append(block)
-                continue
-            own = replace(buffer, name=unique(made.name, (each.name for each in self._buffers)), is_given=False)
-            self._buffers.append(own)
-            found[found.index(made)] = exchanged(made, buffer, own)
-            found.append(replace(block, reads=(*block.reads, Access(own, block.writes[0].indices))))
+            is_sum = len(users) == 1 and (users[0].inits is not None or users[0] in following)
+            if is_sum and _is_whole(users[0]) and _goes_on(block):
+                taken = (each.name for each in self._buffers)
+                own = replace(buffer, name=unique(users[0].name, taken), is_given=False)
+                self._buffers.append(own)
+                found[found.index(users[0])] = exchanged(users[0], buffer, own)
+                block = replace(block, reads=(*block.reads, Access(own, block.writes[0].indices)))
+                following.append(block)
+            found.append(block)
         return found
 
     def _given(self, argument: Value, otherwise: str) -> None:
