@@ -42,7 +42,7 @@ class TirApplySchedule(Pass):
         scheduled = [function for function in functions if schedule_lines(function) is not None]
         others = [function for function in functions if self.steps and SCHEDULE not in function.attributes]
         if others:
-            from .loops.apply_steps import apply_steps  # seldom needed, and all primitives with it
+            from .schedule.apply_steps import apply_steps  # seldom needed, and all primitives with it
 
             chosen = parse_target(self.target)
             apply_steps(others, steps_rules(chosen.name)[0], ScheduleContext(chosen.name, chosen))

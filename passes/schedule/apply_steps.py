@@ -12,10 +12,10 @@ from ...bindings.navigation import body_of, operations_of, symbol_name
 from ...bindings.rewriting import Decline
 from ...support.errors import RelaxError
 from ..core.pipeline import Pipeline
-from ..schedule.registry import ScheduleContext, StepsRule
-from .bufferized import Scratch, bufferize, copied
-from .source_writer import SourceWriter
-from .tree_writer import write_tree
+from ..loops.bufferized import Scratch, bufferize, copied
+from ..loops.source_writer import SourceWriter
+from ..loops.tree_writer import write_tree
+from .registry import ScheduleContext, StepsRule
 
 
 def apply_steps(functions: Sequence[Operation], rule: StepsRule, context: ScheduleContext) -> None:
