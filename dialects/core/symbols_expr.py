@@ -180,7 +180,7 @@ def _check_size(terms: Terms) -> None:
     for monomial, coefficient in terms.items():
         check_number(coefficient)
         # What is between factors and around each of them, and the digits, of which a bit is less than one.
-        letters += sum(map(len, monomial)) + 3 * len(monomial) + coefficient.bit_length() + 4
+        letters += sum(len(atom) + 3 for atom in monomial) + coefficient.bit_length() + 4
     if letters > MAX_TEXT and len(text := render(terms)) > MAX_TEXT:
         raise SymbolError(f"expression is {len(text)} characters long, at most {MAX_TEXT} are allowed")
 

@@ -20,7 +20,7 @@ from .whole_steps import WholeSteps
 class SourceWriter(Writer):
     """Vectorized loops run in order, and loops end where their points do: no point is asked for."""
 
-    takes_in_loops = True
+    is_source = True
 
     def __init__(self, read: Read, tree: Tree):
         super().__init__(read, tree)

@@ -51,7 +51,7 @@ from .tree import (
     loops_of,
 )
 from .tree_reader import Measured, Read
-from .whole_steps import MOST_PEELED, WholeSteps, whole_steps
+from .whole_steps import MOST_PEELED, WholeSteps, is_worth_it, whole_steps
 
 T = TypeVar("T")
 
@@ -110,9 +110,9 @@ class WriterState:
 
 
 class Writer:
-    #: Whether memory on the stack is taken in the loop that it is for: LLVM keeps only what is taken at the begin in
-    #: registers.
-    takes_in_loops = False
+    #: Whether loops are written for a compiler of C or the like: memory on the stack is taken in the loop that it is
+    #: for (LLVM keeps only what is taken at the begin in registers), and all whole steps are apart.
+    is_source = False
 
     def __init__(self, read: Read, tree: Tree):
         self._read, self._tree = read, tree
@@ -245,7 +245,7 @@ class Writer:
         self._steps(loop, whole.end, loop.extent, state)
 
     def _whole_steps(self, loop: Loop, state: WriterState) -> WholeSteps | None:
-        if state.lanes is not None or state.peeled == MOST_PEELED:
+        if state.lanes is not None or state.peeled == MOST_PEELED or not (self.is_source or is_worth_it(loop)):
             return None
         return whole_steps(loop, partial(self._fact, self._guards), state.holding)
 
@@ -255,7 +255,7 @@ class Writer:
         grain = int(loop.annotations.get(GRAIN, 0)) if loop.kind == PARALLEL else None
 
         def body(index: Number) -> None:
-            is_new = grain is not None or self.takes_in_loops
+            is_new = grain is not None or self.is_source
             inner = replace(state, stack=ir.InsertionPoint.current.block) if is_new else state
             self._within(loop.name, loop.body, inner.with_known(loop.name, index))
 

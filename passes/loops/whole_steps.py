@@ -23,12 +23,14 @@ class WholeSteps(NamedTuple):
     is_almost_all: bool
 
 
+def is_worth_it(loop: Loop) -> bool:
+    """Whether it pays to have code of its own for steps that need not ask."""
+    return any(each.kind in (VECTORIZED, UNROLLED) for each in loops_in(loop.body))
+
+
 def whole_steps(loop: Loop, guards: Callable[[Block], Sequence[Guard]], known: Collection[Guard]) -> WholeSteps | None:
-    """The steps before those that go too far; None where no steps do, or where it does not pay to ask for them apart.
-    `known` are guards that hold in all steps."""
+    """The steps before those that go too far; None where no steps do. `known` are guards that hold in all steps."""
     inside = loops_in(loop.body)
-    if not any(each.kind in (VECTORIZED, UNROLLED) for each in inside):
-        return None
     extents = {each.name: each.extent for each in inside}
     found: dict[Guard, Size] = {}
     for guard in dict.fromkeys(each for block in blocks_in(loop.body) for each in guards(block)):

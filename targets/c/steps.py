@@ -67,36 +67,33 @@ def _reduce(sch: Schedule, block: Block, *, is_tiled: bool) -> set[str]:
         return set()
     tile = _tile_of(block, free) if is_tiled and _is_product(block, free) else None
     outer, first = (loops[:free], loops[free]) if tile is None else tile.cut(sch, loops)
-    finish = _moved(sch, handle, outer[-1]) if outer else []
-    moved = {each.name for each in finish}
+    moved = _moved(sch, handle, outer[-1]) if outer else set()
     try:
-        finish = finish or [sch.cache_write(handle, number, "local") for number in range(len(block.writes))]
-        for copy in finish if outer and not moved else ():
+        copies = [] if moved else [sch.cache_write(handle, number, "local") for number in range(len(block.writes))]
+        for copy in copies if outer else ():
             sch.reverse_compute_at(copy, outer[-1])
     except RelaxError:  # others add to the same memory
-        finish = []
-    start = sch.decompose_reduction(handle, first)
-    for each in (start, handle, *finish) if tile is not None else ():
-        sch.vectorize(sch.get_loops(each)[-1])
+        pass
+    sch.decompose_reduction(handle, first)
     return moved
 
 
-def _moved(sch: Schedule, maker: BlockRV, loop: LoopRV) -> list[BlockRV]:
+def _moved(sch: Schedule, maker: BlockRV, loop: LoopRV) -> set[str]:
     """Into a loop goes what works on each of a block's results, and is all that looks at them; then what follows."""
     _, tree = sch.read_of(maker.function)
     block = tree.block(maker.name)
     made = block.writes[0].buffer
     readers = [each for each in tree.blocks() if made in each.buffers and each is not block]
     if made.is_given or len(block.writes) > 1 or len(readers) != 1 or made in readers[0].loaded():
-        return []
+        return set()
     if not all(_is_row(readers[0], each) for each in readers[0].reads_of(made)):
-        return []
+        return set()
     follower = sch.get_block(readers[0].name)
     try:
         sch.reverse_compute_at(follower, loop)
     except RelaxError:  # it needs what is made behind the loop
-        return []
-    return [follower, *_moved(sch, follower, loop)]
+        return set()
+    return {follower.name, *_moved(sch, follower, loop)}
 
 
 # ---- rectangles ----
