@@ -11,7 +11,7 @@ from ...dialects.core.symbols_expr import Size, extremum, substituted, variables
 from ...emit import loops
 from ...emit.numbers import Number, as_index
 from .ranges import Guard, factor_of, without
-from .tree import REDUCE, SERIAL, SPATIAL, VECTORIZED, Loop, Tree, blocks_in, loops_in, loops_of
+from .tree import REDUCE, SERIAL, VECTORIZED, Buffer, Loop, Tree, blocks_in, loops_in, loops_of
 from .tree_reader import Read
 from .tree_writer import Writer, WriterState
 from .whole_steps import WholeSteps
@@ -38,16 +38,18 @@ class SourceWriter(Writer):
 
     def _rest(self, loop: Loop, whole: WholeSteps, state: WriterState) -> None:
         """What is left of a loop of whole tiles: row by row where only the run says how many there are."""
-        names = {guard: variables_of(without(guard.at, loop.name)) for guard in whole.known}
-        rows = set().union(*names.values())
-        left = {guard.limit - whole.end * (factor_of(guard.at, loop.name) or 0) for guard in whole.known}
+        rows = {
+            each.name for each in loops_in(loop.body) if any(factor_of(guard.at, each.name) for guard in whole.known)
+        }
+        ends = {name: whole.end if name == loop.name else 0 for name in (loop.name, *rows)}
+        left = {guard.limit - substituted(guard.at, ends) for guard in whole.known}
         is_split = whole.is_almost_all and len(left) == 1 and not isinstance(whole.end, int)
-        if not is_split or not all(len(each) == 1 for each in names.values()) or not are_apart(loop, rows):
+        is_one_by_one = all(factor_of(guard.at, name) in (0, 1) for guard in whole.known for name in rows)
+        if not (is_split and is_one_by_one) or not are_apart(loop, rows):
             super()._rest(loop, whole, state)
             return
-        state = replace(
-            state.with_known(loop.name, as_index(self._size(whole.end, state))), holding=state.holding | whole.known
-        )
+        state = state.with_known(loop.name, as_index(self._size(whole.end, state)))
+        state = replace(state, holding=state.holding | whole.known)
 
         def body(row: Number) -> None:
             known = {**state.known, **dict.fromkeys(rows, row)}
@@ -87,18 +89,16 @@ def are_apart(loop: Loop, rows: set[str]) -> bool:
     """Whether each block in a loop goes along one of these loops, and all that it reads or writes of what is written
     there is its row's own."""
     blocks = blocks_in([loop])
-    inner = {each.name for each in loops_in(loop.body)} - rows
+    inner = {each.name for each in loops_in(loop.body)}
     written = {access.buffer for block in blocks for access in block.writes}
+    places: dict[Buffer, set[tuple[int, Size]]] = {}
     for block in blocks:
-        mine = rows & loops_of(block, SPATIAL)
-        if len(mine) != 1 or rows & loops_of(block, REDUCE) or not written.isdisjoint(block.loaded()):
+        mine = rows & loops_of(block)
+        if len(mine) != 1 or mine & loops_of(block, REDUCE) or not written.isdisjoint(block.loaded()):
             return False
+        (row,) = mine
         for access in (each for each in block.placed_accesses if each.buffer in written):
-            if not any(_is_row(index, mine, inner) for index in access.indices):
-                return False
-    return True
-
-
-def _is_row(index: Size, mine: set[str], inner: set[str]) -> bool:
-    (row,) = mine
-    return factor_of(index, row) == 1 and inner.isdisjoint(variables_of(index))
+            own = {(dim, without(index, row)) for dim, index in enumerate(access.indices) if factor_of(index, row) == 1}
+            own = {(dim, rest) for dim, rest in own if inner.isdisjoint(variables_of(rest))}
+            places[access.buffer] = places.get(access.buffer, own) & own
+    return all(places.values())
