@@ -38,14 +38,15 @@ class SourceWriter(Writer):
 
     def _rest(self, loop: Loop, whole: WholeSteps, state: WriterState) -> None:
         """What is left of a loop of whole tiles: row by row where only the run says how many there are."""
-        rows = {
-            each.name for each in loops_in(loop.body) if any(factor_of(guard.at, each.name) for guard in whole.known)
-        }
-        ends = {name: whole.end if name == loop.name else 0 for name in (loop.name, *rows)}
-        left = {guard.limit - substituted(guard.at, ends) for guard in whole.known}
-        is_split = whole.is_almost_all and len(left) == 1 and not isinstance(whole.end, int)
-        is_one_by_one = all(factor_of(guard.at, name) in (0, 1) for guard in whole.known for name in rows)
-        if not (is_split and is_one_by_one) or not are_apart(loop, rows):
+        inner = {each.name for each in loops_in(loop.body)}
+        rows = {name for guard in whole.known for name in variables_of(guard.at) & inner}
+        (limit, factor), *others = {(guard.limit, factor_of(guard.at, loop.name) or 1) for guard in whole.known}
+        first, begin = limit // factor * factor, {loop.name: whole.end, **dict.fromkeys(rows, 0)}
+        is_split = whole.is_almost_all and not others and not isinstance(whole.end, int)
+        for guard in whole.known:
+            moves = {factor_of(guard.at, row) for row in rows}
+            is_split = is_split and moves <= {0, 1} and substituted(guard.at, begin) == first
+        if not is_split or not are_apart(loop, rows):
             super()._rest(loop, whole, state)
             return
         state = state.with_known(loop.name, as_index(self._size(whole.end, state)))
@@ -56,7 +57,7 @@ class SourceWriter(Writer):
             inner = replace(state, known=known, stack=ir.InsertionPoint.current.block)
             self._within(loop.name, loop.body, inner)
 
-        loops.for_range(0, self._size(left.pop(), state), body)
+        loops.for_range(0, self._size(limit % factor, state), body)
 
     def _steps(self, loop: Loop, first: Size, end: Size, state: WriterState) -> None:
         guard = self._end_of(loop, state)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -17,8 +16,6 @@ _LEVELS = {
     "<": COMPARISON, "<=": COMPARISON, ">": COMPARISON, ">=": COMPARISON, "==": COMPARISON, "!=": COMPARISON,
     "&": BITS, "|": BITS, "^": BITS, "&&": LOGIC, "||": LOGIC,
 }  # fmt: skip
-
-_NEGATIVE = re.compile(r"(.* \* )-(\d+)")
 
 
 @dataclass(frozen=True)
@@ -53,9 +50,6 @@ class Expression:
         if isinstance(other, int) and other <= 0:
             return self if other == 0 else binary("-", self, integer(-other))
         right = of_size(other)
-        factor = _NEGATIVE.fullmatch(right.text) if right.is_place and right.level == PRODUCT else None
-        if factor is not None:
-            return binary("-", self, replace(right, text="".join(factor.groups())))
         if self.is_place and right.is_place and right.level == SUM:
             return joined(f"{self.within(SHIFT)} + {right.text}", SUM, self, right)  # places do not wrap around
         return binary("+", self, right)

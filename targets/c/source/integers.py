@@ -83,8 +83,6 @@ def _arithmetic(operator: str, word: str, computed: Callable[[int, int], int]) -
         left, right = map(_number, operands)
         if left is not None and right is not None:
             return _literal(computed(left, right), type_)  # of literals C makes an int
-        if operator == "+" and all(each.is_place for each in operands):
-            return operands[0] + operands[1]
         if machine_width(type_) < 32 or all(each.is_place for each in operands) or _never_wraps(op):
             return fitted(writer, binary(operator, *operands), type_)
         made = call(writer.helper(f"wrap_{word}_i{machine_width(type_)}"), *operands)

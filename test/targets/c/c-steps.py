@@ -30,7 +30,7 @@
 # CHECK-NEXT:             }
 # CHECK-NEXT:         }
 # CHECK-NEXT:     }
-# CHECK-NEXT:     const int64_t t_2 = x1_size0 - t * 8;
+# CHECK-NEXT:     const int64_t t_2 = x1_size0 % 8;
 # CHECK-NEXT:     for (int64_t i0 = 0; i0 < t_2; i0++) {
 # CHECK-NEXT:         float sums_2[8][32];
 # CHECK-NEXT:         for (int64_t i1 = 0; i1 < 32; i1++) {
