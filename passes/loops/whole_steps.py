@@ -61,4 +61,5 @@ def _is_split(guard: Guard, loop: Loop, inside: dict[str, Size]) -> bool:
     """Whether a loop has as many steps as there are with points within a guard, each of them with some of its own."""
     factor, reached = factor_of(guard.at, loop.name), range_of(without(guard.at, loop.name), inside)
     assert factor and reached is not None
-    return reached.extent <= factor and loop.extent == ceildiv_sizes(guard.limit - reached.start, factor)
+    is_short = isinstance(reached.extent, int) and reached.extent <= factor
+    return is_short and loop.extent == ceildiv_sizes(guard.limit - reached.start, factor)

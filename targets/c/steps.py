@@ -155,8 +155,8 @@ def _tile_of(block: Block, free: int) -> _Tile | None:
     shared = [dim for dim in others if all(strides[dim] != 0 for strides in (*reads, write))]
     outer = [*shared, column, *(dim for dim in others if dim not in shared), *counts]
     # What is contiguous along the columns is gone through from first to last.
-    strides = {dim: math.inf if across[0][dim] is None else across[0][dim] for dim in range(free, len(sizes))}
-    return _Tile(steps, outer, sorted(strides, key=lambda dim: -strides[dim]))
+    apart = [math.inf if stride is None else stride for stride in across[0]]
+    return _Tile(steps, outer, sorted(range(free, len(sizes)), key=lambda dim: -apart[dim]))
 
 
 def _row_count(block: Block, size: Size) -> int:
@@ -167,7 +167,8 @@ def _row_count(block: Block, size: Size) -> int:
     return size if size < most else next((each for each in range(most, most // 2, -1) if size % each == 0), most)
 
 
-def _column_count(size: int, rows: int) -> int:
+def _column_count(size: Size, rows: int) -> int:
+    assert isinstance(size, int)
     if rows < 3 and size % _COLUMNS_OF_FEW == 0:
         return _COLUMNS_OF_FEW
     if size < _COLUMNS:
