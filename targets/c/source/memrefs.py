@@ -17,7 +17,7 @@ from .expressions import Expression, Size, binary, cast, integer, name, of_size,
 from .integers import is_bool
 from .memref_views import MemrefView, dense, refined, static_or
 from .types import BYTES, memory_type, scalar_type
-from .writer import UNSET, FunctionWriter, Rule
+from .writer import FunctionWriter, Rule
 
 
 def read(view: MemrefView, place: Expression) -> Expression:
@@ -55,12 +55,13 @@ def _store(writer: FunctionWriter, op: Operation) -> None:
     view = writer.view(memref)
     place, text, sign = view.place(places).text, stored.text, _sign_of(op)
     if sign and text.startswith(f"{place} {sign} "):
-        text = text.removeprefix(f"{place} {sign} ")
+        writer.line(f"{place} {sign}= {text.removeprefix(f'{place} {sign} ')};")
     elif sign and text.endswith(f" {sign} {place}"):
-        text = text.removesuffix(f" {sign} {place}")
+        writer.line(f"{place} {sign}= {text.removesuffix(f' {sign} {place}')};")
     else:
-        sign = ""
-    writer.assign(place, text, sign, memory_type(view.element) if view.is_variable else "")
+        writer.line(f"{place} = {text};")
+    if view.is_variable:  # it may have been declared by this
+        writer.know(memref, replace(view, pointer=name(place.rpartition(" ")[2])))
 
 
 #: What `+=` is for.
@@ -126,29 +127,36 @@ def _on_stack(writer: FunctionWriter, op: Operation) -> None:
         _allocate(writer, op)
         return
     (result,), sizes, users = op.results, list(op.results[0].type.shape), users_of(op.results[0])
-    stored = [made_by(user.operands[0]) for user in users if user.name == "memref.store"]
-    wanted = next((found for each in stored if each is not None and (found := _NAMES.get(each.name))), "result")
+    stored = (made_by(user.operands[0]) for user in users if user.name == "memref.store")
+    words = [made.name.removeprefix("arith.") for made in stored if made is not None]
+    wanted = next((_NAMES[word] for word in words if word in _NAMES), "result")
     view = dense(name(""), result.type.element_type, sizes)
     if all(user.name in ("memref.load", "memref.store") for user in users):
         view = replace(view, is_own=True)
         sizes = [size for size in sizes if size != 1]
     else:
         sizes = [product(sizes)]
-    chosen = name(writer.names.fresh(wanted if view.is_variable else f"{wanted}s"))
-    start = f" = {UNSET}" if view.is_variable else "".join(f"[{max(size, 1)}]" for size in sizes)
-    writer.line(f"{view.memory_type} {chosen.text}{start};")
-    writer.know(result, replace(view, pointer=chosen))
+    chosen = writer.names.fresh(wanted if view.is_variable else f"{wanted}s")
+    declared = f"{view.memory_type} {chosen}"
+    if view.is_variable and _is_stored_first(op):
+        chosen = declared
+    elif view.is_variable:
+        writer.line(f"{declared} = 0;")  # compilers may not see that it is assigned to before it is read
+    else:
+        writer.line(f"{declared}{''.join(f'[{max(size, 1)}]' for size in sizes)};")
+    writer.know(result, replace(view, pointer=name(chosen)))
 
 
 #: Of variables, by what makes the number that they get.
-_NAMES = {
-    "arith.addf": "sum",
-    "arith.addi": "sum",
-    "arith.maximumf": "most",
-    "arith.maxsi": "most",
-    "arith.minimumf": "least",
-    "arith.mulf": "product",
-}
+_NAMES = {"addf": "sum", "addi": "sum", "maximumf": "most", "maxsi": "most", "minimumf": "least", "mulf": "product"}
+
+
+def _is_stored_first(allocation: Operation) -> bool:
+    """Whether a variable is assigned to where it is declared, before anything else is done with it."""
+    (memref,), inside = allocation.results, operations_of(allocation.block)
+    after = inside[inside.index(allocation) + 1 :]
+    first = next((op for op in after if len(op.regions) or memref in list(op.operands)), None)
+    return first is not None and first.name == "memref.store"
 
 
 def _deallocate(writer: FunctionWriter, op: Operation) -> None:

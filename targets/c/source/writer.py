@@ -27,9 +27,6 @@ _MOST_CHARACTERS = 96
 # Indices that are shorter are written again and again.
 _SHORT = 16
 _INDENT = "    "
-#: What a variable starts with that is assigned to before it is read, which compilers may not see.
-UNSET = "0"
-_DECLARATION = re.compile(r"( *\w+ )(\w+) = (.+);")
 
 #: Gives an operation's result from its operands.
 ScalarRule = Callable[["FunctionWriter", Operation, list[Expression]], Expression]
@@ -58,19 +55,6 @@ class FunctionWriter:
 
     def line(self, text: str) -> None:
         self.lines.append(_INDENT * self._depth + text if text else "")
-
-    def assign(self, place: str, text: str, sign: str, declared: str) -> None:
-        """Assigns, adds or multiplies; a variable that has just been declared starts with it."""
-        used, number = set(re.findall(r"\w+", text)), len(self.lines) - 1
-        while declared and (found := _DECLARATION.fullmatch(self.lines[number])):
-            indent, name_, start = found.groups()
-            if name_ == place and start == UNSET:
-                self.lines[number] = f"{indent}{place} = {text};"
-                return
-            if name_ in used or name_ == place:
-                break
-            number -= 1
-        self.line(f"{place} {sign}= {text};")
 
     def pointer(self, chosen: str, c_type: str, address: str) -> None:
         """Declares a pointer."""
