@@ -16,6 +16,9 @@ from .tree_reader import Read
 from .tree_writer import Writer, WriterState
 from .whole_steps import WholeSteps
 
+#: Elements of an array.
+_MOST_ON_STACK = 1 << 10
+
 
 class SourceWriter(Writer):
     """Vectorized loops run in order, and loops end where their points do: no point is asked for."""
@@ -24,11 +27,10 @@ class SourceWriter(Writer):
 
     def __init__(self, read: Read, tree: Tree):
         super().__init__(read, tree)
-        # All that a function has while it runs is no stack's: there it is what a loop has, and variables.
-        self._places = {
-            buffer: (loop, replace(place, on_stack=place.on_stack and (bool(loop) or math.prod(place.sizes) == 1)))
-            for buffer, (loop, place) in self._places.items()
-        }
+        # Variables and short arrays of loops are on the stack, which may be small.
+        for buffer, (loop, place) in self._places.items():
+            on_stack = place.on_stack and math.prod(place.sizes) <= (_MOST_ON_STACK if loop else 1)
+            self._places[buffer] = loop, replace(place, on_stack=on_stack)
 
     def _loop(self, loop: Loop, state: WriterState) -> None:
         if loop.name in state.known:
