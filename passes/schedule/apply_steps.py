@@ -19,10 +19,10 @@ from .registry import ScheduleContext, StepsRule
 
 
 def apply_steps(functions: Sequence[Operation], rule: StepsRule, context: ScheduleContext) -> None:
-    """PrimFuncs become loops over memory; those with operations that are no blocks stay."""
+    """PrimFuncs become loops over memory, as source has them; those with operations that are no blocks stay."""
     module = copied(functions)
     bufferize(module, in_place=True)
-    written = {}
+    written: dict[str, Operation] = {}
     for function in functions:
         name = symbol_name(function)
         try:
@@ -34,8 +34,8 @@ def apply_steps(functions: Sequence[Operation], rule: StepsRule, context: Schedu
         written[name] = function
     Pipeline(["func.func(canonicalize,cse)"], verify_each=False).run(module)
     for op in operations_of(body_of(module.operation)):
-        if symbol_name(op) in written or op.name == "memref.global":
+        function = written.get(symbol_name(op))
+        if function is not None:
             op.detach_from_parent()
-            ir.InsertionPoint(functions[0] if op.name == "memref.global" else written[symbol_name(op)]).insert(op)
-    for function in written.values():
-        function.erase()
+            ir.InsertionPoint(function).insert(op)
+            function.erase()

@@ -24,7 +24,7 @@ How the loops that a target chooses are told as steps is the target's to say, to
 
     @register_steps(target="gpu")
     def steps_of_kernels(function: Operation, context: ScheduleContext) -> LoopSchedule:
-        ...a schedule of the PrimFunc, which is a copy, or raises Decline
+        ...a schedule of the PrimFunc, which is a copy or has been read already, or raises Decline
 """
 
 from __future__ import annotations
