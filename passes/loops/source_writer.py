@@ -29,8 +29,9 @@ class SourceWriter(Writer):
         super().__init__(read, tree)
         # Variables and short arrays of loops are on the stack, which may be small.
         for buffer, (loop, place) in self._places.items():
-            on_stack = place.on_stack and math.prod(place.sizes) <= (_MOST_ON_STACK if loop else 1)
-            self._places[buffer] = loop, replace(place, on_stack=on_stack)
+            count, most = math.prod(place.sizes), _MOST_ON_STACK if loop else 1
+            is_short = isinstance(count, int) and count <= most
+            self._places[buffer] = loop, replace(place, on_stack=place.on_stack and is_short)
 
     def _loop(self, loop: Loop, state: WriterState) -> None:
         if loop.name in state.known:

@@ -34,8 +34,8 @@ def apply_steps(functions: Sequence[Operation], rule: StepsRule, context: Schedu
         written[name] = function
     Pipeline(["func.func(canonicalize,cse)"], verify_each=False).run(module)
     for op in operations_of(body_of(module.operation)):
-        function = written.get(symbol_name(op))
-        if function is not None:
+        replaced = written.get(symbol_name(op))
+        if replaced is not None:
             op.detach_from_parent()
-            ir.InsertionPoint(function).insert(op)
-            function.erase()
+            ir.InsertionPoint(replaced).insert(op)
+            replaced.erase()
