@@ -9,7 +9,7 @@ from functools import cached_property
 from ..bindings.affine import plain_dim
 from ..bindings.ir import AffineMap, Block, Operation, Value
 from ..bindings.mlir import DYNAMIC
-from ..bindings.navigation import body_of, operations_in, use_count
+from ..bindings.navigation import body_of, use_count
 from . import linalg
 from .numbers import Size
 
@@ -73,11 +73,6 @@ class GenericOp:
     @property
     def read_inputs(self) -> list[int]:
         return [place for place in range(self.input_count) if self.is_read(place)]
-
-    @property
-    def has_index(self) -> bool:
-        """Whether the body uses the loops' indices."""
-        return any(inner.name == "linalg.index" for inner in operations_in(self.operation))
 
     # ---- loops ----
 

@@ -8,10 +8,12 @@ from typing import ClassVar
 
 from ..bindings.ir import Operation
 from ..bindings.navigation import symbol_name
+from ..dialects.core.ir_attributes import SCHEDULE
 from ..dialects.tir.prim_func import prim_funcs_in, schedule_lines
 from ..targets.core.registry import parse_target
 from .core.base import Pass
 from .core.registry import register_pass
+from .schedule.registry import ScheduleContext, steps_rules
 from .tir_lower_intrinsics import LowerIntrinsics
 
 
@@ -26,6 +28,8 @@ class TirApplySchedule(Pass):
         *("affine", "arith", "bufferization", "func", "gpu", "linalg", "memref", "scf", "tensor", "vector"),
     )
 
+    #: Whether those without a schedule run as the target's steps say, where these can.
+    steps: bool = False
     #: Whether bound loops are threads of kernels; else they run in order.
     threads: bool = False
     #: Whether vectorized loops are vectors; else they run in order, as compilers of C make vectors of them.
@@ -34,10 +38,17 @@ class TirApplySchedule(Pass):
     target: str = ""
 
     def run(self, op: Operation) -> None:
-        scheduled = [function for function in prim_funcs_in(op) if schedule_lines(function) is not None]
+        functions = prim_funcs_in(op)
+        scheduled = [function for function in functions if schedule_lines(function) is not None]
+        others = [function for function in functions if self.steps and SCHEDULE not in function.attributes]
+        if others:
+            from .schedule.apply_steps import apply_steps  # seldom needed, and all primitives with it
+
+            chosen = parse_target(self.target)
+            apply_steps(others, steps_rules(chosen.name)[0], ScheduleContext(chosen.name, chosen))
         if not scheduled:
             return
-        from .loops.apply_schedule import apply_schedule  # seldom needed, and all primitives with it
+        from .loops.apply_schedule import apply_schedule
         from .schedule.constant_arguments import callers_in
 
         callers = callers_in(op)

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Set
 from typing import TYPE_CHECKING
 
 from ...bindings.ir import Operation
@@ -19,7 +18,7 @@ from .constant_copies import constant_copies, take_copied
 from .gpu_kernels import KernelWriter
 from .schedule import Schedule
 from .schedule_files import at_file
-from .tree import SERIAL, VECTORIZED, Block, Node
+from .source_writer import SourceWriter
 from .tree_writer import Writer, write_tree
 
 if TYPE_CHECKING:
@@ -31,7 +30,11 @@ Packing = Mapping[int, Callable[["ndarray"], "ndarray"]]
 
 
 def apply_schedule(
-    function: Operation, *, has_threads: bool = False, has_vectors: bool = True, constants: Set[int] = frozenset()
+    function: Operation,
+    *,
+    has_threads: bool = False,
+    has_vectors: bool = True,
+    constants: Set[int] = frozenset(),
 ) -> tuple[Operation, Packing]:
     """Has a PrimFunc run as its schedule says, over memory: the operation that takes its place. `has_threads`: bound
     loops are kernels; `has_vectors`: vectorized loops are vectors; `constants`: which parameters are constants that
@@ -39,13 +42,12 @@ def apply_schedule(
     name = symbol_name(function)
     scratch, tree = _scheduled(function).scratch_of(name)
     read = scratch.read
-    if not has_vectors:
-        tree = replace(tree, body=_without_vectors(tree.body))
     copies = constant_copies(read, tree, constants) if constants else []
     if copies:
         read, tree = take_copied(scratch.function, read, tree, copies)
     try:
-        write_tree(scratch.function, read, tree, KernelWriter if has_threads else Writer)
+        writer = KernelWriter if has_threads else Writer if has_vectors else SourceWriter
+        write_tree(scratch.function, read, tree, writer)
     except RelaxError as error:
         raise located_error(error.message, function.location, error.notes) from None
     # A kernel of one block is a loop of one step, which is none for canonicalize.
@@ -71,12 +73,3 @@ def _scheduled(function: Operation) -> Schedule:
         return Schedule(function)
     except RelaxError as error:
         raise at_file(error, symbol_name(function), places) from None
-
-
-def _without_vectors(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    return tuple(
-        node
-        if isinstance(node, Block)
-        else replace(node, kind=SERIAL if node.kind == VECTORIZED else node.kind, body=_without_vectors(node.body))
-        for node in nodes
-    )

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...bindings.ir import Module as MlirModule
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
@@ -19,6 +21,7 @@ from ...bindings.navigation import (
 from ...dialects.core.ir_attributes import LOOPS, SCHEDULE
 from ...dialects.tir.prim_func import schedule_lines
 from ...emit import linalg
+from ...emit.generic import GenericOp
 from ..core.pipeline import Pipeline
 from .text_loops import block_names
 from .tree_reader import Read, name_of, read_tree
@@ -27,43 +30,67 @@ from .tree_reader import Read, name_of, read_tree
 class Scratch:
     """A PrimFunc once more, over memory, as its tree was read from it."""
 
-    def __init__(self, function: Operation):
-        with function.context, function.location:
-            self.module: MlirModule = ir.Module.create()
-            around = parent_of(function)
-            for each in functions_in(around) if around is not None else ():
-                if not has_body(each):
-                    each.clone(ip=ir.InsertionPoint(self.module.body))
-            self.function: Operation = function.clone(ip=ir.InsertionPoint(self.module.body)).operation
-            if SCHEDULE in self.function.attributes:
-                del self.function.attributes[SCHEDULE]
-        self.function = over_memory(self.module, symbol_name(function))
+    def __init__(self, function: Operation, module: MlirModule | None = None):
+        """`module`: which has it over memory already."""
+        name = symbol_name(function)
+        self.module = module or copied([function])
+        self.function = find(self.module, name) if module else over_memory(self.module, name)
         self.read: Read = read_tree(self.function)
         if LOOPS in self.function.attributes:
             del self.function.attributes[LOOPS]
 
 
-def over_memory(module: MlirModule, name: str) -> Operation:
-    """The PrimFunc of a module as it is after bufferization, its operations of linalg generic ones."""
-    for function in functions_in(module.operation):
-        if has_body(function):
-            _keep_apart(function)
-    steps = ["tir-bufferize", "func.func(linalg-generalize-named-ops,canonicalize,cse)"]
-    Pipeline(steps, verify_each=False).run(module)
+def copied(functions: Sequence[Operation]) -> MlirModule:
+    """A module of copies, with the functions that they may call."""
+    (first, *_), around = functions, parent_of(functions[0])
+    with first.context, first.location:
+        module: MlirModule = ir.Module.create()
+        for each in functions_in(around) if around is not None else ():
+            if not has_body(each):
+                each.clone(ip=ir.InsertionPoint(module.body))
+        for function in functions:
+            made = function.clone(ip=ir.InsertionPoint(module.body)).operation
+            if SCHEDULE in made.attributes:
+                del made.attributes[SCHEDULE]
+    return module
+
+
+def find(module: MlirModule, name: str) -> Operation:
     return next(each for each in functions_in(module.operation) if symbol_name(each) == name)
 
 
-def _keep_apart(function: Operation) -> None:
+def over_memory(module: MlirModule, name: str) -> Operation:
+    """The PrimFunc of a module as it is after bufferization, its operations of linalg generic ones."""
+    bufferize(module)
+    return find(module, name)
+
+
+def bufferize(module: MlirModule, *, in_place: bool = False) -> None:
+    """`in_place`: what writes over what is no sum does so still."""
+    for function in functions_in(module.operation):
+        if has_body(function):
+            _keep_apart(function, in_place)
+    steps = ["tir-bufferize", "func.func(linalg-generalize-named-ops,canonicalize,cse)"]
+    Pipeline(steps, verify_each=False).run(module)
+
+
+def _keep_apart(function: Operation, in_place: bool) -> None:
     """What each operation writes is a tensor of its own, as it was before passes made one of equal ones, or had an
     operation write over what it reads: so blocks are the same whatever has run since a schedule was written.
     Those that a text names are its blocks as they are."""
     named = block_names(schedule_lines(function, LOOPS) or [])
     for op in reversed(operations_of(body_of(function))):
-        if op.name.startswith("linalg."):
+        if op.name.startswith("linalg.") and not (in_place and not _goes_on_with_sums(op)):
             _write_elsewhere(op)
         is_filling = op.name.startswith("linalg.") and _is_filling(op) and name_of(op.location) not in named
-        if op.name == "tensor.empty" or is_filling:
+        if (op.name == "tensor.empty" and not in_place) or is_filling:
             _make_for_each(op)
+
+
+def _goes_on_with_sums(op: Operation) -> bool:
+    """Whether what it writes over is what a reduction gives."""
+    maker = made_by(op.operands[len(op.operands) - 1], "linalg.generic")
+    return maker is not None and bool(GenericOp(maker).reductions)
 
 
 def _make_for_each(op: Operation) -> None:
@@ -75,7 +102,7 @@ def _make_for_each(op: Operation) -> None:
     for use, user in list(zip(uses, users, strict=True))[1:]:
         with ir.InsertionPoint(user if is_near else op):
             user.operands[use.operand_number] = op.clone().results[0]
-    if len(uses) > 1 and is_near:
+    if users and is_near:
         op.move_before(users[0])
 
 

@@ -83,7 +83,7 @@ def _expanded(reader: Reader, op: Operation) -> View:
         joined: list[Size] = []
         for group in groups_of(op):
             total: Size = 0
-            for axis in group:
+            for axis in [axis for axis in group if sizes[axis] != 1] or group[:1]:
                 total = total * sizes[axis] + indices[axis]
             joined.append(total)
         return source.place(joined)

@@ -406,6 +406,10 @@ class Schedule(AutoTensorize):
         tree = self._tree(function)
         return self._reads[function], tree
 
+    def start_from(self, function: str, scratch: Scratch) -> None:
+        """With a PrimFunc that has been read."""
+        self._reads[function], self._trees[function] = scratch, scratch.read.tree
+
     def _tree(self, function: str) -> Tree:
         if function not in self._functions:
             hint = suggest(str(function), self._functions)

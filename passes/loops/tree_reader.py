@@ -107,7 +107,7 @@ class _Reader:
             else:
                 nodes += self._operation(op)
         blocks, ends = _with_inits(nodes, self._named)
-        body = _in_loops(self._named_after_writers(blocks))
+        body = _in_loops(self._apart(self._named_after_writers(blocks)))
         if not body:
             raise located_error(f"@{name} has no operation of linalg: there is nothing to schedule", function.location)
         tree = Tree(name, tuple(self._buffers), body)
@@ -140,6 +140,24 @@ class _Reader:
             taken.add(named.name)
             self._buffers[number], self.memory[named] = named, self.memory.pop(buffer)
             found = [exchanged(block, buffer, named) for block in found]
+        return found
+
+    def _apart(self, blocks: Sequence[Block]) -> list[Block]:
+        """What goes on with sums where they are gets them from memory of their own."""
+        found: list[Block] = []
+        following: list[Block] = []
+        for block in blocks:
+            buffer = block.writes[0].buffer
+            users = [each for each in found if buffer in each.buffers]
+            is_sum = len(users) == 1 and (users[0].inits is not None or users[0] in following)
+            if is_sum and _is_whole(users[0]) and _goes_on(block):
+                taken = (each.name for each in self._buffers)
+                own = replace(buffer, name=unique(users[0].name, taken), is_given=False)
+                self._buffers.append(own)
+                found[found.index(users[0])] = exchanged(users[0], buffer, own)
+                block = replace(block, reads=(*block.reads, Access(own, block.writes[0].indices)))
+                following.append(block)
+            found.append(block)
         return found
 
     def _given(self, argument: Value, otherwise: str) -> None:
@@ -441,7 +459,8 @@ def _started(start: Block, block: Block, writes: Sequence[Access]) -> list[Expr]
     if any(access.buffer in start.buffers for access in block.reads):
         return None
     # An index of several iters says nothing of each: those are in the same order.
-    values = {own.name: iter_variable(other) for own, other in zip(start.iters, spatial, strict=True)}
+    pairs = zip(start.iters, spatial, strict=True)
+    values: dict[str, Size] = {own.name: 0 if own.extent == 1 else iter_variable(other) for own, other in pairs}
     for own, other in zip(start.writes[0].indices, writes[0].indices, strict=True):
         name = next((each.name for each in start.iters if iter_variable(each) == own), None)
         values.update({} if name is None else {name: other})
@@ -453,6 +472,22 @@ def _started(start: Block, block: Block, writes: Sequence[Access]) -> list[Expr]
     if any(isinstance(part, Element) for expr in start.results for part in expr.walk()):
         return None
     return [expr.at(values) for expr in start.results]
+
+
+def _is_whole(block: Block) -> bool:
+    """Whether each element of one buffer is written by points of its own."""
+    write, *others = block.writes
+    sizes = {str(iter_variable(each)): each.extent for each in block.iters if each.kind == SPATIAL}
+    names = [str(index) for index in write.indices]
+    is_each = len(names) == len(set(names)) == len(sizes)
+    return not others and is_each and [sizes.get(name) for name in names] == list(write.buffer.shape)
+
+
+def _goes_on(block: Block) -> bool:
+    """Whether it makes each element of one buffer of what the buffer held there."""
+    buffer = block.writes[0].buffer
+    is_read = any(access.buffer is buffer for access in block.reads) or buffer in block.loaded()
+    return not block.is_reduction and not is_read and block.reads_output(0) and _is_whole(block)
 
 
 def _in_loops(blocks: Sequence[Block]) -> tuple[Node, ...]:

@@ -52,7 +52,7 @@ from .tree import (
     loops_of,
 )
 from .tree_reader import Measured, Read
-from .whole_steps import MOST_PEELED, WholeSteps, whole_steps
+from .whole_steps import MOST_PEELED, WholeSteps, is_worth_it, whole_steps
 
 T = TypeVar("T")
 
@@ -114,6 +114,10 @@ class WriterState:
 
 
 class Writer:
+    #: Whether loops are written for a compiler of C or the like: memory on the stack is taken in the loop that it is
+    #: for (LLVM keeps only what is taken at the begin in registers), and all whole steps are apart.
+    is_source = False
+
     def __init__(self, read: Read, tree: Tree):
         self._read, self._tree = read, tree
         self._extents = tree.extents()
@@ -215,7 +219,7 @@ class Writer:
         is_heap = not place.on_stack
         if is_heap:
             return result_of("memref.alloc", dynamic, type_, **attributes), True
-        # In a loop it would be taken at each step, and LLVM keeps only what is taken at the begin in registers.
+        # In a loop it would be taken at each step.
         with ir.InsertionPoint.at_block_begin(state.stack):
             return result_of("memref.alloca", dynamic, type_, **attributes), False
 
@@ -239,14 +243,18 @@ class Writer:
         else:
             parted = replace(state, peeled=state.peeled + 1)
             self._steps(loop, 0, whole.end, replace(parted, holding=state.holding | whole.known))
-            self._steps(loop, whole.end, loop.extent, parted)
+            self._rest(loop, whole, parted)
         steps = self._size(loop.extent, state)
         if is_reduced and not isinstance(steps, int):
             loops.when(as_index(steps) == 0, lambda: self._loop(loop, replace(state, only_starts=True)))
         return None
 
+    def _rest(self, loop: Loop, whole: WholeSteps, state: WriterState) -> None:
+        """The steps behind the whole ones."""
+        self._steps(loop, whole.end, loop.extent, state)
+
     def _whole_steps(self, loop: Loop, state: WriterState) -> WholeSteps | None:
-        if state.lanes is not None or state.peeled == MOST_PEELED:
+        if state.lanes is not None or state.peeled == MOST_PEELED or not (self.is_source or is_worth_it(loop)):
             return None
         return whole_steps(loop, partial(self._fact, self._guards), state.holding)
 
@@ -256,7 +264,8 @@ class Writer:
         grain = int(loop.annotations.get(GRAIN, 0)) if loop.kind == PARALLEL else None
 
         def body(index: Number) -> None:
-            inner = state if grain is None else replace(state, stack=ir.InsertionPoint.current.block)
+            is_new = grain is not None or self.is_source
+            inner = replace(state, stack=ir.InsertionPoint.current.block) if is_new else state
             self._within(loop.name, loop.body, inner.with_known(loop.name, index))
 
         loops.for_range(self._size(first, state), self._size(end, state), body, grain=grain)

@@ -19,14 +19,18 @@ class WholeSteps(NamedTuple):
 
     end: Size
     known: frozenset[Guard]
+    #: Whether there is one more step at most.
+    is_almost_all: bool
+
+
+def is_worth_it(loop: Loop) -> bool:
+    """Whether it pays to have code of its own for steps that need not ask."""
+    return any(each.kind in (VECTORIZED, UNROLLED) for each in loops_in(loop.body))
 
 
 def whole_steps(loop: Loop, guards: Callable[[Block], Sequence[Guard]], known: Collection[Guard]) -> WholeSteps | None:
-    """The steps before those that go too far; None where no steps do, or where it does not pay to ask for them apart.
-    `known` are guards that hold in all steps."""
+    """The steps before those that go too far; None where no steps do. `known` are guards that hold in all steps."""
     inside = loops_in(loop.body)
-    if not any(each.kind in (VECTORIZED, UNROLLED) for each in inside):
-        return None
     extents = {each.name: each.extent for each in inside}
     found: dict[Guard, Size] = {}
     for guard in dict.fromkeys(each for block in blocks_in(loop.body) for each in guards(block)):
@@ -35,9 +39,11 @@ def whole_steps(loop: Loop, guards: Callable[[Block], Sequence[Guard]], known: C
             found[guard] = count
     if not found:
         return None
-    first = extremum("min", [loop.extent, *dict.fromkeys(found.values())])
+    is_almost_all = all(_is_split(each, loop, extents) for each in found)
+    counts = list(dict.fromkeys(found.values()))
+    first = extremum("min", counts if is_almost_all else [loop.extent, *counts])
     end = max(first, 0) if isinstance(first, int) else extremum("max", [first, 0])
-    return None if end == 0 else WholeSteps(end, frozenset(found))
+    return None if end == 0 else WholeSteps(end, frozenset(found), is_almost_all)
 
 
 def _steps_within(guard: Guard, loop: Loop, inside: dict[str, Size]) -> Size | None:
@@ -49,3 +55,11 @@ def _steps_within(guard: Guard, loop: Loop, inside: dict[str, Size]) -> Size | N
     if reached is None:
         return None
     return ceildiv_sizes(guard.limit - (reached.start + reached.extent - 1), factor)
+
+
+def _is_split(guard: Guard, loop: Loop, inside: dict[str, Size]) -> bool:
+    """Whether a loop has as many steps as there are with points within a guard, each of them with some of its own."""
+    factor, reached = factor_of(guard.at, loop.name), range_of(without(guard.at, loop.name), inside)
+    assert factor and reached is not None
+    is_short = isinstance(reached.extent, int) and reached.extent <= factor
+    return is_short and loop.extent == ceildiv_sizes(guard.limit - reached.start, factor)

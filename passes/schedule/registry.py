@@ -24,7 +24,7 @@ How the loops that a target chooses are told as steps is the target's to say, to
 
     @register_steps(target="gpu")
     def steps_of_kernels(function: Operation, context: ScheduleContext) -> LoopSchedule:
-        ...a schedule of the PrimFunc, which is a copy, or raises Decline
+        ...a schedule of the PrimFunc, which is a copy or has been read already, or raises Decline
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ...bindings.ir import Operation
-from ...bindings.navigation import function_type_of, text_in
+from ...bindings.navigation import function_type_of, symbol_name, text_in
 from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode
 from ...dialects.core.facts import OpPattern
@@ -52,6 +52,7 @@ from ...targets.core.registry import all_targets, find_target, load_schedules, s
 from .plan import Plan
 
 if TYPE_CHECKING:
+    from ..loops.bufferized import Scratch
     from ..loops.schedule import Schedule as LoopSchedule
     from ..structures.structure import Structure
 
@@ -67,6 +68,8 @@ class ScheduleContext:
     target: str
     #: The target whose machine runs the code, with its options.
     chosen: ChosenTarget
+    #: The PrimFunc as it was read, where that has been done.
+    scratch: Scratch | None = None
 
     @functools.cached_property
     def machine(self) -> Machine:
@@ -77,7 +80,10 @@ class ScheduleContext:
         """What the function's loops are to become, step by step: a rule returns it."""
         from ..loops.schedule import Schedule as LoopSchedule  # seldom needed, and all primitives with it
 
-        return LoopSchedule(function)
+        made = LoopSchedule(function)
+        if self.scratch is not None:
+            made.start_from(symbol_name(function), self.scratch)
+        return made
 
     def tensorized(
         self, function: Operation, *intrinsics: str, stages: int = 0, runs: Sequence[int] = ()

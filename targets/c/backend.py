@@ -25,10 +25,10 @@ class CBackend(Backend):
         return Machine("c", frozenset(), 8, 16)
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
-        from .pipeline import STAGES
+        from .pipeline import stages
 
         source_options(target)
-        return STAGES
+        return stages(target.options_text)
 
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         raise RefusalError(

@@ -11,32 +11,35 @@ _IN_C = (
     "linalg-generalize-named-ops",
     "arith-emulate-unsupported-floats{source-types=f16,bf16 target-type=f32}",
     "math-extend-to-supported-types",
+    "convert-linalg-to-loops",
     "lower-affine",
 )
 
-#: Loops that have no schedule are not planned: compilers of C do that.
-STAGES = (
-    common.SIMPLIFY,
-    common.NORMS,
-    common.products(),
-    Stage(
-        "layouts",
-        ("relax-convert-layout{desired=relax.nn.conv2d:NHWC:HWIO}", "relax-canonicalize"),
-        "the channels of convolutions are adjacent, which compilers make vectors of",
-        verify="end",
-        level=2,
-    ),
-    common.FOLD,
-    common.LEGALIZE,
-    common.fuse(),
-    common.INTRINSICS,
-    Stage(
-        "apply",
-        ("tir-apply-schedule{target=@target vectors=false}",),
-        "loops run as schedules say; compilers make vectors of them",
-        verify="end",
-    ),
-    common.bufferize(),
-    common.SMALL_TYPES,
-    Stage("loops", (f"func.func({','.join(_IN_C)})",), "what is computed is what C computes", verify="end"),
-)
+
+def stages(options: str) -> tuple[Stage, ...]:
+    """For a target with options, {loops=plain}."""
+    return (
+        common.SIMPLIFY,
+        common.NORMS,
+        common.products(),
+        Stage(
+            "layouts",
+            ("relax-convert-layout{desired=relax.nn.conv2d:NHWC:HWIO}", "relax-canonicalize"),
+            "the channels of convolutions are adjacent, which compilers make vectors of",
+            verify="end",
+            level=2,
+        ),
+        common.FOLD,
+        common.LEGALIZE,
+        common.fuse(),
+        common.INTRINSICS,
+        Stage(
+            "apply",
+            ("tir-apply-schedule{target=@target vectors=false steps=true}",),
+            "loops run as schedules say, else as the target's steps do; compilers make vectors of them",
+            verify="end",
+        ).with_options(options),
+        common.bufferize(),
+        common.SMALL_TYPES,
+        Stage("loops", (f"func.func({','.join(_IN_C)})",), "what is computed is what C computes", verify="end"),
+    )

@@ -26,6 +26,7 @@ TARGET = Target(
     keeps_views=True,
     legal=frozenset({"tir.call_extern", "tir.call_pure_extern"}),
     rule_modules=(f"{__package__}.intrinsics",),
+    schedule_modules=(f"{__package__}.steps",),
     doc="C99 to read, to keep and to compile elsewhere: a folder of source files.",
     options=OPTIONS,
     backend=CBackend,

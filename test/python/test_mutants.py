@@ -113,7 +113,7 @@ def test_every_mutation_of_the_product_is_python() -> None:
         ("passes/decompose/definitions/norms.py", "test/python/passes/test_decompose_ops.py"),
         ("frontends/onnx/operators/pools.py", "test/python/frontends/onnx/test_pools.py"),
         ("dialects/relax/infer/joining.py", "test/dialects/relax/manipulate.mlir"),
-        ("targets/c/source/structured.py", "test/targets/c/c-structured-tiles.py"),
+        ("targets/c/steps.py", "test/targets/c/c-steps.py"),
         ("targets/c/source/same_sizes.py", "test/python/targets/c/test_c_same_sizes.py"),
         # A common word is a name where it is the whole one.
         ("dialects/script/operators.py", "test/dialects/script/operators.mlir"),

@@ -16,7 +16,8 @@ from ....emit.memrefs import ALIGNMENT
 from .size_bounds import SizeBounds
 from .types import BYTES, memory_type
 
-_ALLOCATIONS = ("memref.alloc", "memref.alloca")
+#: The most elements of an array that is a function's own.
+_MOST_ON_STACK = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def _place(inside: list[Operation], start: int, offsets: dict[Value, int], bound
     ends = _ends(inside)
     height, alive = start, list[_Piece]()
     for position, op in enumerate(inside):
-        if op.name not in _ALLOCATIONS:
+        if op.name not in ("memref.alloc", "memref.alloca") or is_on_stack(op):
             continue
         memref = op.results[0]
         size = bytes_of(memref, bounds)
@@ -95,6 +96,12 @@ def bytes_of(memref: Value, bounds: SizeBounds) -> int | None:
         return None
     each = BYTES[memory_type(memref.type.element_type)]
     return max(math.prod(size for size in sizes if size is not None) * each, 1)
+
+
+def is_on_stack(op: Operation) -> bool:
+    """Whether it is a variable of C's, or an array."""
+    type_ = op.results[0].type
+    return op.name == "memref.alloca" and type_.has_static_shape and math.prod(type_.shape) <= _MOST_ON_STACK
 
 
 def is_handed_on(op: Operation) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
@@ -18,13 +17,13 @@ from .writer import FunctionWriter, Rule
 
 
 @contextmanager
-def loop(writer: FunctionWriter, size: Size, wanted: str = "") -> Iterator[Expression]:
+def loop(writer: FunctionWriter, size: Size) -> Iterator[Expression]:
     """A loop over 0 to a size; what has one step is none."""
     if isinstance(size, int) and size == 1:
         yield integer(0)
         return
     writer.settle()
-    index = writer.names.free(wanted or f"i{writer.depth - 1}")
+    index = writer.names.free(f"i{writer.depth - 1}")
     with writer.braces(_head(INDEX, index, integer(0), of_size(size), integer(1))):
         yield name(index, is_place=True)
 
@@ -33,46 +32,6 @@ def _head(type_: str, index: str, start: Expression, end: Expression, step: Expr
     goes_on = binary("<", name(index), end)
     move = f"{index}++" if step.number == 1 else f"{index} += {step.text}"
     return f"for ({type_} {index} = {start.text}; {goes_on.text}; {move})"
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A part of a loop, gone through in steps of one size."""
-
-    start: Size
-    end: Size
-    step: int
-
-    @property
-    def is_one_step(self) -> bool:
-        return isinstance(self.start, int) and isinstance(self.end, int) and self.end - self.start == self.step
-
-
-def pieces(size: Size, step: int) -> Iterator[Piece]:
-    """Steps of that size as far as they go, and what is left: in one step, or one by one where it is dynamic."""
-    if not isinstance(size, int):
-        whole = binary("-", size, binary("%", size, integer(step)))
-        yield Piece(0, whole if step > 1 else size, step)
-        if step > 1:
-            yield Piece(whole, size, 1)
-        return
-    whole_number = size - size % step
-    if whole_number:
-        yield Piece(0, whole_number, step)
-    if size % step:
-        yield Piece(whole_number, size, size % step)
-
-
-@contextmanager
-def steps(writer: FunctionWriter, piece: Piece) -> Iterator[Size]:
-    """A loop over a piece of another, step by step; what is one step is none. It gives where a step begins."""
-    if piece.is_one_step:
-        yield piece.start
-        return
-    writer.settle()
-    index = writer.names.free(f"i{writer.depth - 1}")
-    with writer.braces(_head(INDEX, index, of_size(piece.start), of_size(piece.end), integer(piece.step))):
-        yield name(index, is_place=True)
 
 
 # ---- what is carried ----
@@ -188,7 +147,8 @@ def _for(writer: FunctionWriter, op: Operation) -> None:
     head = _head(scalar_type(counter.type), index, first, bound, by)
     writer.settle()
     with writer.braces(head):
-        writer.know(counter, name(index, is_place=isinstance(counter.type, ir.IndexType)))
+        is_place = isinstance(counter.type, ir.IndexType)
+        writer.know(counter, name(index, is_place=is_place, is_natural=is_place and first.is_natural))
         _know_all(writer, arguments, variables)
         _assign(writer, variables, list(writer.block(body).operands))
     _know_all(writer, list(op.results), variables)

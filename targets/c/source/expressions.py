@@ -28,6 +28,8 @@ class Expression:
     reads: bool = False
     #: Whether it is made of loop counters, sizes and numbers only: what does not wrap around.
     is_place: bool = False
+    #: Whether it is seen to be a number of at least 0.
+    is_natural: bool = False
 
     @property
     def number(self) -> int | None:
@@ -66,17 +68,21 @@ class Expression:
 Size = Expression | int
 
 
-def name(text: str, *, is_place: bool = False) -> Expression:
-    return Expression(text, is_place=is_place)
+def name(text: str, *, is_place: bool = False, is_natural: bool = False) -> Expression:
+    return Expression(text, is_place=is_place, is_natural=is_natural)
 
 
 def integer(value: int) -> Expression:
-    return Expression(str(value), ATOM if value >= 0 else UNARY, is_place=True)
+    return Expression(str(value), ATOM if value >= 0 else UNARY, is_place=True, is_natural=value >= 0)
 
 
 def joined(text: str, level: int, *operands: Expression) -> Expression:
     """What an operator makes of operands that stand in the text already."""
-    return Expression(text, level, any(each.reads for each in operands), all(each.is_place for each in operands))
+    reads = any(each.reads for each in operands)
+    is_place, is_natural = (
+        all(flags) for flags in zip(*((each.is_place, each.is_natural) for each in operands), strict=True)
+    )
+    return Expression(text, level, reads, is_place, is_natural)
 
 
 def binary(operator: str, left: Expression, right: Expression) -> Expression:
@@ -90,17 +96,18 @@ def binary(operator: str, left: Expression, right: Expression) -> Expression:
         first, second = left.within(COMPARISON + 1), right.within(COMPARISON + 1)
     if level == LOGIC:
         first, second = (each.text if each.level == COMPARISON else each.atom for each in (left, right))
-    return joined(f"{first} {operator} {second}", level, left, right)
+    made = joined(f"{first} {operator} {second}", level, left, right)
+    return replace(made, is_natural=made.is_natural and operator != "-")
 
 
 def unary(operator: str, operand: Expression) -> Expression:
     text = operand.text if operand.level == ATOM and not operand.text.startswith(operator) else f"({operand.text})"
-    return joined(operator + text, UNARY, operand)
+    return replace(joined(operator + text, UNARY, operand), is_natural=False)
 
 
 def call(function: str, *operands: Expression) -> Expression:
     made = joined(f"{function}({', '.join(each.text for each in operands)})", ATOM, *operands)
-    return replace(made, is_place=False)
+    return replace(made, is_place=False, is_natural=False)
 
 
 def cast(type_: str, operand: Expression) -> Expression:

@@ -12,7 +12,7 @@ from ....bindings.navigation import body_of, callee_of, text_in
 from ....dialects.core.dialect import find_op
 from ....dialects.core.ir_attributes import MAIN_OPERATOR, OPERATOR, SITE
 from ....support.errors import RelaxError
-from . import control, mathematics, memrefs, scalars, structured
+from . import control, mathematics, memrefs, scalars
 from .expressions import Expression, Size, call, cast, name, of_size
 from .interface import Interface, interface_of
 from .memref_views import MemrefView, dense
@@ -59,7 +59,6 @@ class FunctionsWriter:
             **mathematics.RULES,
             **memrefs.RULES,
             **control.RULES,
-            **structured.RULES,
             "func.call": self._call,
             "tir.assert": _assert,
             "tir.random_key": _random_key,
@@ -116,7 +115,7 @@ class FunctionsWriter:
                 if place not in self._sizes:
                     self._sizes[place] = writer.names.fresh(f"{chosen}_size{axis}")
                     found.append(_Parameter(self._sizes[place], f"{INDEX} {self._sizes[place]}", position, axis))
-                sizes.append(name(self._sizes[place], is_place=True))
+                sizes.append(name(self._sizes[place], is_place=True, is_natural=True))
             else:
                 sizes.append(int(size))
         view = dense(name(chosen), type_.element_type, sizes)

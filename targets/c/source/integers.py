@@ -111,6 +111,8 @@ def _signed(operator: str) -> ScalarRule:
 def _unsigned(operator: str) -> ScalarRule:
     def rule(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
         type_ = op.results[0].type
+        if all(each.is_place and each.is_natural for each in operands):
+            return binary(operator, *operands)
         made = binary(operator, *(unsigned(each, type_) for each in operands))
         return _bits(writer, made, type_)
 

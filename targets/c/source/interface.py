@@ -120,7 +120,7 @@ class _SizeFormulas:
         chosen = self._names.fresh(wanted)
         limits = size_bounds(size, self._ranges) if size is not None else (None, None)
         self._made.sizes.append(SizeArgument(chosen, text, limits))
-        self._known[text] = name(chosen, is_place=True)
+        self._known[text] = name(chosen, is_place=True, is_natural=True)
         return self._known[text]
 
     def argument(self, chosen: str, label: str, info: Info, *, is_written: bool) -> InterfaceArgument:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ....bindings.ir import Type
 from ....bindings.mlir import DYNAMIC, ir
-from .expressions import Expression, Size, binary, of_size
+from .expressions import Expression, Size, binary, of_size, product
 from .types import memory_type
 
 
@@ -22,6 +22,12 @@ class MemrefView:
     sizes: tuple[Size, ...]
     strides: tuple[Size, ...]
     offset: Size = 0
+    #: Whether it is a variable, or an array as C has it.
+    is_own: bool = False
+
+    @property
+    def is_variable(self) -> bool:
+        return self.is_own and product(self.sizes) == 1
 
     @property
     def memory_type(self) -> str:
@@ -29,6 +35,10 @@ class MemrefView:
 
     def place(self, indices: Sequence[Expression]) -> Expression:
         """The element there, to be read or assigned to."""
+        if self.is_own:
+            inside = zip(indices, self.sizes, strict=True)
+            text = "".join(f"[{index.text}]" for index, size in inside if size != 1)
+            return Expression(f"{self.pointer.text}{text}", reads=True)
         total: Size = 0
         for index, stride in zip(indices, self.strides, strict=True):
             number = index.number

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import DYNAMIC, ir
+from ....bindings.navigation import made_by, operations_of, users_of
 from ....passes.loops.memory_views import groups_of
 from ....support.errors import RefusalError
+from .arena import is_on_stack
 from .control import loop
 from .expressions import Expression, Size, binary, cast, integer, name, of_size, product
 from .integers import is_bool
@@ -25,14 +28,53 @@ def read(view: MemrefView, place: Expression) -> Expression:
 def _load(writer: FunctionWriter, op: Operation) -> None:
     memref, *indices = op.operands
     view = writer.view(memref)
-    writer.define(op.results[0], read(view, view.place(writer.all(indices))))
+    element = read(view, view.place(writer.all(indices)))
+    if view.is_variable and _is_used_before_change(op):
+        writer.know(op.results[0], element)
+    else:
+        writer.define(op.results[0], element, "x")
+
+
+def _is_used_before_change(load: Operation) -> bool:
+    """Whether a variable still has the value wherever that is used."""
+    inside = operations_of(load.block)
+    seen = []
+    for op in inside[inside.index(load) + 1 :]:
+        if len(op.regions):
+            break
+        seen.append(op)
+        if op.name == "memref.store" and op.operands[1] == load.operands[0]:
+            break
+    return all(user in seen for user in users_of(load.results[0]))
 
 
 def _store(writer: FunctionWriter, op: Operation) -> None:
     value, memref, *indices = op.operands
     stored, places = writer.get(value), writer.all(indices)
     writer.settle()
-    writer.line(f"{writer.view(memref).place(places).text} = {stored.text};")
+    view = writer.view(memref)
+    place, text, sign = view.place(places).text, stored.text, _sign_of(op)
+    if sign and text.startswith(f"{place} {sign} "):
+        writer.line(f"{place} {sign}= {text.removeprefix(f'{place} {sign} ')};")
+    elif sign and text.endswith(f" {sign} {place}"):
+        writer.line(f"{place} {sign}= {text.removesuffix(f' {sign} {place}')};")
+    else:
+        writer.line(f"{place} = {text};")
+    if view.is_variable:  # it may have been declared by this
+        writer.know(memref, replace(view, pointer=name(place.rpartition(" ")[2])))
+
+
+#: What `+=` is for.
+_SIGNS = {"arith.addf": "+", "arith.mulf": "*"}
+
+
+def _sign_of(store: Operation) -> str:
+    """The sign where an element becomes what it was and something else."""
+    value, *place = store.operands
+    made = made_by(value)
+    loads = [made_by(each, "memref.load") for each in made.operands] if made is not None and made.name in _SIGNS else []
+    is_same = [each is not None and list(each.operands) == place for each in loads]
+    return _SIGNS[made.name] if made is not None and any(is_same) else ""
 
 
 def _dim(writer: FunctionWriter, op: Operation) -> None:
@@ -77,6 +119,44 @@ def _named(writer: FunctionWriter, sizes: Sequence[Expression], wanted: str) -> 
         else each
         for each in sizes
     ]
+
+
+def _on_stack(writer: FunctionWriter, op: Operation) -> None:
+    """A variable, or an array: named after what is added up there."""
+    if not is_on_stack(op):
+        _allocate(writer, op)
+        return
+    (result,), sizes, users = op.results, list(op.results[0].type.shape), users_of(op.results[0])
+    stored = (made_by(user.operands[0]) for user in users if user.name == "memref.store")
+    words = [made.name.removeprefix("arith.") for made in stored if made is not None]
+    wanted = next((_NAMES[word] for word in words if word in _NAMES), "result")
+    view = dense(name(""), result.type.element_type, sizes)
+    if all(user.name in ("memref.load", "memref.store") for user in users):
+        view = replace(view, is_own=True)
+        sizes = [size for size in sizes if size != 1]
+    else:
+        sizes = [product(sizes)]
+    chosen = writer.names.fresh(wanted if view.is_variable else f"{wanted}s")
+    declared = f"{view.memory_type} {chosen}"
+    if view.is_variable and _is_stored_first(op):
+        chosen = declared
+    elif view.is_variable:
+        writer.line(f"{declared} = 0;")  # compilers may not see that it is assigned to before it is read
+    else:
+        writer.line(f"{declared}{''.join(f'[{max(size, 1)}]' for size in sizes)};")
+    writer.know(result, replace(view, pointer=name(chosen)))
+
+
+#: Of variables, by what makes the number that they get.
+_NAMES = {"addf": "sum", "addi": "sum", "maximumf": "most", "maxsi": "most", "minimumf": "least", "mulf": "product"}
+
+
+def _is_stored_first(allocation: Operation) -> bool:
+    """Whether a variable is assigned to where it is declared, before anything else is done with it."""
+    (memref,), inside = allocation.results, operations_of(allocation.block)
+    after = inside[inside.index(allocation) + 1 :]
+    first = next((op for op in after if len(op.regions) or memref in list(op.operands)), None)
+    return first is not None and first.name == "memref.store"
 
 
 def _deallocate(writer: FunctionWriter, op: Operation) -> None:
@@ -262,7 +342,7 @@ RULES: dict[str, Rule] = {
     "memref.rank": _rank,
     "memref.get_global": _global,
     "memref.alloc": _allocate,
-    "memref.alloca": _allocate,
+    "memref.alloca": _on_stack,
     "memref.dealloc": _deallocate,
     "memref.extract_aligned_pointer_as_index": _address,
     "memref.view": _view_of_bytes,

@@ -28,8 +28,6 @@ class SourceOptions:
     part: str = ""
     #: How large constants are written: "text", "incbin", or "" for what suits their size.
     constants: str = ""
-    #: Whether sums of products are computed many at a time.
-    is_tiled: bool = True
 
 
 def source_options(target: ChosenTarget) -> SourceOptions:
@@ -45,7 +43,7 @@ def source_options(target: ChosenTarget) -> SourceOptions:
     part = target.option("ffi")
     if not all(each.isalnum() or each in "_.-" for each in part):
         raise OptionError(f"target 'c': ffi={part}: expected a name of letters, digits, '_', '.' and '-'")
-    return SourceOptions(name, memory == "heap", bool(part), part, constants, loops == "tiles")
+    return SourceOptions(name, memory == "heap", bool(part), part, constants)
 
 
 def _check(option: str, value: str, known: tuple[str, ...]) -> None:

@@ -203,6 +203,4 @@ def _targets(op: Operation, written: dict[str, set[int]]) -> list[Value]:
         return [operands[position] for position in written.get(callee_of(op), ())]
     if op.name in ("memref.store", "memref.copy"):
         return [operands[1]]
-    if op.name == "linalg.generic":
-        return operands[next(iter(op.attributes["operandSegmentSizes"])) :]
     return []

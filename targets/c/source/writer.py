@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Longer expressions become variables.
 _MOST_CHARACTERS = 96
+# Indices that are shorter are written again and again.
+_SHORT = 16
 _INDENT = "    "
 
 #: Gives an operation's result from its operands.
@@ -46,12 +48,6 @@ class FunctionWriter:
         self._known: dict[Value, Expression | MemrefView] = {}
         #: What may be unused, by the number of the line that declares it.
         self._needless: dict[int, str] = {}
-        #: The operations of a block, and where in it is written.
-        self._block: tuple[list[Operation], int] = ([], 0)
-        #: Operations behind that, which are written already.
-        self.written: list[Operation] = []
-        #: What sums start from, by the memory that they are for.
-        self.starts: dict[Value, Expression] = {}
         #: What stands nowhere yet, in its order.
         self._pending: dict[Value, Expression] = {}
 
@@ -127,17 +123,20 @@ class FunctionWriter:
         count = use_count(value)
         if count == 0:
             return
-        if expression.level == ATOM and not expression.reads and "(" not in expression.text:
+        is_short = expression.is_place and len(expression.text) <= _SHORT and "/" not in expression.text
+        if is_short or (expression.level == ATOM and not expression.reads and "(" not in expression.text):
             self._known[value] = expression
-        elif count == 1 and len(expression.text) <= _MOST_CHARACTERS and self._is_used_here(value):
+        elif count == 1 and self._is_used_here(value, len(expression.text)):
             self._pending[value] = expression
         else:
             self._known[value] = self.declare(expression, value.type, wanted)
 
-    def _is_used_here(self, value: Value) -> bool:
+    def _is_used_here(self, value: Value, length: int) -> bool:
+        """Whether it can stand where it is used."""
         user = next(iter(value.uses)).owner.operation
         block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
-        return bool(user.block == block) and user.name != "linalg.generic"
+        most = _MOST_CHARACTERS * (2 if user.name == "memref.store" else 1)
+        return bool(user.block == block) and length <= most
 
     def declare(self, expression: Expression, type_: Type, wanted: str = "t") -> Expression:
         """A variable with this value."""
@@ -151,11 +150,16 @@ class FunctionWriter:
     ) -> Expression:
         chosen = self.names.fresh(wanted)
         self.line(f"{'const ' if is_constant else ''}{type_} {chosen} = {expression.text};")
-        return name(chosen, is_place=is_constant and expression.is_place)
+        return name(
+            chosen,
+            is_place=is_constant and expression.is_place,
+            is_natural=is_constant and expression.is_natural,
+        )
 
     def atom(self, expression: Expression, type_: Type) -> Expression:
         """What can stand twice."""
-        is_plain = expression.level == ATOM and "(" not in expression.text and not expression.reads
+        is_plain = expression.level == ATOM and (expression.text.isidentifier() or not expression.reads)
+        is_plain = is_plain and "(" not in expression.text
         return expression if is_plain or expression.number is not None else self.declare(expression, type_)
 
     def settle(self) -> None:
@@ -169,19 +173,9 @@ class FunctionWriter:
     def block(self, block: Block) -> Operation:
         """Writes all but the terminator, which it gives."""
         *operations, end = operations_of(block)
-        around = self._block
-        for place, op in enumerate(operations):
-            self._block = operations, place + 1
-            if not any(op == each for each in self.written):
-                self.operation(op)
-        self._block = around
+        for op in operations:
+            self.operation(op)
         return end
-
-    @property
-    def following(self) -> list[Operation]:
-        """What comes behind the operation in its block."""
-        operations, place = self._block
-        return operations[place:]
 
     def operation(self, op: Operation) -> None:
         rule = self._rules.get(op.name)

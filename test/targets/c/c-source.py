@@ -31,7 +31,9 @@
 
 # CHECK:      /* relax.max */
 # CHECK-NEXT: static void max(const float *x, float *out) {
-# CHECK:          out[i0] = -INFINITY;
+# CHECK-NEXT:     for (int64_t i0 = 0; i0 < 4; i0++) {
+# CHECK-NEXT:         for (int64_t i1 = 0; i1 < 3; i1++) {
+# CHECK-NEXT:             out[i0 * 3 + i1] = -INFINITY;
 # CHECK:          max_f32(
 
 # The model's names stand where its kernels are called; memory is one array, and each tensor has its place in it.

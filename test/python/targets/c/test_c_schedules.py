@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,9 +24,9 @@ pytestmark = needs_compiler
 UNBOUNDED = "its size has no bound"
 
 
-def agree(each: Kernel, module: rx.Module) -> None:
+def agree(each: Kernel, module: rx.Module, **options: Any) -> None:
     try:
-        program = CProgram(module)
+        program = CProgram(module, **options)
     except rx.RelaxError as error:
         assert UNBOUNDED in str(error)
         return
@@ -41,6 +43,29 @@ def agree(each: Kernel, module: rx.Module) -> None:
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 8))
 def test_random_schedules_never_change_a_result(each: Kernel, seed: int, count: int) -> None:
     agree(each, random_schedule(each.module(), seed, count).mod)
+
+
+@pytest.mark.parametrize("each", KERNELS, ids=lambda each: each.name)
+def test_what_the_target_chooses_is_a_schedule(each: Kernel, tmp_path: Path) -> None:
+    """With the same loops where it is given back."""
+    module = each.module()
+    text = rx.schedules.chosen(module, "c")
+    if f"def {each.name}(sch):" not in text:
+        assert "only operations of linalg" in text or "of a view" in text, text
+        agree(each, module)
+        return
+    file = tmp_path / "kernels.py"
+    file.write_text(text, encoding="utf-8")
+    agree(each, module)
+    agree(each, module, schedules=file)
+
+
+def test_sums_and_what_follows_are_one_nest_in_the_schedule() -> None:
+    text = rx.schedules.chosen(kernel("matmul_relu").module(), "c")
+    for step in ("sch.reverse_compute_at(", "sch.decompose_reduction(", "sch.reorder("):
+        assert step in text
+    plain = rx.schedules.chosen(kernel("matmul_relu").module(), "c{loops=plain}")
+    assert "sch.reverse_compute_at(" in plain and "sch.reorder(" not in plain
 
 
 def test_loops_are_the_schedule_s() -> None:

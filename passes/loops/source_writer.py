@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Lowering of a tree to loops that are to be read, and compiled by a compiler that makes vectors of them itself."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from ...bindings.mlir import ir
+from ...dialects.core.symbols_expr import Size, extremum, substituted, variables_of
+from ...emit import loops
+from ...emit.numbers import Number, as_index
+from .ranges import Guard, factor_of, without
+from .tree import REDUCE, SERIAL, VECTORIZED, Buffer, Loop, Tree, blocks_in, loops_in, loops_of
+from .tree_reader import Read
+from .tree_writer import Writer, WriterState
+from .whole_steps import WholeSteps
+
+#: Elements of an array.
+_MOST_ON_STACK = 1 << 10
+
+
+class SourceWriter(Writer):
+    """Vectorized loops run in order, and loops end where their points do: no point is asked for."""
+
+    is_source = True
+
+    def __init__(self, read: Read, tree: Tree):
+        super().__init__(read, tree)
+        # Variables and short arrays of loops are on the stack, which may be small.
+        for buffer, (loop, place) in self._places.items():
+            count, most = math.prod(place.sizes), _MOST_ON_STACK if loop else 1
+            is_short = isinstance(count, int) and count <= most
+            self._places[buffer] = loop, replace(place, on_stack=place.on_stack and is_short)
+
+    def _loop(self, loop: Loop, state: WriterState) -> None:
+        if loop.name in state.known:
+            self._within(loop.name, loop.body, state)
+            return
+        super()._loop(replace(loop, kind=SERIAL) if loop.kind == VECTORIZED else loop, state)
+
+    def _rest(self, loop: Loop, whole: WholeSteps, state: WriterState) -> None:
+        """What is left of a loop of whole tiles: row by row where only the run says how many there are."""
+        inner = {each.name for each in loops_in(loop.body)}
+        rows = {name for guard in whole.known for name in variables_of(guard.at) & inner}
+        (limit, factor), *others = {(guard.limit, factor_of(guard.at, loop.name) or 1) for guard in whole.known}
+        first, begin = limit // factor * factor, {loop.name: whole.end, **dict.fromkeys(rows, 0)}
+        is_split = whole.is_almost_all and not others and not isinstance(whole.end, int)
+        for guard in whole.known:
+            moves = {factor_of(guard.at, row) for row in rows}
+            is_split = is_split and moves <= {0, 1} and substituted(guard.at, begin) == first
+        if not is_split or not are_apart(loop, rows):
+            super()._rest(loop, whole, state)
+            return
+        state = state.with_known(loop.name, as_index(self._size(whole.end, state)))
+        state = replace(state, holding=state.holding | whole.known)
+
+        def body(row: Number) -> None:
+            known = {**state.known, **dict.fromkeys(rows, row)}
+            inner = replace(state, known=known, stack=ir.InsertionPoint.current.block)
+            self._within(loop.name, loop.body, inner)
+
+        loops.for_range(0, self._size(limit % factor, state), body)
+
+    def _steps(self, loop: Loop, first: Size, end: Size, state: WriterState) -> None:
+        guard = self._end_of(loop, state)
+        if guard is not None:
+            known = {name: value for name, value in state.known.items() if isinstance(value, int)}
+            left = substituted(guard.limit - without(guard.at, loop.name), known)
+            end = extremum("min", [end, left])
+            state = replace(state, holding=state.holding | {guard})
+        if not isinstance(end, int) or not isinstance(first, int) or first < end:
+            super()._steps(loop, first, end, state)
+
+    def _end_of(self, loop: Loop, state: WriterState) -> Guard | None:
+        """What all that is in a loop asks for of its steps, where the loops around are known."""
+        blocks = blocks_in([loop])
+        if any(block.inits is not None for block in blocks):
+            return None
+        for guard in self._fact(self._guards, blocks[0]):
+            others = variables_of(without(guard.at, loop.name)) & self._extents.keys()
+            is_end = not guard.below and factor_of(guard.at, loop.name) == 1 and others <= state.known.keys()
+            if (
+                is_end
+                and guard not in state.holding
+                and all(guard in self._fact(self._guards, each) for each in blocks)
+            ):
+                return guard
+        return None
+
+
+def are_apart(loop: Loop, rows: set[str]) -> bool:
+    """Whether each block in a loop goes along one of these loops, and all that it reads or writes of what is written
+    there is its row's own."""
+    blocks = blocks_in([loop])
+    inner = {each.name for each in loops_in(loop.body)}
+    written = {access.buffer for block in blocks for access in block.writes}
+    places: dict[Buffer, set[tuple[int, Size]]] = {}
+    for block in blocks:
+        mine = rows & loops_of(block)
+        if len(mine) != 1 or mine & loops_of(block, REDUCE) or not written.isdisjoint(block.loaded()):
+            return False
+        (row,) = mine
+        for access in (each for each in block.placed_accesses if each.buffer in written):
+            own = {(dim, without(index, row)) for dim, index in enumerate(access.indices) if factor_of(index, row) == 1}
+            own = {(dim, rest) for dim, rest in own if inner.isdisjoint(variables_of(rest))}
+            places[access.buffer] = places.get(access.buffer, own) & own
+    return all(places.values())
