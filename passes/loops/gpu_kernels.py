@@ -19,6 +19,7 @@ from ...dialects.core.symbols_expr import Size, variables_of
 from ...emit import linalg, loops
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, as_index, number
+from ...emit.subviews import part_of
 from ...support.errors import RelaxError
 from .buffer_allocation import BufferPlace
 from .intrins import TENSORIZED
@@ -26,7 +27,7 @@ from .memory_arenas import Arena
 from .memory_scopes import BLOCKS, THREADS, Sharing, independent_steps
 from .ranges import Guard, is_multiple, without
 from .tree import PARALLEL, SERIAL, VECTORIZED, Access, Block, Buffer, Loop, Node, loops_in
-from .tree_writer import Writer, WriterState, part_of
+from .tree_writer import Writer, WriterState
 from .whole_steps import WholeSteps
 
 #: Bytes that a thread loads or stores at once.

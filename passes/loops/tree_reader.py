@@ -26,6 +26,7 @@ from ...emit.linalg import REDUCTION
 from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load, Outside, attributes_of
 from .checks import ALLOCATIONS, ASSERT, LOAD, Check, is_check, loaded_memory
 from .memory_views import VIEWS, View, groups_of, kept_axes, mixed_sizes
+from .reduction_inits import with_inits
 from .text_loops import block_names, with_text_loops
 from .tree import (
     REDUCE,
@@ -106,7 +107,7 @@ class _Reader:
                 self._between(op, len(nodes))
             else:
                 nodes += self._operation(op)
-        blocks, ends = _with_inits(nodes, self._named)
+        blocks, ends = with_inits(nodes, self._named)
         body = _in_loops(self._apart(self._named_after_writers(blocks)))
         if not body:
             raise located_error(f"@{name} has no operation of linalg: there is nothing to schedule", function.location)
@@ -414,64 +415,6 @@ _ARITHMETIC: dict[str, Callable[..., Size]] = {
 
 
 # ---- the tree ----
-
-
-def _with_inits(blocks: Sequence[Block], named: Set[str]) -> tuple[list[Block], list[int]]:
-    """A block that gives a reduction what it starts from is its init, as several are, for an output each: these have no
-    names of their own then. Those that a text names are blocks. Besides, which of the given blocks each was."""
-    found: list[Block] = []
-    ends: list[int] = []
-    for number, block in enumerate(blocks):
-        for count in sorted({1, len(block.writes)}):
-            starts = found[-count:]
-            is_named = any(start.name in named and start.name != block.name for start in starts)
-            joined = None if is_named or not starts else _joined(starts, block)
-            if joined is not None:
-                del found[-count:], ends[-count:]
-                block = joined
-                break
-        found.append(block)
-        ends.append(number)
-    return found, ends
-
-
-def _joined(starts: Sequence[Block], block: Block) -> Block | None:
-    """A reduction with what others give it to start from as its init."""
-    reduces = block.is_reduction and all(block.reads_output(number) for number in range(len(block.writes)))
-    writes = [access for start in starts for access in start.writes]
-    if not reduces or [each.buffer for each in writes] != [each.buffer for each in block.writes]:
-        return None
-    inits: list[Expr] = []
-    for start in starts:
-        begin = len(inits)
-        found = _started(start, block, block.writes[begin : begin + len(start.writes)])
-        if found is None:
-            return None
-        inits += found
-    return replace(block, inits=tuple(inits))
-
-
-def _started(start: Block, block: Block, writes: Sequence[Access]) -> list[Expr] | None:
-    """What a block writes, by the iters of a reduction that goes on with it; None where it does more than that."""
-    spatial = [each for each in block.iters if each.kind == SPATIAL]
-    if start.is_reduction or start.reads or len(start.iters) != len(spatial):
-        return None
-    if any(access.buffer in start.buffers for access in block.reads):
-        return None
-    # An index of several iters says nothing of each: those are in the same order.
-    pairs = zip(start.iters, spatial, strict=True)
-    values: dict[str, Size] = {own.name: 0 if own.extent == 1 else iter_variable(other) for own, other in pairs}
-    for own, other in zip(start.writes[0].indices, writes[0].indices, strict=True):
-        name = next((each.name for each in start.iters if iter_variable(each) == own), None)
-        values.update({} if name is None else {name: other})
-    if [each.at(values).indices for each in start.writes] != [each.indices for each in writes]:
-        return None
-    extents = {iter_variable(each): each.extent for each in spatial}
-    if any(extents.get(values[own.name], own.extent) != own.extent for own in start.iters):
-        return None
-    if any(isinstance(part, Element) for expr in start.results for part in expr.walk()):
-        return None
-    return [expr.at(values) for expr in start.results]
 
 
 def _is_whole(block: Block) -> bool:

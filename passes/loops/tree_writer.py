@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 from ...bindings.ir import Block as IrBlock
 from ...bindings.ir import Operation, Type, Value
-from ...bindings.mlir import DYNAMIC, i64_attribute, ir
+from ...bindings.mlir import i64_attribute, ir
 from ...bindings.navigation import body_of, last_of, operations_of
 from ...bindings.rewriting import is_used
 from ...dialects.core.ir_attributes import DEVICE_MEMORY
@@ -25,6 +25,7 @@ from ...emit.arithmetic import result_of
 from ...emit.collapse import collapse
 from ...emit.memrefs import is_dense, view
 from ...emit.numbers import Number, as_index, constant, number
+from ...emit.subviews import part_of
 from ...emit.symbols import emit_size
 from .body_scalars import Expr, IterIndex, Load
 from .buffer_allocation import BufferPlace, places_of
@@ -477,32 +478,3 @@ def _when_all(conditions: Sequence[Number | bool], body: Callable[[], None]) -> 
 
 def _row(memory: Value, lanes: LaneLoop) -> Type:
     return vectors.vector_of(lanes.count, memory.type.element_type)
-
-
-def part_of(
-    memref: Value, starts: Sequence[Any], dims: Sequence[int], sizes: Sequence[int], steps: Sequence[int]
-) -> Value:
-    """The subview from a place on, of these sizes in some dimensions and of one element in the others. `steps` is 1
-    where elements are next to each other, 2 where it is every second one.
-    """
-    strides, _ = memref.type.get_strides_and_offset()
-    rank, dynamic = memref.type.rank, DYNAMIC
-    extents, apart = [1] * rank, [1] * rank
-    for dim, size, step in zip(dims, sizes, steps, strict=True):
-        extents[dim], apart[dim] = size, step
-    kept = [strides[dim] if strides[dim] == dynamic else strides[dim] * apart[dim] for dim in dims]
-    offset = ir.ShapedType.get_dynamic_stride_or_offset()
-    known = all(isinstance(start, int) for start in starts) and all(stride >= 0 for stride in strides)
-    if known:
-        offset = sum(start * stride for start, stride in zip(starts, strides, strict=True))
-    static = [start if isinstance(start, int) else dynamic for start in starts]
-    layout = ir.StridedLayoutAttr.get(offset, kept)
-    attributes = {
-        "static_offsets": ir.DenseI64ArrayAttr.get(static),
-        "static_sizes": ir.DenseI64ArrayAttr.get(extents),
-        "static_strides": ir.DenseI64ArrayAttr.get(apart),
-        **linalg.segments(1, sum(each == dynamic for each in static), 0, 0),
-    }
-    operands = [memref, *(as_index(start) for start in starts if not isinstance(start, int))]
-    type_ = ir.MemRefType.get(list(sizes), memref.type.element_type, layout=layout)
-    return result_of("memref.subview", operands, type_, **attributes)
