@@ -26,6 +26,5 @@ def test_the_page_has_the_figures_of_today() -> None:
         for text in (done.stdout, page)
     )
     assert len(counted) == len(stated) == 3
-    # Which instructions the processor has decides a part of it: how long vectors are, say.
     for found, expected in zip(counted, stated, strict=True):
         assert all(abs(one - other) <= other / 5 for one, other in zip(found, expected, strict=True)), (found, expected)
