@@ -33,11 +33,15 @@ def with_inits(blocks: Sequence[Block], named: Set[str]) -> tuple[list[Block], l
 def _joined(starts: Sequence[Block], block: Block) -> Block | None:
     """A reduction with what others give it to start from as its init."""
     reduces = block.is_reduction and all(block.reads_output(number) for number in range(len(block.writes)))
-    writes = [access for start in starts for access in start.writes]
-    if not reduces or [each.buffer for each in writes] != [each.buffer for each in block.writes]:
+    started = {start.writes[0].buffer: start for start in starts}
+    in_order = [started[access.buffer] for access in block.writes if access.buffer in started]
+    if not reduces or len(in_order) != len(starts):
+        return None
+    writes = [access for start in in_order for access in start.writes]
+    if [each.buffer for each in writes] != [each.buffer for each in block.writes]:
         return None
     inits: list[Expr] = []
-    for start in starts:
+    for start in in_order:
         begin = len(inits)
         found = _started(start, block, block.writes[begin : begin + len(start.writes)])
         if found is None:

@@ -233,13 +233,12 @@ def test_sums_along_vectors_of_several_rows(rows: int | str, columns: int, tmp_p
 
 
 def test_kernels_whose_padding_would_be_cut() -> None:
-    """Without a schedule they become loops around blocks that no step knows; with one they stay as they are."""
+    """With a schedule they stay as they are: its blocks are there."""
     module = rx.Module()
     inputs = {"x": rx.tensor((1, 16, 28, 28)), "w": rx.tensor((16, 1, 3, 3))}
     with module.function("main", inputs) as f:
         f.returns(relax.nn.conv2d(*f, padding=[1, 1, 1, 1], groups=16))
     module = rx.lower(module, pipeline=rx.stages("llvm").until("fuse"))
-    assert "#   nn_conv2d: " in rx.schedules.chosen(module)
     sch = rx.Schedule(module)
     padding, windows = (sch.get_block(name, "nn_conv2d") for name in ("nn_conv2d", "nn_conv2d_1"))
     channel = sch.get_loops(windows)[1]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -83,7 +84,11 @@ def run(pool: Pool, jobs: int, *calls: PoolCall) -> list[bytes]:
 
 def children() -> set[int]:
     """The processes that this one has started."""
-    return {int(pid) for path in Path("/proc/self/task").iterdir() for pid in (path / "children").read_text().split()}
+    found = set[int]()
+    for thread in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # it has ended since
+            found |= set(map(int, (thread / "children").read_text().split()))
+    return found
 
 
 def is_gone(pid: int) -> bool:
