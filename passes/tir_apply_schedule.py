@@ -10,6 +10,7 @@ from ..bindings.ir import Operation
 from ..bindings.navigation import symbol_name
 from ..dialects.core.ir_attributes import SCHEDULE
 from ..dialects.tir.prim_func import prim_funcs_in, schedule_lines
+from ..support.errors import OptionError
 from ..targets.core.registry import parse_target
 from .core.base import Pass
 from .core.registry import register_pass
@@ -45,7 +46,10 @@ class TirApplySchedule(Pass):
             from .schedule.apply_steps import apply_steps  # seldom needed, and all primitives with it
 
             chosen = parse_target(self.target)
-            apply_steps(others, steps_rules(chosen.name)[0], ScheduleContext(chosen.name, chosen))
+            rules = steps_rules(chosen.name)
+            if not rules:
+                raise OptionError(f"steps=true: target '{chosen.name}' has no steps of its own (register_steps)")
+            apply_steps(others, rules[0], ScheduleContext(chosen.name, chosen))
         if not scheduled:
             return
         from .loops.apply_schedule import apply_schedule
