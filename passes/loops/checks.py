@@ -22,10 +22,10 @@ class Check(NamedTuple):
     """An operation that stands between blocks."""
 
     op: Operation
-    #: The blocks that it needs.
-    after: frozenset[str]
-    #: The blocks behind it that it guards, or that write what it loads.
-    before: frozenset[str]
+    #: Names of the memory that it loads: it stands behind all that writes it, whatever steps make of these blocks.
+    loaded: frozenset[str]
+    #: The blocks behind it that it guards.
+    guarded: frozenset[str]
 
 
 def loaded_memory(function: Operation) -> set[Value]:
@@ -46,13 +46,16 @@ def placed(checks: Sequence[Check], nodes: Sequence[Node]) -> list[list[Operatio
 
     Raises RelaxError where a node has both what an operation needs and what has to be behind it.
     """
-    inside = [{block.name for block in blocks_in([node])} for node in nodes]
+    inside = [blocks_in([node]) for node in nodes]
+    writers = [{access.buffer.name: block.name for block in each for access in block.writes} for each in inside]
     places: list[list[Operation]] = [[] for _ in range(len(nodes) + 1)]
     at, needed = 0, set[str]()
     for check in checks:
-        needed |= check.after
-        at = max([at, *(number + 1 for number, names in enumerate(inside) if not names.isdisjoint(check.after))])
-        early = sorted(set().union(*inside[:at]) & check.before)
+        for number, names in enumerate(writers):
+            if found := check.loaded.intersection(names):
+                needed |= {names[name] for name in found}
+                at = max(at, number + 1)
+        early = sorted(block.name for each in inside[:at] for block in each if block.name in check.guarded)
         if early:
             made = ", ".join(f"'{name}'" for name in sorted(needed))
             raise RelaxError(f"'{early[0]}' would run before the function has looked at {made}: keep their loops apart")

@@ -122,11 +122,13 @@ class _Reader:
 
     def _check(self, tree: Tree, ends: Sequence[int], op: Operation, blocks: int) -> Check:
         loaded = [buffer for buffer, memory in self.memory.items() if memory in list(op.operands)]
-        names = [block.name for block in tree.blocks()]
-        writers = {block.name for block in tree.blocks() if any(map(block.writes_of, loaded))}
-        at = sum(end < blocks for end in ends)
-        guarded = names[at:] if op.name == ASSERT else writers.intersection(names[at:])
-        return Check(op, frozenset(writers.intersection(names[:at])), frozenset(guarded))
+        behind = list(tree.blocks())[sum(end < blocks for end in ends) :]
+        writers = [block for block in behind if any(map(block.writes_of, loaded))]
+        if writers:
+            reason = f"'{writers[0].name}' writes to memory of which the function has loaded an element"
+            raise located_error(f"@{symbol_name(self._function)}: {reason}: there is nothing to schedule", op.location)
+        guarded = frozenset(block.name for block in behind) if op.name == ASSERT else frozenset()
+        return Check(op, frozenset(buffer.name for buffer in loaded), guarded)
 
     def _named_after_writers(self, blocks: Sequence[Block]) -> list[Block]:
         """Memory of its own is called as the block that writes it first: allocations may have been one, and another

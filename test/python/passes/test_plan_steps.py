@@ -166,6 +166,20 @@ def test_checks_stand_before_what_they_guard(tmp_path: Path) -> None:
             program["main"](x, np.array(wrong))
 
 
+def test_checks_stand_behind_copies_of_what_they_load() -> None:
+    """What is computed elsewhere is where the check loads it before the check does, whichever block writes it there."""
+    module = rows_of_a_table(9)
+    name = next(line.split('"')[1] for line in rx.schedules.chosen(module).splitlines() if "get_block(" in line)
+    lines = ["# schedule 1", f'a = sch.get_block("{name}")', 'sch.cache_write(a, 0, "local")']
+    lines += ['sch.cache_write(a, 1, "local")', "i, = sch.get_loops(a)", "sch.decompose_reduction(a, i)"]
+    program = rx.compile(module, schedules={"take": "\n".join(lines)})
+    x, at = np.random.default_rng(0).standard_normal((9, 8)).astype("float32"), np.array([8, -9, 3])
+    np.testing.assert_array_equal(results(program, [x, at])[0], x[at])
+    for wrong in ([0, 9, 1], [0, -10, 1]):
+        with pytest.raises(IndexError, match=f"index {wrong[1]} is out of range for axis 0 of size 9"):
+            program["main"](x, np.array(wrong))
+
+
 def test_what_a_check_guards_shares_no_loop_with_what_it_needs() -> None:
     module = rows_of_a_table(9)
     names = [line.split('"')[1] for line in rx.schedules.chosen(module).splitlines() if "get_block(" in line]
