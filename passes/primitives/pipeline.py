@@ -65,7 +65,8 @@ def pipeline(edit: Edit, loop: LoopRV, stages: int = 2) -> None:
     fetched = written_by(blocks_in(fetching))
     ahead = stages - 1 if fetching else 0
     steady: Size = found.extent - ahead
-    nodes = found.body
+    # Blocks are there for the first or the last steps besides, and what has versions is for its own step's.
+    nodes: Sequence[Node] = mapped(found.body, lambda block: replace(block, is_part=True))
     for buffer in dict.fromkeys([*fetched, *stored]):
         nodes = _with_versions(edit, found, nodes, buffer, places[buffer][1], stages)
     # The last steps stand behind the loop: a device's memory has one step's part of what else moves with the steps.

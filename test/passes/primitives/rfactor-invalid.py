@@ -317,7 +317,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C_i1' is a part of a block that loop_partition has made several of}}
+# expected-error@+1 {{'C_i1' runs at some of its points only, since a loop around it was partitioned or pipelined}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffer((4, 6), "float32")):
     T.func_attr(
         {
@@ -337,4 +337,34 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffe
             vi, vj, vk = T.axis.remap("SSR", [i, j, k])
             with T.init():
                 C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'C_epilogue' runs at some of its points only, since a loop around it was partitioned or pipelined}}
+def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffer((4, 6), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                "i, j, k = sch.get_loops(C)",
+                'A_local = sch.cache_read(C, "A", "local")',
+                "sch.compute_at(A_local, i)",
+                "sch.pipeline(i, 2)",
+                'C_epilogue = sch.get_block("C_epilogue")',
+                "j_1, k_1 = sch.get_loops(C_epilogue)",
+                "sch.rfactor(k_1, 0)",
+            ]
+        }
+    )
+    for i, j, k in T.grid(4, 6, 8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0.0
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
