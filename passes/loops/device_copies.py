@@ -122,6 +122,8 @@ def _over(block: Block, memory: DeviceMemory, own: Sequence[Loop], extents: Mapp
             left_out.append(guard)
         else:
             return None
+    if any(not variables_of(index).isdisjoint(inner) for access in block.accesses for index in access.indices):
+        return None  # by loops, as flat_accesses.py makes them: how elements are apart is not seen by the iters
     points = Access(block.writes[0].buffer, block.bindings)
     box = box_of(points, inner, [(guard.at, guard.limit) for guard in left_out])
     if box is None:
