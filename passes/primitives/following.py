@@ -27,7 +27,10 @@ def in_loops_of_producer(edit: Edit, block: Block, around: Loop, inside: Sequenc
     iters = _iters(block, indices)
     if len(written) != 1 or iters is None or _iters(writer, written[0].indices) is None:
         return None
-    used = loops_of(writer, SPATIAL)
+    reduced = loops_of(writer, REDUCE)
+    limits = [each for each in writer.where if variables_of(each[0]).isdisjoint(reduced)]
+    # A loop that leaves points out need not be one along which the points are.
+    used = loops_of(writer, SPATIAL).union(*(variables_of(index) for index, _ in limits))
     loops = [each for each in loops_in(around.body) if each.name in used]
     names = edit.new_names([f"ax{number}" for number in range(len(loops) + len(block.iters) - len(iters))])
     fresh: dict[str, Size] = {each.name: variable(name, each.extent) for each, name in zip(loops, names, strict=False)}
@@ -40,10 +43,7 @@ def in_loops_of_producer(edit: Edit, block: Block, around: Loop, inside: Sequenc
             continue
         bindings.append(variable(names[len(extents)], each.extent))
         extents.append(each.extent)
-    reduced = loops_of(writer, REDUCE)
-    where = tuple(
-        (substituted(index, fresh), limit) for index, limit in writer.where if variables_of(index).isdisjoint(reduced)
-    )
+    where = tuple((substituted(index, fresh), limit) for index, limit in limits)
     node: Node = replace(block, bindings=tuple(bindings), where=where)
     for name, extent in reversed(list(zip(names, extents, strict=True))):
         node = Loop(name, extent, (node,))

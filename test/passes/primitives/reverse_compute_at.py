@@ -293,3 +293,38 @@ class Module:
             with T.block("C"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = B[vi, vj] + T.float32(1)
+
+    # So it is where a loop leaves steps out that is along no dimension.
+    # CHECK-LABEL: def steps_left_out(
+    # CHECK:             for k in range(2):
+    # CHECK-NEXT:             for l in range(4):
+    # CHECK-NEXT:                 v1 = k < 1
+    # CHECK-NEXT:                 v2 = l + j * 4
+    # CHECK-NEXT:                 if v1 & (v2 < 10):
+    # CHECK-NEXT:                     C[i, v2] = v0[0, l] + 1.0
+    @T.prim_func
+    def steps_left_out(A: T.Buffer((3, 10), "float32"), C: T.Buffer((3, 10), "float32")):
+        T.func_attr(
+            {
+                "tir.schedule": [
+                    "# schedule 1",
+                    'B = sch.get_block("B")',
+                    'C = sch.get_block("C")',
+                    "i, j = sch.get_loops(B)",
+                    "unit = sch.add_unit_loop(B)",
+                    "unit_0, unit_1 = sch.split(unit, [None, 2])",
+                    "j_0, j_1 = sch.split(j, [None, 4])",
+                    "sch.reorder(unit_0, j_0, unit_1, j_1)",
+                    "sch.reverse_compute_at(C, j_0)",
+                ]
+            }
+        )
+        B = T.alloc_buffer((3, 10), "float32")
+        for i, j in T.grid(3, 10):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+        for i, j in T.grid(3, 10):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] + T.float32(1)
