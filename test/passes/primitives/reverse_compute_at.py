@@ -296,7 +296,8 @@ class Module:
 
     # So it is where a loop leaves steps out that is along no dimension.
     # CHECK-LABEL: def steps_left_out(
-    # CHECK:             for k in range(2):
+    # CHECK:                     v0[0, l] = A[i, v2] * 2.0
+    # CHECK-NEXT:         for k in range(2):
     # CHECK-NEXT:             for l in range(4):
     # CHECK-NEXT:                 v1 = k < 1
     # CHECK-NEXT:                 v2 = l + j * 4
