@@ -36,7 +36,7 @@ JAX_HARNESSES :=
 TVM_ENV := build/env-tvm
 # And those with Intel's driver of OpenCL; for which devices `make test-gpu-real` runs the tests of all operators.
 OPENCL_ENV := build/env-opencl
-REAL_TARGETS := 'vulkan{subgroup=8 fma=twice}' opencl
+REAL_TARGETS := 'vulkan{subgroup=8 fma=twice}' opencl 'opencl{language=c}'
 
 # The models of bench/models and the environments that they need.
 MODELS := build/models
@@ -172,7 +172,7 @@ gpu-code: env models ## the models' kernels for three GPUs, by NVIDIA's assemble
 
 # The tests of operators, of whatever target.
 OPERATOR_TESTS := test/python/targets/test_legalize_*.py
-DEVICE_TESTS := $(addprefix test/python/,runtime/devices runtime/opencl runtime/vulkan targets/spirv targets/vulkan)
+DEVICE_TESTS := $(addprefix test/python/,runtime/devices runtime/opencl runtime/vulkan targets/opencl targets/spirv targets/vulkan)
 
 gpu-emulated: export RELAX_MLIR_TEST_TARGET = cuda
 gpu-emulated: env ## all tests of operators, compiled for cuda, on the emulator of GPUs (needs no device)

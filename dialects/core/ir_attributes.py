@@ -383,8 +383,10 @@ WORDS = _row(
     "relax.words",
     _place("kernels, and modules with kernels", "gpu.func", "builtin.module"),
     _INTEGERS,
-    "spirv-take-words -> spirv-convert, rx.compile",
+    "spirv-take-words -> spirv-convert, opencl-write-kernels, rx.compile",
 )
+#: A program's kernels as text, for drivers that compile such.
+KERNELS_TEXT = _row("relax.kernels_text", _MODULES, _TEXT, "opencl-write-kernels -> rx.compile")
 #: The names of a program's kernels.
 KERNELS = _row(
     "relax.kernels",

@@ -113,7 +113,7 @@ def _is_private(edit: Edit, inside: Sequence[Block], buffer: object) -> bool:
 def check_not_part(edit: Edit, block: Block) -> None:
     """Copies of what a block makes, and what adds up its parts, go over all points of its iters."""
     if block.is_part:
-        edit.refuse(f"'{block.name}' runs at some of its points only, since a loop around it was partitioned or pipelined")
+        edit.refuse(f"'{block.name}' runs at some of its points only: a loop around it was partitioned or pipelined")
 
 
 def plain_path(edit: Edit, block: Block, verb: str) -> list[Loop]:

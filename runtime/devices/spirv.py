@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels as SPIR-V, as programs have them (targets/spirv/abi.py), and what their code says that it needs."""
+"""Kernels as SPIR-V or text, as programs have them (targets/spirv/abi.py), and what their code says that it needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...support.byte_sizes import byte_text
 from ..artifact import DeviceCode
 from ..errors import ArtifactError
 
-FORMAT = "spirv"
+FORMAT, TEXT_FORMAT = "spirv", "opencl-c"
 _VERSION, _NUMBERS = int.from_bytes(b"RSV1", "little"), Struct("<4I")
 _MAGIC, _HEADER_WORDS = 0x07230203, 5
 _OP_CAPABILITY, _OP_EXECUTION_MODE, _OP_CONSTANT, _OP_VARIABLE, _OP_FUNCTION = 17, 16, 43, 59, 54
@@ -29,8 +29,8 @@ class BlockNeeds(NamedTuple):
 
 
 class SpirvKernel(NamedTuple):
-    """Its module, how many words of parameters it takes, how many threads subgroups have to have at least (0: any), and
-    whether the last word is the number of blocks.
+    """Its module or text, how many words of parameters it takes, how many threads subgroups have to have at least (0:
+    any), and whether the last word is the number of blocks.
     """
 
     module: bytes
@@ -39,9 +39,10 @@ class SpirvKernel(NamedTuple):
     is_told_blocks: bool
 
 
-def read_kernels(code: DeviceCode) -> list[SpirvKernel]:
-    """What a program has for its kernels. Raises ArtifactError where that is not how this release has it."""
-    if code.format != FORMAT or len(code.data) < _NUMBERS.size:
+def read_kernels(code: DeviceCode, *formats: str) -> list[SpirvKernel]:
+    """What a program has for its kernels, in one of the formats, else in SPIR-V. Raises ArtifactError where that is not
+    how this release has it."""
+    if code.format not in (formats or (FORMAT,)) or len(code.data) < _NUMBERS.size:
         raise ArtifactError(f"{code.label} are of the format '{code.format}', which this release does not know")
     version, count, subgroup, _ = _NUMBERS.unpack_from(code.data)
     if version != _VERSION:
@@ -52,10 +53,15 @@ def read_kernels(code: DeviceCode) -> list[SpirvKernel]:
     for place in range(1, count + 1):
         begin, size, words, is_told_blocks = _NUMBERS.unpack_from(code.data, _NUMBERS.size * place)
         module = bytes(code.data[begin : begin + size])
-        if len(module) != size or size % 4 or module[:4] != _MAGIC.to_bytes(4, "little"):
+        is_text = code.format == TEXT_FORMAT
+        if len(module) != size or not (is_text or _is_spirv(module)):
             raise ArtifactError(f"{code.label} are damaged: '{code.kernels[place - 1]}' is no SPIR-V")
         found.append(SpirvKernel(module, words, subgroup, bool(is_told_blocks)))
     return found
+
+
+def _is_spirv(module: bytes) -> bool:
+    return len(module) % 4 == 0 and module[:4] == _MAGIC.to_bytes(4, "little")
 
 
 def version_of(module: bytes) -> tuple[int, int]:

@@ -32,8 +32,13 @@ _NAME, _EXTENSIONS, _VERSION, _DOUBLE, _IL, _SVM, _SUBGROUP_SIZES = (
     0x1053,
     0x4108,
 )
+# CL_DEVICE_SINGLE_FP_CONFIG, and its bit for divisions and roots.
+_SINGLE, _EXACT = 0x101B, 1 << 7
 _GIVES_HANDLE = frozenset(
-    {"clCreateContext", "clCreateCommandQueueWithProperties", "clCreateProgramWithIL", "clCreateKernel", "clSVMAlloc"}
+    {
+        *("clCreateContext", "clCreateCommandQueueWithProperties", "clCreateProgramWithIL"),
+        *("clCreateProgramWithSource", "clCreateKernel", "clSVMAlloc"),
+    }
 )
 _VOID = frozenset({"clSVMFree"})
 
@@ -67,6 +72,8 @@ class OpenclDevice(NamedTuple):
     units: int
     #: Those that kernels may ask for; empty where it does not say.
     subgroup_sizes: tuple[int, ...]
+    #: Whether it can divide f32 and take roots as IEEE 754 says.
+    divides_exactly: bool
 
     def __str__(self) -> str:
         return f"opencl:{self.number} ({self.name})"
@@ -170,6 +177,7 @@ class OpenclDriver:
             number, handle, text(_NAME), value(_TYPE), text(_VERSION), frozenset(text(_EXTENSIONS).split()),
             bool(value(_DOUBLE)), text(_IL), value(_SVM), value(_MEMORY), value(_MOST_ALLOCATION), value(_SHARED),
             value(_MOST_THREADS), value(_UNITS), self._numbers(handle, _SUBGROUP_SIZES),
+            bool(value(_SINGLE) & _EXACT),
         )  # fmt: skip
 
     def _numbers(self, handle: int, which: int) -> tuple[int, ...]:

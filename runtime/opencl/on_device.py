@@ -9,16 +9,19 @@ from functools import partial
 
 from ..artifact import DeviceCode
 from ..devices.paged import PagedProgram
-from ..devices.spirv import SpirvKernel, capabilities, read_kernels, too_large
+from ..devices.spirv import FORMAT, TEXT_FORMAT, SpirvKernel, capabilities, read_kernels, too_large
 from ..errors import DeviceError
 from ..manifest import Signature
 from .driver import OpenclDevice, OpenclError, driver
 from .opened import open_device
+from .source_text import extensions, kernel_name, most_threads
 from .statuses import STATUSES
 
 KIND = "opencl"
 #: Words of a kernel's handle: the driver's, words of parameters, when it was told of chunks.
 _HANDLE_WORDS = 3
+#: What SPIR-V says in itself.
+_EXACT_DIVISION = b"-cl-fp32-correctly-rounded-divide-sqrt"
 _BUILD_LOG, _LOG_BYTES, _SHOWN_LINES = 0x1183, 8192, 5
 #: By SPIR-V's number for a capability: that kernels say their size of subgroups; a type's name and the extension that
 #: has it, empty for f64.
@@ -37,7 +40,7 @@ class OpenclProgram(PagedProgram):
 
     def open(self, codes: Sequence[DeviceCode], signatures: Sequence[Signature], graphs: bool | None) -> None:
         self.driver = driver()
-        _check_fits(codes[0], read_kernels(codes[0]), self.driver.device(self.number))
+        _check_fits(codes[0], _kernels(codes[0]), self.driver.device(self.number))
         self.device = open_device(self.driver, self.number)
         self.set_page(self.device.page)
 
@@ -52,14 +55,15 @@ class OpenclProgram(PagedProgram):
 
     def load(self, codes: Sequence[DeviceCode]) -> list[int]:
         """The addresses of the kernels' handles."""
-        code, kernels = codes[0], read_kernels(codes[0])
+        code, kernels = codes[0], _kernels(codes[0])
         self._handles = (ctypes.c_uint64 * max(_HANDLE_WORDS * len(kernels), 1))()
         programs: dict[bytes, int] = {}
         for place, (name, kernel) in enumerate(zip(code.kernels, kernels, strict=True)):
             if kernel.module not in programs:
                 programs[kernel.module] = self._program(code, kernel.module)
+            found = kernel_name(name) if code.format == TEXT_FORMAT else name
             try:
-                handle = self.driver.made("clCreateKernel", programs[kernel.module], name.encode())
+                handle = self.driver.made("clCreateKernel", programs[kernel.module], found.encode())
             except OpenclError as error:
                 raise DeviceError(f"{self.label} refuses kernel '{name}' of the program: {error}") from None
             self._undo.append(partial(self.driver.call, "clReleaseKernel", handle))
@@ -70,12 +74,18 @@ class OpenclProgram(PagedProgram):
     def _program(self, code: DeviceCode, module: bytes) -> int:
         handle = self.device.device.handle
         try:
-            program = self.driver.made("clCreateProgramWithIL", self.device.context, module, len(module))
+            if code.format == TEXT_FORMAT:
+                texts, sizes = (ctypes.c_char_p * 1)(module), (ctypes.c_size_t * 1)(len(module))
+                program = self.driver.made("clCreateProgramWithSource", self.device.context, 1, texts, sizes)
+            else:
+                program = self.driver.made("clCreateProgramWithIL", self.device.context, module, len(module))
         except OpenclError as error:
             raise DeviceError(f"{self.label} refuses {code.label}: {error}") from None
         self._undo.append(partial(self.driver.call, "clReleaseProgram", program))
         try:
-            self.driver.call("clBuildProgram", program, 1, (ctypes.c_void_p * 1)(handle), b"", None, None)
+            is_exact = code.format == TEXT_FORMAT and self.device.device.divides_exactly
+            options = _EXACT_DIVISION if is_exact else b""
+            self.driver.call("clBuildProgram", program, 1, (ctypes.c_void_p * 1)(handle), options, None, None)
         except OpenclError as error:
             log = ctypes.create_string_buffer(_LOG_BYTES)
             self.driver.call("clGetProgramBuildInfo", program, handle, _BUILD_LOG, _LOG_BYTES, log, None)
@@ -85,8 +95,18 @@ class OpenclProgram(PagedProgram):
         return program
 
 
+def _kernels(code: DeviceCode) -> list[SpirvKernel]:
+    return read_kernels(code, FORMAT, TEXT_FORMAT)
+
+
 def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: OpenclDevice) -> None:
     """Raises DeviceError where the device lacks what kernels need."""
+    if code.format == TEXT_FORMAT:
+        _check_text_fits(code, kernels, device)
+        return
+    if "SPIR-V" not in device.spirv:
+        problem = f"takes no SPIR-V, which {code.label}, are"
+        raise DeviceError(f"{device} ({device.version}) {problem}; target 'opencl{{language=c}}' is for it")
     needed = {number for module in {each.module for each in kernels} for number in capabilities(module)}
     asked = [(name, extension) for number, (name, extension) in _OPTIONAL.items() if number in needed]
     lacking = [name for name, extension in asked if not _has(device, extension)]
@@ -104,5 +124,16 @@ def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: Opencl
             raise DeviceError(f"{device} has subgroups of {there}, {code.label}, {wanted}")
 
 
+def _check_text_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: OpenclDevice) -> None:
+    for text in {each.module for each in kernels}:
+        lacking = {said for name, said in extensions(text).items() if not _has(device, name)}
+        if lacking:
+            raise DeviceError(f"{device} lacks what {code.label}, need: {', '.join(sorted(lacking))}")
+        if most_threads(text) > device.threads:
+            large = f"blocks of {most_threads(text)} threads, at most {device.threads} here"
+            fitting = f"a target with threads={device.threads} is for it"
+            raise DeviceError(f"{device} is too small for {code.label}, which need {large}; {fitting}")
+
+
 def _has(device: OpenclDevice, extension: str) -> bool:
-    return extension in device.extensions if extension else device.has_double
+    return device.has_double if extension in ("", "cl_khr_fp64") else extension in device.extensions

@@ -50,8 +50,6 @@ class OpenDevice:
 
 
 def _check(device: OpenclDevice) -> None:
-    if "SPIR-V" not in device.spirv:
-        raise DeviceError(f"{device} ({device.version}) takes no SPIR-V, which kernels are")
     if device.shared_virtual & (_COARSE | _FINE) != _COARSE | _FINE:
         raise DeviceError(f"{device} ({device.version}) has no fine-grained shared virtual memory, which programs need")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ...bindings.ir import Module, Operation
 from ...bindings.mlir import string_value
 from ...bindings.navigation import body_of, operations_in, operations_of
-from ...dialects.core.ir_attributes import KERNELS, WORDS
+from ...dialects.core.ir_attributes import KERNELS, KERNELS_TEXT, WORDS
 from ...passes.core.stages import Stage
 from ...support.errors import RefusalError
 from ..core.backend import Backend, ChosenTarget, Machine
@@ -48,8 +48,12 @@ class SpirvBackend(Backend):
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
         device = device_of(target)
-        passes, options = device_passes(self.api, device), target.options_text
+        passes, options = self.device_passes(target), target.options_text
         return gpu_stages(self.api, passes, options, device.kernels_shared, block_threads=device.threads)
+
+    def device_passes(self, target: ChosenTarget) -> Sequence[str]:
+        """What makes code of kernels."""
+        return device_passes(self.api, device_of(target))
 
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         from ...runtime.artifact import DeviceCode
@@ -65,11 +69,16 @@ class SpirvBackend(Backend):
         data = self.kernels(module, target)
         for each in _spirv_modules(module):
             each.erase()
-        if WORDS in module.operation.attributes:
-            del module.operation.attributes[WORDS]
+        for name in (WORDS, KERNELS_TEXT):
+            if name in module.operation.attributes:
+                del module.operation.attributes[name]
         host = find_backend("llvm").build(module, _host(target), options)
-        code = DeviceCode(self.api, str(target), "spirv", names, memoryview(data))
+        code = DeviceCode(self.api, str(target), self.format_of(target), names, memoryview(data))
         return replace(host, devices=(code,))
+
+    def format_of(self, target: ChosenTarget) -> str:
+        """How the program has its kernels."""
+        return "spirv"
 
     def kernels(self, module: Module, target: ChosenTarget) -> bytes:
         """The program's kernels, as whoever launches them reads them (abi.py)."""
@@ -78,7 +87,7 @@ class SpirvBackend(Backend):
         with module.context:
             space = environment(self.api, device_of(target).version)
         binaries = [binary_of(each, space) for each in _spirv_modules(module)]
-        words = list(module.operation.attributes[WORDS]) if WORDS in module.operation.attributes else []
+        words = words_of_kernels(module)
         if len(binaries) == 1:
             binaries *= len(words)
         shuffles = any(each.name in SHUFFLES for spirv in _spirv_modules(module) for each in operations_in(spirv))
@@ -89,6 +98,11 @@ class SpirvBackend(Backend):
     def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:
         """The kernels in the dialect spirv."""
         return "\n".join(str(each) for each in _spirv_modules(module))
+
+
+def words_of_kernels(module: Module) -> list[int]:
+    """How many words each takes."""
+    return list(module.operation.attributes[WORDS]) if WORDS in module.operation.attributes else []
 
 
 def _spirv_modules(module: Module) -> list[Operation]:

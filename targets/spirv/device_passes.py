@@ -21,8 +21,8 @@ _SIMPLE = (
 )
 
 
-def device_passes(api: str, device: DeviceLimits) -> tuple[str, ...]:
-    """Of a module that holds a gpu.module, for a device of that interface."""
+def device_passes(api: str, device: DeviceLimits, *, is_text: bool = False) -> tuple[str, ...]:
+    """Of a module that holds a gpu.module, for a device of that interface; `is_text`: in OpenCL C, not in SPIR-V."""
     said, subgroup = f"{{api={api}}}", f"api={api} subgroup={device.subgroup}"
     return (
         f"gpu.module({','.join(_STRAIGHT)})",
@@ -38,5 +38,5 @@ def device_passes(api: str, device: DeviceLimits) -> tuple[str, ...]:
         f"spirv-lower-memory{said}",
         f"spirv-lower-threads{{{subgroup} most={device.threads}}}",
         "gpu.module(canonicalize,cse)",
-        f"spirv-convert{{{subgroup} version={device.version}}}",
+        "opencl-write-kernels" if is_text else f"spirv-convert{{{subgroup} version={device.version}}}",
     )

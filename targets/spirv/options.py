@@ -56,7 +56,7 @@ class DeviceLimits:
 def device_of(target: ChosenTarget) -> DeviceLimits:
     """What the options say. Raises RelaxError for values that are wrong."""
     return DeviceLimits(
-        _number(target, "subgroup", 32, 1, 128),
+        _number(target, "subgroup", 1 if target.option("language") == "c" else 32, 1, 128),
         _number(target, "threads", 256, 128, 1024),
         _number(target, "shared", 32 << 10, 16 << 10, 1 << 20),
         _word(target, "fma", ("once", "twice")) == "once",

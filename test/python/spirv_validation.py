@@ -16,7 +16,7 @@ _ENVIRONMENTS = {"vulkan": "vulkan1.2", "opencl": "spv1.3"}
 
 def check(executable: Executable) -> None:
     """Fails with what is wrong with a kernel."""
-    for code in executable._artifact.devices:
+    for code in (each for each in executable._artifact.devices if each.format == "spirv"):
         for module in {kernel.module for kernel in unpacked(code.data)[0]}:
             newer = "vulkan1.3" if "version=1.3" in code.arch else ""
             complaint = validated(module, newer or _ENVIRONMENTS[code.kind])

@@ -317,7 +317,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C_i1' runs at some of its points only, since a loop around it was partitioned or pipelined}}
+# expected-error@+1 {{'C_i1' runs at some of its points only: a loop around it was partitioned or pipelined}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffer((4, 6), "float32")):
     T.func_attr(
         {
@@ -345,7 +345,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffe
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C_epilogue' runs at some of its points only, since a loop around it was partitioned or pipelined}}
+# expected-error@+1 {{'C_epilogue' runs at some of its points only: a loop around it was partitioned or pipelined}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffer((4, 6), "float32")):
     T.func_attr(
         {

@@ -72,7 +72,6 @@ def test_code_without_a_kernel() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"spirv": ""}, "takes no SPIR-V, which kernels are"),
         ({"shared_virtual": 1}, "has no fine-grained shared virtual memory, which programs need"),
     ],
 )
@@ -95,6 +94,15 @@ def test_subgroups_that_the_device_has_not(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(rx.RelaxError, match=r"has subgroups of 3, 5, the kernels for opencl, .*, are for 32; compile"):
         rx.runtime.Executable(summing)
     rx.runtime.Executable(doubled)
+
+
+def test_a_device_without_spirv(monkeypatch: pytest.MonkeyPatch) -> None:
+    artifact = doubling()._artifact
+    other = driver().device(0)._replace(spirv="")
+    monkeypatch.setattr(OpenclDriver, "devices", lambda self: [other])
+    fitting = r"target 'opencl\{language=c\}' is for it"
+    with pytest.raises(rx.RelaxError, match=rf"takes no SPIR-V, which the kernels for opencl, opencl, are; {fitting}"):
+        rx.runtime.Executable(artifact)
 
 
 def test_a_device_that_is_smaller(monkeypatch: pytest.MonkeyPatch) -> None:

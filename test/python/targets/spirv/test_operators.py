@@ -41,6 +41,16 @@ def test_operators_on_small_devices(more: str, family: str, is_open: bool) -> No
     check(executable, family, is_open)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("family", "is_open"), CASES, ids=IDS)
+def test_operators_as_text(family: str, is_open: bool) -> None:
+    """In OpenCL C."""
+    real_devices.skip_without("opencl")
+    executable = program(family, is_open, "opencl{language=c}")
+    assert {each.format for each in executable._artifact.devices} == {"opencl-c"}
+    check(executable, family, is_open)
+
+
 def check(executable: Executable, family: str, is_open: bool) -> None:
     functions = executable.copying()
 

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modules of kernels become text in OpenCL C, for devices whose drivers take no SPIR-V."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....bindings.ir import Operation
+from ....bindings.mlir import ir
+from ....dialects.core.ir_attributes import KERNELS_TEXT, WORDS
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ...spirv.device_code import kernel_modules, kernels_of
+from ..source.kernel_text import source_of
+
+
+@register_pass
+@dataclass(frozen=True)
+class WriteKernels(Pass):
+    """Writes kernels as text in OpenCL C, which the module has as an attribute from here on."""
+
+    name: ClassVar[str] = "opencl-write-kernels"
+
+    def run(self, op: Operation) -> None:
+        with op.context:
+            for module in kernel_modules(op):
+                op.attributes[WORDS] = ir.DenseI64ArrayAttr.get(
+                    [each.attributes[WORDS][0] for each in kernels_of(module)]
+                )
+                op.attributes[KERNELS_TEXT] = ir.StringAttr.get(source_of(module))
+                module.erase()

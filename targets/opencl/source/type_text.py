@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Types in OpenCL C, and numbers of them. Integers are unsigned, as their operations say whether there is a sign; truth
+values are ints, 0 or 1, those of vectors 0 or -1, as comparisons give them."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+
+from ....bindings.ir import Type
+from ....bindings.mlir import ir
+from ....support.errors import RelaxError
+
+_INTEGERS = {8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}
+_FLOATS = {16: "half", 32: "float", 64: "double"}
+#: Of addresses, by the storage class of SPIR-V.
+_SPACES = {"CrossWorkgroup": "__global ", "Workgroup": "__local ", "Function": ""}
+_POINTER = re.compile(r"!spirv\.ptr<(.*), (\w+)>")
+_ARRAY = re.compile(r"!spirv\.array<(\d+) x (.*)>")
+INDEX_BITS = 64
+
+
+def lanes_of(type_: Type) -> int:
+    """Of a vector; 1 for a scalar, and for a vector of one lane, which is one here."""
+    return math.prod(type_.shape) if isinstance(type_, ir.VectorType) else 1
+
+
+def element_of(type_: Type) -> Type:
+    return type_.element_type if isinstance(type_, ir.VectorType) else type_
+
+
+def is_truth(type_: Type) -> bool:
+    element = element_of(type_)
+    return isinstance(element, ir.IntegerType) and element.width == 1
+
+
+def bits_of(type_: Type) -> int:
+    element = element_of(type_)
+    return INDEX_BITS if isinstance(element, ir.IndexType) else int(element.width)
+
+
+def scalar_type(type_: Type) -> str:
+    """Of an element. Raises RelaxError for what OpenCL C has not."""
+    element = element_of(type_)
+    if is_truth(element):
+        return "int"
+    is_integer = isinstance(element, (ir.IntegerType, ir.IndexType))
+    names, bits = (_INTEGERS, room_of(element)) if is_integer else (_FLOATS, bits_of(element))
+    if isinstance(element, ir.BF16Type) or bits not in names:
+        raise RelaxError(f"OpenCL C has no type for {type_}")
+    return names[bits]
+
+
+def room_of(type_: Type) -> int:
+    """The bits in which integers of a type are: of four bits there are eight, whose upper ones are 0."""
+    return max(8, 1 << (bits_of(type_) - 1).bit_length())
+
+
+def c_type(type_: Type) -> str:
+    count = lanes_of(type_)
+    return scalar_type(type_) + (str(count) if count > 1 else "")
+
+
+def signed(name: str) -> str:
+    """The type of integers with a sign: ulong4 is long4."""
+    return name.removeprefix("u")
+
+
+def signed_integer(type_: Type) -> str:
+    """Of as many bits as an element; of truth values an int, which they are."""
+    return "int" if is_truth(type_) else signed(_INTEGERS[room_of(type_)])
+
+
+def pointer_parts(type_: Type) -> tuple[Type, int, str]:
+    """What a pointer is to, how many of them are an array (0: none), and the space of its address."""
+    pointee, storage = _POINTER.fullmatch(str(type_)).groups()  # type: ignore[union-attr]
+    array = _ARRAY.fullmatch(pointee)
+    count, element = (int(array[1]), array[2]) if array else (0, pointee)
+    return ir.Type.parse(element, type_.context), count, _SPACES[storage]
+
+
+def pointer_type(type_: Type) -> str:
+    pointee, _, space = pointer_parts(type_)
+    return f"{space}{c_type(pointee)} *"
+
+
+def number_text(value: float | int, type_: Type) -> str:
+    """A number of an element's type, exactly."""
+    name = scalar_type(type_)
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return f"({name}){value.hex()}" + ("" if name == "double" else "f")
+        form, unsigned = {"half": ("<e", "ushort"), "float": ("<f", "uint"), "double": ("<d", "ulong")}[name]
+        pattern = int.from_bytes(struct.pack(form, value), "little")
+        return f"as_{name}(({unsigned}){pattern:#x}ul)"
+    if is_truth(type_):
+        return str(int(value != 0))
+    return f"({name}){int(value) % (1 << bits_of(type_)):#x}ul"
