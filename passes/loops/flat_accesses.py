@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
 from functools import reduce
 
 from ...dialects.core.indices import divisions, undivided
 from ...dialects.core.symbols_expr import Size
+from ...support.replacing import replace
 from .buffer_allocation import BufferPlace, places_of
 from .device_copies import copies_of
 from .intrins import TENSORIZED

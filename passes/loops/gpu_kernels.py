@@ -11,7 +11,6 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from ...bindings.ir import Value
 from ...bindings.mlir import i64_attribute, ir
@@ -21,6 +20,7 @@ from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, as_index, number
 from ...emit.subviews import part_of
 from ...support.errors import RelaxError
+from ...support.replacing import replace
 from .buffer_allocation import BufferPlace
 from .intrins import TENSORIZED
 from .memory_arenas import Arena

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from ...dialects.core.infos import bit_width
 from ...support.errors import RelaxError
+from ...support.replacing import replace
 from .buffer_allocation import BufferPlace
 from .device_copies import is_copy
 from .intrins import TENSORIZED

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size
+from ...support.replacing import replace
 from .body_scalars import Element, Expr
 from .tree import SPATIAL, Access, Block, iter_variable
 

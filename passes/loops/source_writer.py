@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from ...bindings.mlir import ir
 from ...dialects.core.symbols_expr import Size, extremum, substituted, variables_of
 from ...emit import loops
 from ...emit.numbers import Number, as_index
+from ...support.replacing import replace
 from .ranges import Guard, factor_of, without
 from .tree import REDUCE, SERIAL, VECTORIZED, Buffer, Loop, Tree, blocks_in, loops_in, loops_of
 from .tree_reader import Read

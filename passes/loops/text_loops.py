@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from random import Random
 from typing import Any
 
 from ...dialects.core.indices import is_below, is_never_negative, regrouped
 from ...dialects.core.symbols_expr import Size, substituted
 from ...dialects.script.syntax import parsed
+from ...support.replacing import replace
 from .boxes import box_of
 from .handles import LoopRV, size_of
 from .memories import COMMON, find_memory

@@ -9,13 +9,14 @@ is how schedules speak of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Union
 
 from ...bindings.ir import Type
 from ...dialects.core.indices import regrouped
-from ...dialects.core.symbols_expr import Size, bounded_variable, substituted, variables_of
+from ...dialects.core.symbols_expr import Size, make_variable, substituted, variables_of
+from ...support.replacing import replace
 from ...targets.core.backend import Machine
 from .body_scalars import Expr, Load
 from .index_exprs import places_of_load
@@ -339,7 +340,7 @@ def unique(wanted: str, known: Iterable[str]) -> str:
 
 def variable(name: str, extent: Size) -> Size:
     """What counts from 0 to before an extent."""
-    return bounded_variable(name, max(extent - 1, 0) if isinstance(extent, int) else None)
+    return make_variable(name, max(extent - 1, 0) if isinstance(extent, int) else None)
 
 
 def iter_variable(each: Iter) -> Size:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from typing import NamedTuple
 
 from ...bindings.affine import by_operators, value_of
@@ -23,6 +22,7 @@ from ...dialects.core.symbols_expr import Size, make_variable
 from ...dialects.tir.prim_func import schedule_lines
 from ...emit.generic import GenericOp
 from ...emit.linalg import REDUCTION
+from ...support.replacing import replace
 from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load, Outside, attributes_of
 from .checks import ALLOCATIONS, ASSERT, LOAD, Check, is_check, loaded_memory
 from .memory_views import VIEWS, View, groups_of, kept_axes, mixed_sizes

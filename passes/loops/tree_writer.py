@@ -8,7 +8,7 @@ is emitted once for each step. Both have no variable in IR.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import and_
 from typing import Any, TypeVar, cast
@@ -27,6 +27,7 @@ from ...emit.memrefs import is_dense, view
 from ...emit.numbers import Number, as_index, constant, number
 from ...emit.subviews import part_of
 from ...emit.symbols import emit_size
+from ...support.replacing import replace
 from .body_scalars import Expr, IterIndex, Load
 from .buffer_allocation import BufferPlace, places_of
 from .checks import placed

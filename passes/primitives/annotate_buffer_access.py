@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...dialects.core.indices import is_never_negative
 from ...dialects.core.symbols_expr import Size
+from ...support.replacing import replace
 from ..loops.handles import BlockRV, IndexMap
 from ..loops.index_exprs import places_of_load
 from ..loops.primitives import Edit, register_primitive

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ...bindings.mlir import ir
 from ...dialects.core.indices import is_below
 from ...dialects.core.symbols_expr import Size, variables_of
+from ...support.replacing import replace
 from ..loops.body_scalars import Compute, Element, Expr, IterIndex, Load
 from ..loops.handles import BlockRV
 from ..loops.lanes import may_trap

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 from ...dialects.core.indices import is_never_negative
 from ...dialects.core.symbols_expr import Size, extremum, substituted, variables_of
+from ...support.replacing import replace
 from ..loops.buffer_allocation import BufferPlace, places_of
 from ..loops.device_copies import is_copy
 from ..loops.handles import LoopRV

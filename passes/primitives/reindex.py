@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size, variables_of
+from ...support.replacing import replace
 from ..loops.handles import BlockRV, IndexMap
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, blocks_in, iter_variable

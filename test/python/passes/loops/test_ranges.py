@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from relax_mlir.dialects.core.symbols_expr import bounded_variable
+from relax_mlir.dialects.core.symbols_expr import make_variable
 from relax_mlir.passes.loops.apart import keeps_apart
 from relax_mlir.passes.loops.ranges import is_multiple
 
@@ -34,6 +34,6 @@ def test_steps_of_loops_that_were_split_and_fused(factors: list[int | None]) -> 
 
 
 def test_multiples() -> None:
-    x, y = bounded_variable("x", 9), bounded_variable("y", 9)
+    x, y = make_variable("x", 9), make_variable("y", 9)
     assert is_multiple(4 * x + 8 * y + 12, 4) and is_multiple(8 * ((4 * x) % 12), 4) and is_multiple(0, 4)
     assert not is_multiple(4 * x + 2, 4) and not is_multiple(x, 4)
