@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar, Union
+from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 from ..bindings.ir import Attribute, Type, Value
 from ..bindings.mlir import i64_attribute, ir
@@ -34,9 +34,20 @@ class Arithmetic(Value):
 
     def __init__(self, value: Value, *, unsigned: bool = False):
         super().__init__(value)
-        self.element = element_type(value.type)
-        self.is_float = isinstance(self.element, ir.FloatType)
-        self.is_unsigned = unsigned or (not self.is_float and _has_no_sign(self.element))
+        if unsigned:
+            self.is_unsigned = True
+
+    def __getattr__(self, name: str) -> Any:
+        """What the type says, looked at when it is asked for: of most values it never is."""
+        if name == "element":
+            self.element = element_type(self.type)
+        elif name == "is_float":
+            self.is_float = isinstance(self.element, ir.FloatType)
+        elif name == "is_unsigned":
+            self.is_unsigned = not self.is_float and _has_no_sign(self.element)
+        else:
+            raise AttributeError(f"a {type(self).__name__} has no '{name}'")
+        return object.__getattribute__(self, name)
 
     def __bool__(self) -> bool:
         raise TypeError("what a Number is only the program knows, so Python cannot decide by it: use select or when")
@@ -212,6 +223,8 @@ def constant_value(value: float | int, type_: Type) -> Value:
 
 def _wrapped(value: int, type_: Type) -> int:
     width = 64 if isinstance(type_, ir.IndexType) else type_.width
+    if 0 <= value < 1 << (width - 1):
+        return value
     low = value & ((1 << width) - 1)
     return low if _has_no_sign(type_) or low >> (width - 1) == 0 else low - (1 << width)
 

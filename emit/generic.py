@@ -91,10 +91,18 @@ class GenericOp:
 
     def axes_along(self, dim: int) -> Iterator[tuple[Value, int]]:
         """Operands and their axes whose index is this loop's."""
-        for operand, map_ in zip(self.operands, self.maps, strict=True):
+        operands = self.operands
+        for number, axis in self._axes.get(dim, ()):
+            yield operands[number], axis
+
+    @cached_property
+    def _axes(self) -> dict[int | None, list[tuple[int, int]]]:
+        """Operands' numbers and axes by loops."""
+        found: dict[int | None, list[tuple[int, int]]] = {}
+        for number, map_ in enumerate(self.maps):
             for axis, expression in enumerate(map_.results):
-                if plain_dim(expression) == dim:
-                    yield operand, axis
+                found.setdefault(plain_dim(expression), []).append((number, axis))
+        return found
 
     def known_size(self, dim: int) -> int | None:
         """A loop's size as far as types state it."""

@@ -38,7 +38,8 @@ def is_check(op: Operation, others: Sequence[Operation]) -> bool:
     """Whether an operation is one, or computes of what one of `others` has loaded."""
     if op.name in (ASSERT, LOAD):
         return True
-    return any(maker == other for operand in op.operands if (maker := made_by(operand)) for other in others)
+    makers = [maker for operand in op.operands if (maker := made_by(operand))] if others else []
+    return any(maker == other for maker in makers for other in others)
 
 
 def placed(checks: Sequence[Check], nodes: Sequence[Node]) -> list[list[Operation]]:

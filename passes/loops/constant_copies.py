@@ -55,7 +55,7 @@ def constant_copies(read: Read, tree: Tree, known: Set[int]) -> list[ConstantCop
     found = []
     for node in tree.body:
         (block, *others) = blocks_in([node])
-        if others or block.is_part or not is_copy(block) or block.loaded():
+        if others or block.is_part or not is_copy(block) or block.loaded:
             continue
         source, target = source_of(block).buffer, block.writes[0].buffer
         number = int(getattr(read.memory.get(source), "arg_number", -1)) if source.is_given else -1

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
-from ...bindings.ir import Type, Value
+from ...bindings.ir import Attribute, Type, Value
 from ...bindings.mlir import ir
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...emit.arithmetic import result_of
@@ -125,6 +125,10 @@ class LaneEvaluation:
         self._contract = contract
         self._made: dict[int, Value] = {}
 
+    @cached_property
+    def _contracting(self) -> Attribute:
+        return ir.Attribute.parse("#arith.fastmath<contract>")
+
     def of(self, expr: Expr) -> Value:
         if id(expr) not in self._made:
             self._made[id(expr)] = self._evaluate(expr)
@@ -164,7 +168,7 @@ class LaneEvaluation:
             type_ = ir.VectorType.get([self._lanes], type_)
             operands = [spread(each, self._lanes) for each in operands]
         if self._contract and expr.name in _CONTRACTED:
-            attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")
+            attributes["fastmath"] = self._contracting
         return result_of(expr.name, operands, type_, **attributes)
 
 

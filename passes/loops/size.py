@@ -18,8 +18,8 @@ MOST_OPERATIONS = 1 << 14
 _OF_FUNCTION, _OF_LOOP = 128, 16
 
 
-#: Of nodes, which never change.
-Sizes = WeakKeyDictionary[Node, int]
+#: Of nodes and expressions, which never change.
+Sizes = WeakKeyDictionary[Node | Expr, int]
 
 
 def check_size(edit: Edit, before: Tree, most: int, known: Sizes) -> None:
@@ -39,7 +39,7 @@ def _of_node(node: Node, lanes: LaneLoop | None, extents: Mapping[str, Size], kn
     if lanes is None and node in known:
         return known[node]
     if isinstance(node, Block):
-        total = _of_block(node, lanes, extents)
+        total = _of_block(node, lanes, extents, known)
     else:
         is_vector = node.kind == VECTORIZED and isinstance(node.extent, int)
         inner_lanes = LaneLoop(node.name, int(node.extent)) if is_vector else lanes  # type: ignore[arg-type]
@@ -53,8 +53,8 @@ def _of_node(node: Node, lanes: LaneLoop | None, extents: Mapping[str, Size], kn
     return total
 
 
-def _of_block(block: Block, lanes: LaneLoop | None, extents: Mapping[str, Size]) -> int:
-    computed = sum(map(_of_expr, (*block.results, *(block.inits or ()))))
+def _of_block(block: Block, lanes: LaneLoop | None, extents: Mapping[str, Size], known: Sizes) -> int:
+    computed = sum(_of_expr(expr, known) for expr in (*block.results, *(block.inits or ())))
     if lanes is None or not goes_along(block, lanes):
         return computed + len(block.accesses)
     if not fits_lanes(block, lanes, extents):
@@ -63,6 +63,8 @@ def _of_block(block: Block, lanes: LaneLoop | None, extents: Mapping[str, Size])
     return computed + sum(1 if is_row_of(each) or not any(each) else lanes.count for each in moves)
 
 
-def _of_expr(expr: Expr) -> int:
-    names = (part.name for part in expr.walk() if isinstance(part, Compute) and part.name != "arith.constant")
-    return sum(1 if name.startswith("arith.") else _OF_FUNCTION for name in names)
+def _of_expr(expr: Expr, known: Sizes) -> int:
+    if expr not in known:
+        names = (part.name for part in expr.walk() if isinstance(part, Compute) and part.name != "arith.constant")
+        known[expr] = sum(1 if name.startswith("arith.") else _OF_FUNCTION for name in names)
+    return known[expr]

@@ -98,7 +98,7 @@ def are_apart(loop: Loop, rows: set[str]) -> bool:
     places: dict[Buffer, set[tuple[int, Size]]] = {}
     for block in blocks:
         mine = rows & loops_of(block)
-        if len(mine) != 1 or mine & loops_of(block, REDUCE) or not written.isdisjoint(block.loaded()):
+        if len(mine) != 1 or mine & loops_of(block, REDUCE) or not written.isdisjoint(block.loaded):
             return False
         (row,) = mine
         for access in (each for each in block.placed_accesses if each.buffer in written):

@@ -52,7 +52,7 @@ def with_text_loops(tree: Tree, lines: Sequence[str]) -> Tree:
 
 
 def _calls(lines: Sequence[str], word: str) -> list[ast.Call]:
-    nodes = ast.walk(parsed("\n".join(lines)))
+    nodes = ast.walk(parsed("\n".join(lines))) if lines else ()
     return [each for each in nodes if isinstance(each, ast.Call) and getattr(each.func, "id", "") == word]
 
 

@@ -133,10 +133,10 @@ class Block:
     def accesses(self) -> tuple[Access, ...]:
         return (*self.reads, *self.writes)
 
-    @property
+    @cached_property
     def buffers(self) -> list[Buffer]:
         """All that it reads or writes."""
-        return list(dict.fromkeys([*(access.buffer for access in self.accesses), *self.loaded()]))
+        return list(dict.fromkeys([*(access.buffer for access in self.accesses), *self.loaded]))
 
     @property
     def is_reduction(self) -> bool:
@@ -170,19 +170,26 @@ class Block:
         """An access by the loops around."""
         return access.at(self.point())
 
+    @cached_property
     def loads(self) -> list[Load]:
         """What it reads at places that are computed, or only where a condition holds."""
         parts = (part for expr in (*self.results, *(self.inits or ())) for part in expr.walk())
         return list({id(part): part for part in parts if isinstance(part, Load)}.values())
 
+    @cached_property
     def loaded(self) -> list[Buffer]:
-        return list(dict.fromkeys(load.buffer for load in self.loads()))
+        return list(dict.fromkeys(load.buffer for load in self.loads))
+
+    @cached_property
+    def elements(self) -> set[int]:
+        """The numbers of the elements that its results are made of."""
+        return {number for expr in self.results for number in expr.elements()}
 
     def read_places(self, buffer: Buffer) -> list[Place]:
         """Where it reads a buffer, by the loops around."""
         point = self.point()
         found: list[Place] = [access.at(point).indices for access in self.reads_of(buffer)]
-        for load in self.loads():
+        for load in self.loads:
             if load.buffer is buffer:
                 places = places_of_load(load)
                 found.append(tuple(None if index is None else substituted(index, point) for index in places))
@@ -207,8 +214,7 @@ class Block:
 
     def reads_output(self, number: int) -> bool:
         """Whether a result is made of what the output held before."""
-        place = len(self.reads) + number
-        return any(place in expr.elements() for expr in self.results)
+        return len(self.reads) + number in self.elements
 
     def writes_of(self, buffer: Buffer) -> list[Access]:
         return [access for access in self.writes if access.buffer is buffer]
@@ -289,7 +295,7 @@ class Tree:
         return [
             block
             for block in self.blocks()
-            if any(access.buffer is buffer for access in block.reads) or buffer in block.loaded()
+            if any(access.buffer is buffer for access in block.reads) or buffer in block.loaded
         ]
 
     def nest_of(self, block: Block) -> int:

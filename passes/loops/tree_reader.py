@@ -431,7 +431,7 @@ def _is_whole(block: Block) -> bool:
 def _goes_on(block: Block) -> bool:
     """Whether it makes each element of one buffer of what the buffer held there."""
     buffer = block.writes[0].buffer
-    is_read = any(access.buffer is buffer for access in block.reads) or buffer in block.loaded()
+    is_read = any(access.buffer is buffer for access in block.reads) or buffer in block.loaded
     return not block.is_reduction and not is_read and block.reads_output(0) and _is_whole(block)
 
 

@@ -200,12 +200,12 @@ class Writer:
         """What a loop repeats, with the memory that lives for one of its steps."""
         own = [(buffer, place) for buffer, (where, place) in self._places.items() if where == name]
         held: list[Value] = []
-        memory = dict(state.memory)
+        memory = dict(state.memory) if own else {}
         for buffer, place in own:
             value, is_heap = self._allocate(buffer, place, state)
             memory[buffer] = (value, place)
             held += [value] if is_heap else []
-        self._nodes(nodes, replace(state, memory=memory))
+        self._nodes(nodes, replace(state, memory=memory) if own else state)
         self._wait(self._queues.behind, name, state)
         for value in held:
             ir.Operation.create("memref.dealloc", operands=[value])
@@ -353,7 +353,7 @@ class Writer:
         _when_all(first, lambda: self._store(block, inits, state, mask))
 
     def _store(self, block: Block, results: Sequence[Expr], state: WriterState, mask: Value | None) -> None:
-        used = set().union(*(expr.elements() for expr in results))
+        used = block.elements if results is block.results else {n for expr in results for n in expr.elements()}
         point = block.point()
         accesses = block.placed_accesses
         elements = [self._load(access, state, mask) if place in used else None for place, access in enumerate(accesses)]

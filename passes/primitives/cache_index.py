@@ -29,7 +29,7 @@ def cache_index(edit: Edit, block: BlockRV, storage_scope: str, cse_thresh: int 
     found = edit.block(block)
     check_scope(edit, storage_scope)
     listed = [index for access in found.reads for index in access.indices if not _is_plain(found, index)]
-    computed = [index for load in found.loads() for index in load.indices if _is_arithmetic(index)]
+    computed = [index for load in found.loads for index in load.indices if _is_arithmetic(index)]
     texts = [str(index) for index in listed] + [_text(found, index) for index in computed]
     counts = Counter(texts)
     exprs = dict(zip(texts, [*map(IterIndex, listed), *computed], strict=True))

@@ -72,7 +72,7 @@ def _check(edit: Edit, found: Block, buffer: Buffer) -> None:
         )
     if len(found.writes) > 1:
         edit.refuse(f"'{found.name}' has {len(found.writes)} outputs: one of which all is kept has one")
-    if any(buffer in each.loaded() for each in edit.tree.blocks()):
+    if any(buffer in each.loaded for each in edit.tree.blocks()):
         edit.refuse(f"'{buffer.name}' is read at places that are computed")
 
 
