@@ -77,7 +77,7 @@ class Arithmetic(Value):
 
     def as_operand(self, other: Value | float) -> Value:
         """The other operand of an operation: a Python number becomes a constant of this type."""
-        return other if isinstance(other, Value) else self.constant(other)
+        return other if isinstance(other, Value) else constant_value(other, self.type)
 
     def made(self, name: str, operands: Sequence[Value], result: Type, /, **attributes: Attribute) -> Self:
         """What a new operation gives."""

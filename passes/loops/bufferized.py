@@ -71,7 +71,7 @@ def bufferize(module: MlirModule, *, in_place: bool = False) -> None:
         if has_body(function):
             _keep_apart(function, in_place)
     steps = ["tir-bufferize", "func.func(linalg-generalize-named-ops,canonicalize,cse)"]
-    Pipeline(steps, verify_each=False).run(module)
+    Pipeline(steps, verify_each=False).run(module, all_or_nothing=False)
 
 
 def _keep_apart(function: Operation, in_place: bool) -> None:

@@ -132,7 +132,7 @@ class KernelWriter(Writer):
 
     def _allocate(self, buffer: Buffer, place: BufferPlace, state: WriterState) -> tuple[Value, bool]:
         if state.threads is None:
-            return super()._allocate(buffer, replace(place, on_stack=False), state)
+            return super()._allocate(buffer, place._replace(on_stack=False), state)
         is_own, along = self._sharing.memory[buffer]
         shape = _known(place.sizes)
         if buffer not in self._taken:

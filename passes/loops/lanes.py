@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import NamedTuple
 
 from ...bindings.ir import Attribute, Type, Value
 from ...bindings.mlir import ir
@@ -23,8 +23,7 @@ from .tree import Access, Block
 _CONTRACTED = frozenset({"arith.mulf", "arith.addf", "arith.subf"})
 
 
-@dataclass(frozen=True)
-class LaneLoop:
+class LaneLoop(NamedTuple):
     """The loop whose steps run at once."""
 
     name: str
@@ -54,8 +53,8 @@ def fits_lanes(block: Block, lanes: LaneLoop, extents: Mapping[str, Size]) -> bo
             continue
         if guard.below or factor_of(guard.at, lanes.name) != 1 or any(map(may_trap, exprs)):
             return False
-    places = (block.placed(access).indices for access in block.accesses)
-    return all(factor_of(index, lanes.name) is not None for indices in places for index in indices)
+    indices = (index for access in block.placed_accesses for index in access.indices)
+    return all(factor_of(index, lanes.name) is not None for index in indices)
 
 
 def _loads_row(block: Block, lanes: LaneLoop, load: Load) -> bool:
@@ -65,7 +64,7 @@ def _loads_row(block: Block, lanes: LaneLoop, load: Load) -> bool:
     point, (*others, last) = block.point(), load.indices
     if not isinstance(last, IterIndex) or factor_of(substituted(last.value, point), lanes.name) != 1:
         return False
-    moving = {number for number, access in enumerate(block.accesses) if any(moves_of(block.placed(access), lanes))}
+    moving = {number for number, access in enumerate(block.placed_accesses) if any(moves_of(access, lanes))}
     for part in (part for other in others for part in other.walk()):
         if isinstance(part, IterIndex) and lanes.name in variables_of(substituted(part.value, point)):
             return False

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from weakref import WeakKeyDictionary
 
 from ...dialects.core.symbols_expr import Size
 from .body_scalars import Compute, Expr
@@ -19,7 +18,7 @@ _OF_FUNCTION, _OF_LOOP = 128, 16
 
 
 #: Of nodes and expressions, which never change.
-Sizes = WeakKeyDictionary[Node | Expr, int]
+Sizes = dict[Node | Expr, int]
 
 
 def check_size(edit: Edit, before: Tree, most: int, known: Sizes) -> None:
@@ -59,7 +58,7 @@ def _of_block(block: Block, lanes: LaneLoop | None, extents: Mapping[str, Size],
         return computed + len(block.accesses)
     if not fits_lanes(block, lanes, extents):
         return lanes.count * (computed + len(block.accesses))
-    moves = [moves_of(block.placed(access), lanes) for access in block.accesses]
+    moves = [moves_of(access, lanes) for access in block.placed_accesses]
     return computed + sum(1 if is_row_of(each) or not any(each) else lanes.count for each in moves)
 
 

@@ -31,7 +31,7 @@ class SourceWriter(Writer):
         for buffer, (loop, place) in self._places.items():
             count, most = math.prod(place.sizes), _MOST_ON_STACK if loop else 1
             is_short = isinstance(count, int) and count <= most
-            self._places[buffer] = loop, replace(place, on_stack=place.on_stack and is_short)
+            self._places[buffer] = loop, place._replace(on_stack=place.on_stack and is_short)
 
     def _loop(self, loop: Loop, state: WriterState) -> None:
         if loop.name in state.known:

@@ -80,8 +80,7 @@ class Iter:
 Place = Sequence[Union[Size, None]]  # noqa: UP007  # made while this is imported
 
 
-@dataclass(frozen=True)
-class Access:
+class Access(NamedTuple):
     """An element of a buffer, by the block's iters."""
 
     buffer: Buffer
@@ -187,8 +186,9 @@ class Block:
 
     def read_places(self, buffer: Buffer) -> list[Place]:
         """Where it reads a buffer, by the loops around."""
-        point = self.point()
-        found: list[Place] = [access.at(point).indices for access in self.reads_of(buffer)]
+        point, count = self.point(), len(self.reads)
+        read = (each for number, each in enumerate(self.placed_accesses) if number < count or number in self.elements)
+        found: list[Place] = [each.indices for each in read if each.buffer is buffer]
         for load in self.loads:
             if load.buffer is buffer:
                 places = places_of_load(load)
@@ -204,7 +204,8 @@ class Block:
 
     def places(self, buffer: Buffer) -> list[Place]:
         """Where it reads or writes a buffer."""
-        return [*self.read_places(buffer), *(self.placed(access).indices for access in self.writes_of(buffer))]
+        written = self.placed_accesses[len(self.reads) :]
+        return [*self.read_places(buffer), *(each.indices for each in written if each.buffer is buffer)]
 
     def reads_of(self, buffer: Buffer) -> list[Access]:
         """What it reads of a buffer; what it adds to as well."""

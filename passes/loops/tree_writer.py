@@ -399,7 +399,7 @@ class Writer:
 
     def _at(self, access: Access, state: WriterState) -> tuple[Value, list[Number | int]]:
         memory, place = state.memory[access.buffer]
-        return memory, [self._size(index, state) for index in place.inside(access.indices)]
+        return memory, [self._size(index, state) for index in self._fact(BufferPlace.inside, place, access.indices)]
 
     def _alignment(self, access: Access, state: WriterState) -> int | None:
         """The alignment in bytes of adjacent lanes that is known, where the target needs it."""
