@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from ...bindings.ir import Operation, Value
 from ...bindings.navigation import body_of, made_by, operations_of
+from ...dialects.tir.prim_func import ASSERT
 from ...support.errors import RelaxError
 from .tree import Node, blocks_in
 
-ASSERT, LOAD = "tir.assert", "memref.load"
+LOAD = "memref.load"
 ALLOCATIONS = ("memref.alloc", "memref.alloca")
 
 

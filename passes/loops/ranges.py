@@ -141,12 +141,15 @@ class Guard(NamedTuple):
 
 
 def _of_quotient(index: Size, limit: Size) -> tuple[Size, Size]:
-    """x < n * y for x // y < n: where joined loops go too far, all that is made of them does. What is divided by a size
-    of 0 has no points."""
-    atom = sole_atom(index)
-    if atom is not None and atom.kind == "//" and is_never_negative(atom.args[1]):
-        return atom.args[0], limit * atom.args[1]
-    return index, limit
+    """x < (n - 1) * y for x // y + 1 < n: where joined loops go too far, all that is made of them does. What is divided
+    by a size of 0 has no points."""
+    more = terms_of(index).get((), 0)
+    atom = sole_atom(index - more)
+    if atom is None or atom.kind != "//" or not is_never_negative(atom.args[1]):
+        return index, limit
+    whole, by = atom.args
+    is_same = not more or (more > 0 and is_never_negative(whole))  # what is not negative, too
+    return (whole, (limit - more) * by) if is_same else (index, limit)
 
 
 def guards(block: Block, extents: Mapping[str, Size]) -> list[Guard]:
