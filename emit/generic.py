@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -14,6 +15,7 @@ from . import linalg
 from .numbers import Size
 
 GENERIC = "linalg.generic"
+_KIND = re.compile(r"<(\w+)>")
 
 
 class GenericOp:
@@ -79,7 +81,7 @@ class GenericOp:
     @cached_property
     def kinds(self) -> tuple[str, ...]:
         """Of each loop: parallel, reduction or window."""
-        return tuple(str(each).partition("<")[2].rstrip(">") for each in self.operation.attributes["iterator_types"])
+        return tuple(_KIND.findall(str(self.operation.attributes["iterator_types"])))
 
     @cached_property
     def parallels(self) -> tuple[int, ...]:
@@ -111,7 +113,11 @@ class GenericOp:
 
     @property
     def known_sizes(self) -> tuple[int | None, ...]:
-        return tuple(self.known_size(dim) for dim in range(len(self.kinds)))
+        shapes = [getattr(operand.type, "shape", ()) for operand in self.operands]
+        sizes = (
+            (int(shapes[number][axis]) for number, axis in self._axes.get(dim, ())) for dim in range(len(self.kinds))
+        )
+        return tuple(next((size for size in each if size != DYNAMIC), None) for each in sizes)
 
     def size(self, dim: int) -> Size:
         """A number, or an index computed at the insertion point; linalg's verifier wants an axis along each loop."""
