@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, Union
+from typing import TYPE_CHECKING, TypeVar, Union
 
 from ..bindings.ir import Attribute, Type, Value
 from ..bindings.mlir import i64_attribute, ir
@@ -30,6 +30,9 @@ class Arithmetic(Value):
     """An SSA value that is a float, an integer, or a vector of them; what is computed is of the same class."""
 
     __slots__ = ("element", "is_float", "is_unsigned")
+    element: Type
+    is_float: bool
+    is_unsigned: bool
     __hash__ = None  # type: ignore[assignment]  # == makes an operation
 
     def __init__(self, value: Value, *, unsigned: bool = False):
@@ -37,17 +40,19 @@ class Arithmetic(Value):
         if unsigned:
             self.is_unsigned = True
 
-    def __getattr__(self, name: str) -> Any:
-        """What the type says, looked at when it is asked for: of most values it never is."""
-        if name == "element":
-            self.element = element_type(self.type)
-        elif name == "is_float":
-            self.is_float = isinstance(self.element, ir.FloatType)
-        elif name == "is_unsigned":
-            self.is_unsigned = not self.is_float and _has_no_sign(self.element)
-        else:
-            raise AttributeError(f"a {type(self).__name__} has no '{name}'")
-        return object.__getattribute__(self, name)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """What the type says, looked at when it is asked for: of most values it never is."""
+            if name == "element":
+                self.element = element_type(self.type)
+            elif name == "is_float":
+                self.is_float = isinstance(self.element, ir.FloatType)
+            elif name == "is_unsigned":
+                self.is_unsigned = not self.is_float and _has_no_sign(self.element)
+            else:
+                raise AttributeError(f"a {type(self).__name__} has no '{name}'")
+            return object.__getattribute__(self, name)
 
     def __bool__(self) -> bool:
         raise TypeError("what a Number is only the program knows, so Python cannot decide by it: use select or when")

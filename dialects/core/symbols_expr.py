@@ -62,13 +62,15 @@ class SymExpr:
         _check_size(terms)
         _set(self, "_terms", terms)
 
-    def __getattr__(self, name: str) -> Any:
-        """A slot that is empty as yet."""
-        if name not in _LATER:
-            raise AttributeError(f"a symbolic expression has no '{name}'")
-        value = _LATER[name](self._terms)
-        _set(self, name, value)
-        return value
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """A slot that is empty as yet."""
+            if name not in _LATER:
+                raise AttributeError(f"a symbolic expression has no '{name}'")
+            value = _LATER[name](self._terms)
+            _set(self, name, value)
+            return value
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"cannot set '{name}': symbolic expressions are immutable")
@@ -94,8 +96,7 @@ class SymExpr:
     def __add__(self, other: Size) -> Size:
         return _sum(self, other) if isinstance(other, (int, SymExpr)) else NotImplemented
 
-    def __radd__(self, other: int) -> Size:
-        return _sum(other, self) if isinstance(other, int) else NotImplemented
+    __radd__ = __add__
 
     def __sub__(self, other: Size) -> Size:
         return _sum(self, other, -1) if isinstance(other, (int, SymExpr)) else NotImplemented
@@ -106,8 +107,7 @@ class SymExpr:
     def __mul__(self, other: Size) -> Size:
         return _product(self, other) if isinstance(other, (int, SymExpr)) else NotImplemented
 
-    def __rmul__(self, other: int) -> Size:
-        return _product(other, self) if isinstance(other, int) else NotImplemented
+    __rmul__ = __mul__
 
     def __floordiv__(self, other: Size) -> Size:
         return floordiv(self, other) if isinstance(other, (int, SymExpr)) else NotImplemented
@@ -154,15 +154,10 @@ class SymExpr:
 _set = object.__setattr__
 
 
-def _variables(terms: Terms) -> frozenset[str]:
-    first, *others = (atom.variables for monomial in terms for atom in monomial)
-    return first.union(*others) if others else first
-
-
 _LATER: dict[str, Callable[[Terms], object]] = {
     "_text": render,
     "_hash": lambda terms: hash(tuple(terms.items())),
-    "variables": _variables,
+    "variables": lambda terms: frozenset().union(*(atom.variables for monomial in terms for atom in monomial)),
 }
 
 Size = int | SymExpr

@@ -154,9 +154,9 @@ class KernelWriter(Writer):
         assert state.lanes is not None
         lanes = state.lanes
         firsts = [without(each.at, lanes.name) for each in cut]
-        limits = [self._size(each.limit - lanes.count + 1, state) for each in cut]
+        limits = [self._size(each.limit - lanes.width + 1, state) for each in cut]
         fits = [self._size(first, state) < limit for first, limit in zip(firsts, limits, strict=True)]
-        is_whole = all(is_multiple(each, lanes.count) for each in (*firsts, *(guard.limit for guard in cut)))
+        is_whole = all(is_multiple(each, lanes.width) for each in (*firsts, *(guard.limit for guard in cut)))
         others = [each for each in asked if each not in cut]
 
         def point(inner: Value | None) -> None:
@@ -176,7 +176,7 @@ class KernelWriter(Writer):
         if state.threads is None or state.lanes is None:
             return None
         memory, place = state.memory[access.buffer]
-        lanes, width = state.lanes.count, getattr(access.buffer.element, "width", 0)
+        lanes, width = state.lanes.width, getattr(access.buffer.element, "width", 0)
         strides, _ = memory.type.get_strides_and_offset()
         starts = [without(index, state.lanes.name) for index in place.inside(access.indices)]
         known = [stride > 0 and is_multiple(at * stride, lanes) for at, stride in zip(starts, strides, strict=True)]

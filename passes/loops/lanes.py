@@ -27,7 +27,7 @@ class LaneLoop(NamedTuple):
     """The loop whose steps run at once."""
 
     name: str
-    count: int
+    width: int
 
 
 # ---- whether ----

@@ -57,9 +57,9 @@ def _of_block(block: Block, lanes: LaneLoop | None, extents: Mapping[str, Size],
     if lanes is None or not goes_along(block, lanes):
         return computed + len(block.accesses)
     if not fits_lanes(block, lanes, extents):
-        return lanes.count * (computed + len(block.accesses))
+        return lanes.width * (computed + len(block.accesses))
     moves = [moves_of(access, lanes) for access in block.placed_accesses]
-    return computed + sum(1 if is_row_of(each) or not any(each) else lanes.count for each in moves)
+    return computed + sum(1 if is_row_of(each) or not any(each) else lanes.width for each in moves)
 
 
 def _of_expr(expr: Expr, known: Sizes) -> int:

@@ -192,7 +192,7 @@ class Writer:
         if state.only_starts:
             return
         lanes = state.lanes
-        for lane in range(lanes.count if lanes and goes_along(copy.block, lanes) else 1):
+        for lane in range(lanes.width if lanes and goes_along(copy.block, lanes) else 1):
             at = state if lanes is None else state.with_known(lanes.name, lane)
             emit_copy(copy, partial(self._size, state=at), at.memory)
 
@@ -308,7 +308,7 @@ class Writer:
 
     def _block(self, block: Block, state: WriterState) -> None:
         if state.lanes is not None and not self._fact(self._fits, block, state.lanes):
-            for lane in range(state.lanes.count):
+            for lane in range(state.lanes.width):
                 self._block(block, replace(state.with_known(state.lanes.name, lane), lanes=None))
             return
         if state.lanes is not None and not self._fact(goes_along, block, state.lanes):
@@ -330,7 +330,7 @@ class Writer:
                 continue
             if state.lanes is not None and state.lanes.name in variables_of(guard.at):
                 left = self._size(guard.limit - without(guard.at, state.lanes.name), state)
-                mask = vectors.first_lanes(left, state.lanes.count, mask)
+                mask = vectors.first_lanes(left, state.lanes.width, mask)
                 continue
             limit, at = self._size(guard.limit, state), self._size(guard.at, state)
             if guard.beyond:
@@ -381,7 +381,7 @@ class Writer:
             first = self._size(at - starts[-1], state.with_known(state.lanes.name, 0))
             return vectors.load(_row(memory, state.lanes), memory, *others, first, mask=mask)
 
-        lanes = state.lanes.count if state.lanes else 0
+        lanes = state.lanes.width if state.lanes else 0
         evaluation = LaneEvaluation(elements, index, load, lanes, contract=block.is_reduction)
         values = [evaluation.of(expr) for expr in results]
         for access, value in zip(accesses[len(block.reads) :], values, strict=True):
@@ -391,7 +391,7 @@ class Writer:
         assert state.lanes is not None
         each = [
             as_index(self._size(at, replace(state.with_known(state.lanes.name, lane), lanes=None)))
-            for lane in range(state.lanes.count)
+            for lane in range(state.lanes.width)
         ]
         return vectors.from_elements(each)
 
@@ -425,7 +425,7 @@ class Writer:
         """Elements that are not contiguous, one after the other; nothing where a lane has no point."""
         assert state.lanes is not None
         elements = []
-        for lane in range(state.lanes.count):
+        for lane in range(state.lanes.width):
             memory, at = self._at(access, replace(state.with_known(state.lanes.name, lane), lanes=None))
             if mask is None:
                 elements.append(loops.load(memory, *at))
@@ -445,12 +445,12 @@ class Writer:
             memory, at = self._at(access, state)
             loops.store(value, memory, *at)
             return
-        value = spread(value, state.lanes.count)
+        value = spread(value, state.lanes.width)
         if is_row_of(self._fact(moves_of, access, state.lanes)):
             memory, at = self._at(access, state.with_known(state.lanes.name, 0))
             vectors.store(value, memory, *at, mask=mask, alignment=self._alignment(access, state))
             return
-        for lane in range(state.lanes.count):
+        for lane in range(state.lanes.width):
             memory, at = self._at(access, replace(state.with_known(state.lanes.name, lane), lanes=None))
             scalar = vectors.lane_of(value, lane)
             if mask is None:
@@ -478,4 +478,4 @@ def _when_all(conditions: Sequence[Number | bool], body: Callable[[], None]) -> 
 
 
 def _row(memory: Value, lanes: LaneLoop) -> Type:
-    return vectors.vector_of(lanes.count, memory.type.element_type)
+    return vectors.vector_of(lanes.width, memory.type.element_type)
