@@ -21,5 +21,7 @@ else:
             fields[name] = known[name]
         fields.update(changes)
         if len(fields) > len(kind.__match_args__):
-            raise TypeError(f"{kind.__name__} has no {' and no '.join(changes.keys() - set(kind.__match_args__))}")
+            raise TypeError(
+                f"{kind.__name__} has no {' and no '.join(sorted(changes.keys() - set(kind.__match_args__)))}"
+            )
         return made
