@@ -30,13 +30,29 @@ class Arithmetic(Value):
     """An SSA value that is a float, an integer, or a vector of them; what is computed is of the same class."""
 
     __slots__ = ("element", "is_float", "is_unsigned")
+    element: Type
+    is_float: bool
+    is_unsigned: bool
     __hash__ = None  # type: ignore[assignment]  # == makes an operation
 
     def __init__(self, value: Value, *, unsigned: bool = False):
         super().__init__(value)
-        self.element = element_type(value.type)
-        self.is_float = isinstance(self.element, ir.FloatType)
-        self.is_unsigned = unsigned or (not self.is_float and _has_no_sign(self.element))
+        if unsigned:
+            self.is_unsigned = True
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """What the type says, looked at when it is asked for: of most values it never is."""
+            if name == "element":
+                self.element = element_type(self.type)
+            elif name == "is_float":
+                self.is_float = isinstance(self.element, ir.FloatType)
+            elif name == "is_unsigned":
+                self.is_unsigned = not self.is_float and _has_no_sign(self.element)
+            else:
+                raise AttributeError(f"a {type(self).__name__} has no '{name}'")
+            return object.__getattribute__(self, name)
 
     def __bool__(self) -> bool:
         raise TypeError("what a Number is only the program knows, so Python cannot decide by it: use select or when")
@@ -66,7 +82,7 @@ class Arithmetic(Value):
 
     def as_operand(self, other: Value | float) -> Value:
         """The other operand of an operation: a Python number becomes a constant of this type."""
-        return other if isinstance(other, Value) else self.constant(other)
+        return other if isinstance(other, Value) else constant_value(other, self.type)
 
     def made(self, name: str, operands: Sequence[Value], result: Type, /, **attributes: Attribute) -> Self:
         """What a new operation gives."""
@@ -212,6 +228,8 @@ def constant_value(value: float | int, type_: Type) -> Value:
 
 def _wrapped(value: int, type_: Type) -> int:
     width = 64 if isinstance(type_, ir.IndexType) else type_.width
+    if 0 <= value < 1 << (width - 1):
+        return value
     low = value & ((1 << width) - 1)
     return low if _has_no_sign(type_) or low >> (width - 1) == 0 else low - (1 << width)
 

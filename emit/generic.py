@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -14,6 +15,7 @@ from . import linalg
 from .numbers import Size
 
 GENERIC = "linalg.generic"
+_KIND = re.compile(r"<(\w+)>")
 
 
 class GenericOp:
@@ -79,7 +81,7 @@ class GenericOp:
     @cached_property
     def kinds(self) -> tuple[str, ...]:
         """Of each loop: parallel, reduction or window."""
-        return tuple(str(each).partition("<")[2].rstrip(">") for each in self.operation.attributes["iterator_types"])
+        return tuple(_KIND.findall(str(self.operation.attributes["iterator_types"])))
 
     @cached_property
     def parallels(self) -> tuple[int, ...]:
@@ -91,10 +93,18 @@ class GenericOp:
 
     def axes_along(self, dim: int) -> Iterator[tuple[Value, int]]:
         """Operands and their axes whose index is this loop's."""
-        for operand, map_ in zip(self.operands, self.maps, strict=True):
+        operands = self.operands
+        for number, axis in self._axes.get(dim, ()):
+            yield operands[number], axis
+
+    @cached_property
+    def _axes(self) -> dict[int | None, list[tuple[int, int]]]:
+        """Operands' numbers and axes by loops."""
+        found: dict[int | None, list[tuple[int, int]]] = {}
+        for number, map_ in enumerate(self.maps):
             for axis, expression in enumerate(map_.results):
-                if plain_dim(expression) == dim:
-                    yield operand, axis
+                found.setdefault(plain_dim(expression), []).append((number, axis))
+        return found
 
     def known_size(self, dim: int) -> int | None:
         """A loop's size as far as types state it."""
@@ -103,7 +113,11 @@ class GenericOp:
 
     @property
     def known_sizes(self) -> tuple[int | None, ...]:
-        return tuple(self.known_size(dim) for dim in range(len(self.kinds)))
+        shapes = [getattr(operand.type, "shape", ()) for operand in self.operands]
+        sizes = (
+            (int(shapes[number][axis]) for number, axis in self._axes.get(dim, ())) for dim in range(len(self.kinds))
+        )
+        return tuple(next((size for size in each if size != DYNAMIC), None) for each in sizes)
 
     def size(self, dim: int) -> Size:
         """A number, or an index computed at the insertion point; linalg's verifier wants an axis along each loop."""

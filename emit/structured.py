@@ -54,7 +54,7 @@ class StructuredOp:
     def block(self) -> Block:
         return body_of(self.operation)
 
-    @property
+    @cached_property
     def inner_names(self) -> frozenset[str]:
         """The names of the operations in the body."""
         return frozenset(inner.name for inner in operations_of(self.block))

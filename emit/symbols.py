@@ -13,7 +13,7 @@ from .numbers import Size, as_index, maximum, minimum, operation
 
 def emit_size(expression: Expression, variable: Callable[[str], Size]) -> Size:
     """The value of an expression; `variable(name)` gives those of its variables."""
-    return value_of(expression, lambda atom: _atom(atom, variable))
+    return expression if isinstance(expression, int) else value_of(expression, lambda atom: _atom(atom, variable))
 
 
 def _atom(atom: Atom, variable: Callable[[str], Size]) -> Size:

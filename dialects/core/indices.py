@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from math import gcd
 from typing import Any
 
-from .symbols_expr import Size, SymExpr, make, substituted, terms_of, value_of, variables_of
+from .symbols_expr import Size, SymExpr, make, sole_atom, substituted, terms_of, value_of, variables_of
 from .symbols_terms import Atom, bounds
 
 
@@ -26,12 +26,8 @@ def is_below(index: Size, limit: Size, extents: Mapping[str, Size] = {}) -> bool
 
 def _is_remainder(index: Size, limit: Size) -> bool:
     """Whether it is x % limit; of a limit of 0 there are no points."""
-    terms = list(terms_of(index).items())
-    return (
-        len(terms) == 1
-        and terms[0][1] == 1
-        and [(each.kind, each.args[1:]) for each in terms[0][0]] == [("%", (limit,))]
-    )
+    atom = sole_atom(index)
+    return atom is not None and atom.kind == "%" and atom.args[1] == limit
 
 
 def is_never_negative(index: Size) -> bool:
@@ -40,7 +36,7 @@ def is_never_negative(index: Size) -> bool:
 
 def regrouped(index: Size) -> Size:
     """With x//2 for (4*x + y)//8 and 4*(x%2) + y for (4*x + y)%8 where y is below 4: so it goes up with y."""
-    return value_of(index, _regrouped_atom)
+    return value_of(index, _regrouped_atom) if divisions(index) else index
 
 
 def _regrouped_atom(atom: Atom) -> Size:

@@ -8,6 +8,7 @@ that cannot be negative counts as >= 1.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import gcd
 
 from .intervals import OPERATIONS, Bounds
@@ -48,21 +49,28 @@ class SymbolError(ValueError):
 class SymExpr:
     """An immutable, canonical, never constant expression; made by sym(), parse() and operators."""
 
-    __slots__ = ("_hash", "_terms", "_text", "_variables")
+    __slots__ = ("_hash", "_terms", "_text", "variables")
     _terms: Terms
-    #: Made when they are asked for, as most expressions are steps on the way to another one.
-    _text: str | None
-    _hash: int | None
-    _variables: frozenset[str] | None
+    # Made when they are asked for, as most expressions are steps on the way to another one.
+    _text: str
+    _hash: int
+    #: The names that the expression depends on.
+    variables: frozenset[str]
 
     def __init__(self, terms: Terms) -> None:
         """Takes terms as make() leaves them: no zero coefficients, in canonical order, not a constant."""
-        _check_count(terms)
         _check_size(terms)
         _set(self, "_terms", terms)
-        _set(self, "_text", None)
-        _set(self, "_hash", None)
-        _set(self, "_variables", None)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """A slot that is empty as yet."""
+            if name not in _LATER:
+                raise AttributeError(f"a symbolic expression has no '{name}'")
+            value = _LATER[name](self._terms)
+            _set(self, name, value)
+            return value
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"cannot set '{name}': symbolic expressions are immutable")
@@ -71,17 +79,13 @@ class SymExpr:
         raise AttributeError(f"cannot delete '{name}': symbolic expressions are immutable")
 
     def __str__(self) -> str:
-        if self._text is None:
-            _set(self, "_text", render(self._terms))
-        return self._text  # type: ignore[return-value]  # it is set
+        return self._text
 
     def __repr__(self) -> str:
         return f"SymExpr({str(self)!r})"
 
     def __hash__(self) -> int:
-        if self._hash is None:
-            _set(self, "_hash", hash(tuple(self._terms.items())))
-        return self._hash  # type: ignore[return-value]  # it is set
+        return self._hash
 
     def __eq__(self, other: object) -> bool:
         return self._terms == other._terms if isinstance(other, SymExpr) else NotImplemented
@@ -92,8 +96,7 @@ class SymExpr:
     def __add__(self, other: Size) -> Size:
         return _sum(self, other) if isinstance(other, (int, SymExpr)) else NotImplemented
 
-    def __radd__(self, other: int) -> Size:
-        return _sum(other, self) if isinstance(other, int) else NotImplemented
+    __radd__ = __add__
 
     def __sub__(self, other: Size) -> Size:
         return _sum(self, other, -1) if isinstance(other, (int, SymExpr)) else NotImplemented
@@ -104,8 +107,7 @@ class SymExpr:
     def __mul__(self, other: Size) -> Size:
         return _product(self, other) if isinstance(other, (int, SymExpr)) else NotImplemented
 
-    def __rmul__(self, other: int) -> Size:
-        return _product(other, self) if isinstance(other, int) else NotImplemented
+    __rmul__ = __mul__
 
     def __floordiv__(self, other: Size) -> Size:
         return floordiv(self, other) if isinstance(other, (int, SymExpr)) else NotImplemented
@@ -118,15 +120,6 @@ class SymExpr:
 
     def __rmod__(self, other: int) -> Size:
         return mod(other, self) if isinstance(other, int) else NotImplemented
-
-    @property
-    def variables(self) -> frozenset[str]:
-        """The names that the expression depends on."""
-        if self._variables is None:
-            atoms = [atom for monomial in self._terms for atom in monomial]
-            found = atoms[0].variables if len(atoms) == 1 else frozenset().union(*(atom.variables for atom in atoms))
-            _set(self, "_variables", found)
-        return self._variables  # type: ignore[return-value]  # it is set
 
     def evaluate(self, values: Mapping[str, int]) -> int:
         """The value for the given sizes; every variable needs one, and it must be >= 0."""
@@ -160,6 +153,13 @@ class SymExpr:
 
 _set = object.__setattr__
 
+
+_LATER: dict[str, Callable[[Terms], object]] = {
+    "_text": render,
+    "_hash": lambda terms: hash(tuple(terms.items())),
+    "variables": lambda terms: frozenset().union(*(atom.variables for monomial in terms for atom in monomial)),
+}
+
 Size = int | SymExpr
 Dim = int | SymExpr | None
 
@@ -176,11 +176,16 @@ def _check_count(terms: Terms) -> None:
 
 
 def _check_size(terms: Terms) -> None:
+    _check_count(terms)
     letters = 0
     for monomial, coefficient in terms.items():
-        check_number(coefficient)
+        bits = coefficient.bit_length()
+        if bits > _MAX_BITS:
+            check_number(coefficient)
         # What is between factors and around each of them, and the digits, of which a bit is less than one.
-        letters += sum(len(atom) + 3 for atom in monomial) + coefficient.bit_length() + 4
+        letters += bits + 4
+        for atom in monomial:
+            letters += len(atom) + 3
     if letters > MAX_TEXT and len(text := render(terms)) > MAX_TEXT:
         raise SymbolError(f"expression is {len(text)} characters long, at most {MAX_TEXT} are allowed")
 
@@ -208,12 +213,9 @@ def make(terms: Terms) -> Size:
     return SymExpr(dict(sorted(kept.items(), key=term_order)))
 
 
-def make_variable(name: str) -> SymExpr:
-    return _make_atom(name, "variable", (), frozenset([name]), 0, (0, None))
-
-
-def bounded_variable(name: str, highest: int | None) -> SymExpr:
-    """A variable that no value above `highest` is given: a loop's."""
+@lru_cache(maxsize=4096)
+def make_variable(name: str, highest: int | None = None) -> SymExpr:
+    """No value above `highest` is given to it, where that is known: of a loop's variable."""
     return _make_atom(name, "variable", (), frozenset([name]), 0, (0, highest))
 
 
@@ -240,11 +242,11 @@ def _make_atom(
 def _render_operand(size: Size) -> str:
     if isinstance(size, int):
         return str(size) if size >= 0 else f"({size})"
-    atom = _sole_atom(size)
+    atom = sole_atom(size)
     return f"({size})" if atom is None or atom.infix else atom
 
 
-def _sole_atom(size: Size) -> Atom | None:
+def sole_atom(size: Size) -> Atom | None:
     """The atom that is the whole expression, if it is one."""
     if isinstance(size, int) or len(size._terms) != 1:
         return None
@@ -264,10 +266,26 @@ def _at_least(a: Size, b: Size, margin: int = 0) -> bool:
 
 
 def _sum(a: Size, b: Size, scale: int = 1) -> Size:
-    return make(add_terms(terms_of(a), terms_of(b), scale))
+    """a + scale*b"""
+    if isinstance(a, int) and scale == 1:
+        a, b = b, a
+    if not isinstance(b, int) or isinstance(a, int):
+        return make(add_terms(terms_of(a), terms_of(b), scale))
+    if not b:
+        return a
+    # All but the constant, which is last, stays as it is.
+    terms = dict(a._terms)
+    constant = terms.pop((), 0) + scale * b
+    return SymExpr({**terms, (): constant} if constant else terms)
 
 
 def _product(a: Size, b: Size) -> Size:
+    if isinstance(a, int):
+        a, b = b, a
+    if b == 1:
+        return a
+    if isinstance(b, int) and isinstance(a, SymExpr) and b > 0:  # the order stays
+        return SymExpr({monomial: coefficient * b for monomial, coefficient in a._terms.items()})
     return make(multiply_terms(terms_of(a), terms_of(b)))
 
 
@@ -365,7 +383,7 @@ def _bounded_quotient(p: Size, q: Size) -> int | None:
     if isinstance(q, int):
         lower, upper = bounds(terms_of(p))
         return lower // q if lower is not None and upper is not None and lower // q == upper // q else None
-    atom = _sole_atom(p)
+    atom = sole_atom(p)
     if atom is not None and atom.kind == "%" and atom.args[1] == q:
         return 0
     if _at_least(-1, p) and (_at_least(p, -1) or _at_least(p, -q)):
@@ -404,7 +422,7 @@ def extremum(kind: str, sizes: Iterable[Size]) -> Size:
     """The "min" or "max" of sizes."""
     flat: set[Size] = set()
     for size in sizes:
-        atom = _sole_atom(size)
+        atom = sole_atom(size)
         flat.update(atom.args if atom is not None and atom.kind == kind else (size,))
     kept: list[Size] = []
     for size in sorted(flat, key=lambda size: (isinstance(size, int), str(size))):
@@ -418,7 +436,7 @@ def extremum(kind: str, sizes: Iterable[Size]) -> Size:
 
 def is_cut(size: Size, whole: Size) -> bool:
     """Whether a size is min(whole, other sizes of at least 1)."""
-    atom = _sole_atom(size)
+    atom = sole_atom(size)
     if atom is None or atom.kind != "min" or whole not in atom.args:
         return False
     return all(each == whole or _at_least(each, 1) for each in atom.args)
@@ -426,7 +444,7 @@ def is_cut(size: Size, whole: Size) -> bool:
 
 def _decides(kind: str, a: Size, b: Size) -> bool:
     """Whether b can be dropped in favour of a."""
-    inner = _sole_atom(b)
+    inner = sole_atom(b)
     if inner is not None and {kind, inner.kind} == {"min", "max"} and a in inner.args:
         return True  # max(n, min(n, 8)) is n
     return _at_least(b, a) if kind == "min" else _at_least(a, b)
@@ -460,18 +478,19 @@ def _substitute(size: Size, values: Mapping[str, Size]) -> Size:
     for monomial, coefficient in terms_of(size).items():
         term: Terms = {(): coefficient}
         for atom in monomial:
-            term = multiply_terms(term, terms_of(_substitute_atom(atom, values)))
+            term = multiply_terms(term, _substitute_atom(atom, values))
             _check_count(term)
-        total = add_terms(total, term)
+        for each, number in term.items():
+            total[each] = total.get(each, 0) + number
     return make(total)
 
 
-def _substitute_atom(atom: Atom, values: Mapping[str, Size]) -> Size:
-    if atom.variables.isdisjoint(values):
-        return make({(atom,): 1})
+def _substitute_atom(atom: Atom, values: Mapping[str, Size]) -> Terms:
     if atom.kind == "variable":
-        return values[atom]
-    return _apply(atom.kind, [_substitute(arg, values) for arg in atom.args])
+        return terms_of(values[atom]) if atom in values else {(atom,): 1}
+    if atom.variables.isdisjoint(values):
+        return {(atom,): 1}
+    return terms_of(_apply(atom.kind, [_substitute(arg, values) for arg in atom.args]))
 
 
 def _apply(kind: str, args: Iterable[Size]) -> Size:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import attrgetter
 
-from .intervals import Bounds, add, multiply, scale
+from .intervals import Bounds, multiply
 
 TYPE_CHECKING = False  # typing would cost more to import than this module
 if TYPE_CHECKING:
@@ -39,11 +39,13 @@ Terms = dict[Monomial, int]
 
 # Order and text.
 
+_depth = attrgetter("depth")
+
 
 def term_order(term: tuple[Monomial, int]) -> tuple[bool, bool, int, bool, Monomial]:
     """Constant last; before it what is added, then what is subtracted; short, plain terms first; by name."""
     monomial, coefficient = term
-    return not monomial, coefficient < 0, len(monomial), any(atom.depth for atom in monomial), monomial
+    return not monomial, coefficient < 0, len(monomial), any(map(_depth, monomial)), monomial
 
 
 def render(terms: Terms) -> str:
@@ -75,11 +77,15 @@ def _render_term(monomial: Monomial, coefficient: int, bare: bool) -> str:
 
 def bounds(terms: Terms, of_atom: Callable[[Atom], Bounds] = attrgetter("lowest", "highest")) -> Bounds:
     """Of an expression, by its atoms' own or those that are given."""
-    total: Bounds = (0, 0)
+    low: int | None = 0
+    high: int | None = 0
     for monomial, coefficient in terms.items():
-        product: Bounds = reduce(multiply, map(of_atom, monomial)) if monomial else (1, 1)
-        total = add(total, scale(product, coefficient))
-    return total
+        least, most = reduce(multiply, map(of_atom, monomial)) if monomial else (1, 1)
+        if coefficient < 0:
+            least, most = most, least
+        low = None if low is None or least is None else low + coefficient * least
+        high = None if high is None or most is None else high + coefficient * most
+    return low, high
 
 
 # Arithmetic. Results may hold zero coefficients.

@@ -18,6 +18,9 @@ from ..core.codec import encode
 from ..core.facts import OpPattern
 from ..core.ir_attributes import OP_PATTERN, PRIM_FUNC, SCHEDULE, attribute_problems
 
+#: What has a PrimFunc end with a status where it does not hold.
+ASSERT = "tir.assert"
+
 
 def is_prim_func(op: Operation) -> bool:
     operation = op.operation

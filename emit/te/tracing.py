@@ -14,7 +14,7 @@ from ...bindings.ir import Context, Value
 from ...bindings.mlir import ir
 from ...dialects.context import create_context
 from ...dialects.core.indices import is_below, is_never_negative
-from ...dialects.core.symbols_expr import Size, SymExpr, bounded_variable, terms_of, variables_of
+from ...dialects.core.symbols_expr import Size, SymExpr, make_variable, terms_of, variables_of
 from ...dialects.core.symbols_terms import bounds
 from ...support.blaming import blaming
 from ...support.context import holding
@@ -49,7 +49,7 @@ class LoopAxis(NamedTuple):
 
     @property
     def variable(self) -> SymExpr:
-        return bounded_variable(self.name, max(self.extent - 1, 0) if isinstance(self.extent, int) else None)
+        return make_variable(self.name, max(self.extent - 1, 0) if isinstance(self.extent, int) else None)
 
 
 class ElementRead(NamedTuple):

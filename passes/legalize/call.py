@@ -31,7 +31,7 @@ from ...dialects.core.symbols import Dim, Size, SymExpr, sym
 from ...dialects.core.verifier import call_of
 from ...dialects.relax import calls as _calls  # noqa: F401  # declares relax.call_tir
 from ...dialects.relax.function_attributes import VISIBILITY
-from ...dialects.tir.prim_func import make_prim_func, set_op_pattern
+from ...dialects.tir.prim_func import ASSERT, make_prim_func, set_op_pattern
 from ...emit import linalg, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, is_proven, require_broadcast
 from ...emit.kernels import FreshSymbols, Kernel, kernel_symbol, parameter_type
@@ -40,8 +40,6 @@ from ...support.names import fresh_name
 from ...targets.core.backend import ChosenTarget
 
 Body = Callable[..., Any]
-
-_ASSERT = "tir.assert"
 
 
 class PrimFuncs:
@@ -255,7 +253,7 @@ class LegalizeCall:
                 attributes = self._prim_funcs.attributes(operation.name)
                 function = make_prim_func(symbol, parameters, results, whole, pattern=pattern, attributes=attributes)
             # What can raise is done where it stands, and once: nothing is fused with it.
-            if any(inner.name == _ASSERT for inner in operations_in(function)):
+            if any(inner.name == ASSERT for inner in operations_in(function)):
                 set_op_pattern(function, OpPattern.OPAQUE)
 
         symbol = self._prim_funcs.get(key, symbol, make)

@@ -52,7 +52,7 @@ def apply_schedule(
         raise located_error(error.message, function.location, error.notes) from None
     # A kernel of one block is a loop of one step, which is none for canonicalize.
     tidied = "func.func(cse)" if has_threads else "func.func(canonicalize,cse)"
-    Pipeline([tidied], verify_each=False).run(scratch.module)
+    Pipeline([tidied], verify_each=False).run(scratch.module, all_or_nothing=False)
     with function.context:
         for op in operations_of(body_of(scratch.module.operation)):
             if symbol_name(op) == name or op.name == "memref.global":

@@ -194,7 +194,7 @@ def _fits(block: Block, name: str, intrin: TensorIntrin) -> list[_Fit] | str:
     (target,) = intrin.tree.blocks()
     if len(block.reads) != len(target.reads) or len(block.writes) != 1 or len(target.writes) != 1:
         return f"it has {len(target.reads)} inputs, '{block.name}' {len(block.reads)}"
-    if block.within or block.where or block.loaded():
+    if block.within or block.where or block.loaded:
         return f"'{block.name}' leaves out points, or reads at places that are computed"
     found: list[_Fit] = []
     for order in orders_of(block, target):

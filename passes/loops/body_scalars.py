@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from operator import is_not
 from typing import TYPE_CHECKING, Union
 
 from ...bindings.ir import Attribute, Operation, Type, Value
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
+from ...support.replacing import replace
 
 if TYPE_CHECKING:
     from .tree import Buffer
@@ -40,13 +42,16 @@ class _Walkable:
         return {name for each in self.walk() if isinstance(each, IterIndex) for name in variables_of(each.value)}
 
     def rewritten(self, change: Callable[[Expr], Expr | None]) -> Expr:
-        """With `change(part)` in place of parts for which that is not None."""
+        """With `change(part)` in place of parts for which that is not None; what nothing changes in is the same."""
         made: dict[int, Expr] = {}
 
         def visit(expr: Expr) -> Expr:
             if id(expr) not in made:
-                changed = change(expr)
-                made[id(expr)] = expr.on([visit(part) for part in expr.parts()]) if changed is None else changed
+                changed, parts = change(expr), expr.parts()
+                if changed is None:
+                    others = [visit(part) for part in parts]
+                    changed = expr.on(others) if any(map(is_not, others, parts)) else expr
+                made[id(expr)] = changed
             return made[id(expr)]
 
         return visit(self)  # type: ignore[arg-type]
@@ -63,9 +68,12 @@ class _Walkable:
 
     def at(self, values: Mapping[str, Size]) -> Expr:
         """With other values in place of iters."""
-        return self.rewritten(
-            lambda each: IterIndex(substituted(each.value, values)) if isinstance(each, IterIndex) else None
-        )
+
+        def change(expr: Expr) -> Expr | None:
+            value = substituted(expr.value, values) if isinstance(expr, IterIndex) else None
+            return None if value is None or value is expr.value else IterIndex(value)  # type: ignore[union-attr]
+
+        return self.rewritten(change)
 
     def renumbered(self, numbers: Mapping[int, int]) -> Expr:
         """With other numbers of elements."""

@@ -28,10 +28,9 @@ def box_of(access: Access, inner: Mapping[str, Size], where: Limits = ()) -> lis
     if None in moving.values():  # it moves otherwise at other steps of loops around
         return None
     known = {name: extent for name, extent in moving.items() if isinstance(extent, int)}
-    if len(known) == len(moving) and 0 < prod(known.values()) <= _MOST_PLACES:
+    reached = None if where else _box_of_sums(moves, inner)
+    if reached is None and len(known) == len(moving) and 0 < prod(known.values()) <= _MOST_PLACES:
         reached = _box_of_places(moves, known, where)
-    else:
-        reached = None if where else _box_of_sums(moves, inner)
     return None if reached is None else [Range(s + r.start, r.extent) for s, r in zip(start, reached, strict=True)]
 
 

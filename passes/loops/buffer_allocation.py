@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...dialects.core.symbols_expr import Size, variables_of
 from ...support.errors import RelaxError
@@ -17,8 +17,7 @@ _THREADS = THREAD_AXES[3:]
 _MOST_ON_STACK = 1 << 14
 
 
-@dataclass(frozen=True)
-class BufferPlace:
+class BufferPlace(NamedTuple):
     """What of a buffer there is: from `starts` on, where that is not its begin, `sizes` elements."""
 
     starts: tuple[Size, ...]
@@ -27,10 +26,9 @@ class BufferPlace:
     #: Where it begins in the arena of its memory, for memories of devices.
     offset: int | None = None
 
-    def inside(self, indices: Sequence[Size]) -> list[Size]:
+    def inside(self, indices: Sequence[Size]) -> Sequence[Size]:
         """The buffer's indices in what there is."""
-        starts = self.starts or (0,) * len(indices)
-        return [index - start for index, start in zip(indices, starts, strict=True)]
+        return [index - start for index, start in zip(indices, self.starts, strict=True)] if self.starts else indices
 
 
 def places_of(tree: Tree) -> dict[Buffer, tuple[str, BufferPlace]]:
@@ -79,8 +77,8 @@ def _takes_turns(loop: Loop, buffer: Buffer, users: Sequence[Block]) -> bool:
     """Whether steps of a pipelined loop have versions of a buffer, which live for several of them."""
     if loop.kind != PIPELINED:
         return False
-    indices = [index for block in users for access in block.accesses if access.buffer is buffer
-               for index in block.placed(access).indices]  # fmt: skip
+    accesses = (access for block in users for access in block.placed_accesses if access.buffer is buffer)
+    indices = [index for access in accesses for index in access.indices]
     turns = [turn for index in indices if (turn := turn_of(index)) is not None]
     return any(loop.name in variables_of(step) for step, _ in turns)
 

@@ -71,7 +71,7 @@ def bufferize(module: MlirModule, *, in_place: bool = False) -> None:
         if has_body(function):
             _keep_apart(function, in_place)
     steps = ["tir-bufferize", "func.func(linalg-generalize-named-ops,canonicalize,cse)"]
-    Pipeline(steps, verify_each=False).run(module)
+    Pipeline(steps, verify_each=False).run(module, all_or_nothing=False)
 
 
 def _keep_apart(function: Operation, in_place: bool) -> None:
@@ -82,7 +82,7 @@ def _keep_apart(function: Operation, in_place: bool) -> None:
     for op in reversed(operations_of(body_of(function))):
         if op.name.startswith("linalg.") and not (in_place and not _goes_on_with_sums(op)):
             _write_elsewhere(op)
-        is_filling = op.name.startswith("linalg.") and _is_filling(op) and name_of(op.location) not in named
+        is_filling = op.name.startswith("linalg.") and _is_filling(op) and not (named and name_of(op.location) in named)
         if (op.name == "tensor.empty" and not in_place) or is_filling:
             _make_for_each(op)
 

@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from ...bindings.ir import Operation, Value
 from ...bindings.navigation import body_of, made_by, operations_of
+from ...dialects.tir.prim_func import ASSERT
 from ...support.errors import RelaxError
 from .tree import Node, blocks_in
 
-ASSERT, LOAD = "tir.assert", "memref.load"
+LOAD = "memref.load"
 ALLOCATIONS = ("memref.alloc", "memref.alloca")
 
 
@@ -38,7 +39,8 @@ def is_check(op: Operation, others: Sequence[Operation]) -> bool:
     """Whether an operation is one, or computes of what one of `others` has loaded."""
     if op.name in (ASSERT, LOAD):
         return True
-    return any(maker == other for operand in op.operands if (maker := made_by(operand)) for other in others)
+    makers = [maker for operand in op.operands if (maker := made_by(operand))] if others else []
+    return any(maker == other for maker in makers for other in others)
 
 
 def placed(checks: Sequence[Check], nodes: Sequence[Node]) -> list[list[Operation]]:

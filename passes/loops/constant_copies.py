@@ -8,7 +8,6 @@ the copy would have made.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...bindings.ir import Operation
@@ -16,6 +15,7 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, function_type_of
 from ...dialects.core.indices import evaluated
 from ...dialects.core.symbols_expr import Size
+from ...support.replacing import replace
 from .device_copies import is_copy, source_of
 from .tree import Access, Block, Buffer, Tree, blocks_in
 from .tree_reader import Read
@@ -55,7 +55,7 @@ def constant_copies(read: Read, tree: Tree, known: Set[int]) -> list[ConstantCop
     found = []
     for node in tree.body:
         (block, *others) = blocks_in([node])
-        if others or block.is_part or not is_copy(block) or block.loaded():
+        if others or block.is_part or not is_copy(block) or block.loaded:
             continue
         source, target = source_of(block).buffer, block.writes[0].buffer
         number = int(getattr(read.memory.get(source), "arg_number", -1)) if source.is_given else -1

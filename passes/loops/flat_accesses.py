@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
 from functools import reduce
 
 from ...dialects.core.indices import divisions, undivided
 from ...dialects.core.symbols_expr import Size
+from ...support.replacing import replace
 from .buffer_allocation import BufferPlace, places_of
 from .device_copies import copies_of
 from .intrins import TENSORIZED
@@ -27,6 +27,8 @@ def flattened(tree: Tree, strided: Set[Buffer] = frozenset()) -> tuple[Tree, Map
     """A tree of buffers with fewer dimensions, and for each of them which one it was and how its memory is collapsed.
     Those whose memory is `strided` stay. Accesses of the others are by loops from here on, not by iters.
     """
+    if not any(divisions(index) for block in tree.blocks() for each in block.placed_accesses for index in each.indices):
+        return tree, {}
     kept = _kept(tree) | strided
     joined = {buffer: groups for buffer in tree.buffers if buffer not in kept
               if len(groups := _groups(tree, buffer)) < len(buffer.shape)}  # fmt: skip
@@ -82,7 +84,7 @@ def _apart(block: Block, loops: set[str]) -> Block:
 
 def _kept(tree: Tree) -> set[Buffer]:
     """Buffers whose dimensions matter: to what computes places, instructions, copies of a device, strides."""
-    shaped = {buffer for block in tree.blocks() for buffer in block.loaded()}
+    shaped = {buffer for block in tree.blocks() for buffer in block.loaded}
     for loop in tree.loops():
         if loop.kind == TENSORIZED:
             shaped |= {buffer for block in blocks_in([loop]) for buffer in block.buffers}

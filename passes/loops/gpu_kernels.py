@@ -11,7 +11,6 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from ...bindings.ir import Value
 from ...bindings.mlir import i64_attribute, ir
@@ -21,6 +20,7 @@ from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, as_index, number
 from ...emit.subviews import part_of
 from ...support.errors import RelaxError
+from ...support.replacing import replace
 from .buffer_allocation import BufferPlace
 from .intrins import TENSORIZED
 from .memory_arenas import Arena
@@ -132,7 +132,7 @@ class KernelWriter(Writer):
 
     def _allocate(self, buffer: Buffer, place: BufferPlace, state: WriterState) -> tuple[Value, bool]:
         if state.threads is None:
-            return super()._allocate(buffer, replace(place, on_stack=False), state)
+            return super()._allocate(buffer, place._replace(on_stack=False), state)
         is_own, along = self._sharing.memory[buffer]
         shape = _known(place.sizes)
         if buffer not in self._taken:
@@ -154,9 +154,9 @@ class KernelWriter(Writer):
         assert state.lanes is not None
         lanes = state.lanes
         firsts = [without(each.at, lanes.name) for each in cut]
-        limits = [self._size(each.limit - lanes.count + 1, state) for each in cut]
+        limits = [self._size(each.limit - lanes.width + 1, state) for each in cut]
         fits = [self._size(first, state) < limit for first, limit in zip(firsts, limits, strict=True)]
-        is_whole = all(is_multiple(each, lanes.count) for each in (*firsts, *(guard.limit for guard in cut)))
+        is_whole = all(is_multiple(each, lanes.width) for each in (*firsts, *(guard.limit for guard in cut)))
         others = [each for each in asked if each not in cut]
 
         def point(inner: Value | None) -> None:
@@ -176,7 +176,7 @@ class KernelWriter(Writer):
         if state.threads is None or state.lanes is None:
             return None
         memory, place = state.memory[access.buffer]
-        lanes, width = state.lanes.count, getattr(access.buffer.element, "width", 0)
+        lanes, width = state.lanes.width, getattr(access.buffer.element, "width", 0)
         strides, _ = memory.type.get_strides_and_offset()
         starts = [without(index, state.lanes.name) for index in place.inside(access.indices)]
         known = [stride > 0 and is_multiple(at * stride, lanes) for at, stride in zip(starts, strides, strict=True)]

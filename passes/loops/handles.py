@@ -18,6 +18,7 @@ from ...dialects.core.symbols_expr import (
     SymExpr,
     extremum,
     make_variable,
+    sole_atom,
     substituted,
     terms_of,
     variables_of,
@@ -161,17 +162,12 @@ def _digit_of(monomial: Sequence[Atom], extents: Mapping[str, Size]) -> tuple[st
     count: Size | None = None
     step: Size = 1
     if atom is not None and atom.kind == "%":
-        count, atom = atom.args[1], _only_atom(atom.args[0])
+        count, atom = atom.args[1], sole_atom(atom.args[0])
     if atom is not None and atom.kind == "//":
-        step, atom = atom.args[1], _only_atom(atom.args[0])
+        step, atom = atom.args[1], sole_atom(atom.args[0])
     if atom is None or str(atom) not in extents or not isinstance(step, int) or not isinstance(count, (int, NoneType)):
         return None
     return str(atom), step, -(-extents[str(atom)] // step) if count is None else count
-
-
-def _only_atom(size: Size) -> Atom | None:
-    terms = list(terms_of(size).items())
-    return terms[0][0][0] if len(terms) == 1 and len(terms[0][0]) == 1 and terms[0][1] == 1 else None
 
 
 def _flat(results: Sequence[Any]) -> tuple[Any, ...]:

@@ -117,8 +117,8 @@ def _check_described(tree: Tree, block: Block) -> None:
     steps = {each.name: each.extent for each in block.iters}
     if not all(isinstance(extent, int) for extent in steps.values()):
         raise RelaxError("the sizes of an intrinsic's description are numbers")
-    if block.loaded():
-        raise RelaxError(f"{_AT_VARIABLES}, '{block.loaded()[0].name}' is read at places that are computed")
+    if block.loaded:
+        raise RelaxError(f"{_AT_VARIABLES}, '{block.loaded[0].name}' is read at places that are computed")
     for access in block.accesses:
         name = access.buffer.name
         if not access.buffer.is_given:

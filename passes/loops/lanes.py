@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from typing import NamedTuple
 
-from ...bindings.ir import Type, Value
+from ...bindings.ir import Attribute, Type, Value
 from ...bindings.mlir import ir
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...emit.arithmetic import result_of
@@ -23,12 +23,11 @@ from .tree import Access, Block
 _CONTRACTED = frozenset({"arith.mulf", "arith.addf", "arith.subf"})
 
 
-@dataclass(frozen=True)
-class LaneLoop:
+class LaneLoop(NamedTuple):
     """The loop whose steps run at once."""
 
     name: str
-    count: int
+    width: int
 
 
 # ---- whether ----
@@ -54,8 +53,8 @@ def fits_lanes(block: Block, lanes: LaneLoop, extents: Mapping[str, Size]) -> bo
             continue
         if guard.below or factor_of(guard.at, lanes.name) != 1 or any(map(may_trap, exprs)):
             return False
-    places = (block.placed(access).indices for access in block.accesses)
-    return all(factor_of(index, lanes.name) is not None for indices in places for index in indices)
+    indices = (index for access in block.placed_accesses for index in access.indices)
+    return all(factor_of(index, lanes.name) is not None for index in indices)
 
 
 def _loads_row(block: Block, lanes: LaneLoop, load: Load) -> bool:
@@ -65,7 +64,7 @@ def _loads_row(block: Block, lanes: LaneLoop, load: Load) -> bool:
     point, (*others, last) = block.point(), load.indices
     if not isinstance(last, IterIndex) or factor_of(substituted(last.value, point), lanes.name) != 1:
         return False
-    moving = {number for number, access in enumerate(block.accesses) if any(moves_of(block.placed(access), lanes))}
+    moving = {number for number, access in enumerate(block.placed_accesses) if any(moves_of(access, lanes))}
     for part in (part for other in others for part in other.walk()):
         if isinstance(part, IterIndex) and lanes.name in variables_of(substituted(part.value, point)):
             return False
@@ -125,6 +124,10 @@ class LaneEvaluation:
         self._contract = contract
         self._made: dict[int, Value] = {}
 
+    @cached_property
+    def _contracting(self) -> Attribute:
+        return ir.Attribute.parse("#arith.fastmath<contract>")
+
     def of(self, expr: Expr) -> Value:
         if id(expr) not in self._made:
             self._made[id(expr)] = self._evaluate(expr)
@@ -164,7 +167,7 @@ class LaneEvaluation:
             type_ = ir.VectorType.get([self._lanes], type_)
             operands = [spread(each, self._lanes) for each in operands]
         if self._contract and expr.name in _CONTRACTED:
-            attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")
+            attributes["fastmath"] = self._contracting
         return result_of(expr.name, operands, type_, **attributes)
 
 

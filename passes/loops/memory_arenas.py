@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from ...dialects.core.infos import bit_width
@@ -63,7 +62,7 @@ def arenas_of(tree: Tree, places: Mapping[Buffer, tuple[str, BufferPlace]]) -> d
 def with_offsets(places: Places, arenas: Mapping[str, Arena]) -> Places:
     """The places of buffers, with where they are in their arenas."""
     offsets = {part.buffer: part.offset for arena in arenas.values() for part in arena.parts}
-    return {buffer: (where, replace(place, offset=offsets.get(buffer))) for buffer, (where, place) in places.items()}
+    return {buffer: (where, place._replace(offset=offsets.get(buffer))) for buffer, (where, place) in places.items()}
 
 
 def _planned(

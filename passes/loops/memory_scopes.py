@@ -354,7 +354,7 @@ def independent_steps(root: Loop) -> list[Loop]:
     inner = {loop.name: loop.extent for loop in loops_in([root])}
     written = {access.buffer: access.indices for access in block.writes}
     moved = [access for access in block.reads if written.get(access.buffer, access.indices) != access.indices]
-    if others or moved or any(buffer in written for buffer in block.loaded()):
+    if others or moved or any(buffer in written for buffer in block.loaded):
         return []
     while isinstance(node, Loop) and node.kind in (SERIAL, PARALLEL, VECTORIZED) and len(node.body) == 1:
         inner = {name: extent for name, extent in inner.items() if name != node.name}

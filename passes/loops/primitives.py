@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from random import Random
 from types import SimpleNamespace
@@ -24,6 +23,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, get_type_hints
 
 from ...support.errors import RelaxError
 from ...support.registry import NamedRegistry
+from ...support.replacing import replace
 from ...support.suggest import suggest
 from .handles import BlockRV, IndexMap, LoopRV
 from .show import show_loops

@@ -68,11 +68,11 @@ class Queues:
         self._extents = tree.extents()
         self._parts = {part.buffer: (name, part) for name, arena in arenas.items() for part in arena.parts}
         self._leaves: dict[str, _Leaf] = {}
-        self._turns = Turns(tree, places)
         self.before: Waits = {}
         self.behind: Waits = {}
         if not any(self._queue(node) for node in _nodes_in(tree.body)):
             return
+        self._turns = Turns(tree, places)
         self._check()
         state = self._nodes(tree.body, {})
         for queue in {started.queue: None for started in state}:
@@ -215,7 +215,7 @@ class Queues:
                 uses[_PartUse(access.buffer, False, self._part(block.placed(access), inner))] = None
             for access in block.writes:
                 uses[_PartUse(access.buffer, True, self._part(block.placed(access), inner))] = None
-            for buffer in block.loaded():
+            for buffer in block.loaded:
                 uses[_PartUse(buffer, False, self._whole(buffer))] = None
         is_certain = False
         if node.name in self._copies:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...dialects.core.indices import is_below, is_never_negative
-from ...dialects.core.symbols_expr import Size, SymExpr, make, substituted, terms_of
+from ...dialects.core.symbols_expr import Size, make, sole_atom, substituted, terms_of
 from ...dialects.core.symbols_terms import Atom
 from .tree import Block, Place
 
@@ -47,15 +47,10 @@ def is_multiple(index: Size, number: int) -> bool:
 
 def turn_of(index: Size) -> tuple[Size, int] | None:
     """x and the number of x % number; None for what is something else."""
-    if not isinstance(index, SymExpr):
+    atom = sole_atom(index)
+    if atom is None or atom.kind != "%" or not isinstance(atom.args[1], int):
         return None
-    terms = terms_of(index)
-    if len(terms) != 1:
-        return None
-    ((monomial, factor),) = terms.items()
-    if factor != 1 or len(monomial) != 1 or monomial[0].kind != "%" or not isinstance(monomial[0].args[1], int):
-        return None
-    return monomial[0].args[0], monomial[0].args[1]
+    return atom.args[0], atom.args[1]
 
 
 def range_of(index: Size, inner: Mapping[str, Size]) -> Range | None:
@@ -146,14 +141,15 @@ class Guard(NamedTuple):
 
 
 def _of_quotient(index: Size, limit: Size) -> tuple[Size, Size]:
-    """x < n * y for x // y < n: where joined loops go too far, all that is made of them does. What is divided by a size
-    of 0 has no points."""
-    terms = list(terms_of(index).items())
-    if len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1 and terms[0][0][0].kind == "//":
-        whole, by = terms[0][0][0].args
-        if is_never_negative(by):
-            return whole, limit * by
-    return index, limit
+    """x < (n - 1) * y for x // y + 1 < n: where joined loops go too far, all that is made of them does. What is divided
+    by a size of 0 has no points."""
+    more = terms_of(index).get((), 0)
+    atom = sole_atom(index - more)
+    if atom is None or atom.kind != "//" or not is_never_negative(atom.args[1]):
+        return index, limit
+    whole, by = atom.args
+    is_same = not more or (more > 0 and is_never_negative(whole))  # what is not negative, too
+    return (whole, (limit - more) * by) if is_same else (index, limit)
 
 
 def guards(block: Block, extents: Mapping[str, Size]) -> list[Guard]:

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions with what they start from: blocks that fill what the next one adds to are its inits."""
+"""Reductions with what they start from, blocks that fill what the next one adds to are its inits; and what goes on with
+their sums."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size
+from ...support.replacing import replace
 from .body_scalars import Element, Expr
-from .tree import SPATIAL, Access, Block, iter_variable
+from .tree import SPATIAL, Access, Block, Buffer, exchanged, iter_variable, unique
 
 
 def with_inits(blocks: Sequence[Block], named: Set[str]) -> tuple[list[Block], list[int]]:
@@ -71,3 +72,37 @@ def _started(start: Block, block: Block, writes: Sequence[Access]) -> list[Expr]
     if any(isinstance(part, Element) for expr in start.results for part in expr.walk()):
         return None
     return [expr.at(values) for expr in start.results]
+
+
+def with_own_sums(blocks: Sequence[Block], buffers: list[Buffer]) -> list[Block]:
+    """What goes on with sums where they are gets them from memory of their own, which is added to the buffers."""
+    found: list[Block] = []
+    following: list[Block] = []
+    for block in blocks:
+        buffer = block.writes[0].buffer
+        users = [each for each in found if buffer in each.buffers]
+        is_sum = len(users) == 1 and (users[0].inits is not None or users[0] in following)
+        if is_sum and _is_whole(users[0]) and _goes_on(block):
+            own = replace(buffer, name=unique(users[0].name, (each.name for each in buffers)), is_given=False)
+            buffers.append(own)
+            found[found.index(users[0])] = exchanged(users[0], buffer, own)
+            block = replace(block, reads=(*block.reads, Access(own, block.writes[0].indices)))
+            following.append(block)
+        found.append(block)
+    return found
+
+
+def _is_whole(block: Block) -> bool:
+    """Whether each element of one buffer is written by points of its own."""
+    write, *others = block.writes
+    sizes = {str(iter_variable(each)): each.extent for each in block.iters if each.kind == SPATIAL}
+    names = [str(index) for index in write.indices]
+    is_each = len(names) == len(set(names)) == len(sizes)
+    return not others and is_each and [sizes.get(name) for name in names] == list(write.buffer.shape)
+
+
+def _goes_on(block: Block) -> bool:
+    """Whether it makes each element of one buffer of what the buffer held there."""
+    buffer = block.writes[0].buffer
+    is_read = any(access.buffer is buffer for access in block.reads) or buffer in block.loaded
+    return not block.is_reduction and not is_read and block.reads_output(0) and _is_whole(block)

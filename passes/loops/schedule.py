@@ -37,6 +37,7 @@ from .rolling import check_rolling
 from .show import show_tree
 from .size import MOST_OPERATIONS, Sizes, check_size
 from .trace import (
+    Handle,
     Name,
     Request,
     Trace,
@@ -69,6 +70,8 @@ class Schedule(AutoTensorize):
         self._functions = _prim_funcs_of(module)
         self._reads: dict[str, Scratch] = {}
         self._steps: list[TraceStep] = []
+        #: What these have given.
+        self._handles: set[Handle] = set()
         #: Of loops and blocks that are gone, which step took them.
         self._gone: dict[str, dict[str, str]] = {}
         self._most_operations, self._sizes = MOST_OPERATIONS, Sizes()
@@ -149,11 +152,12 @@ class Schedule(AutoTensorize):
 
     @contextmanager
     def _undone_if_refused(self) -> Iterator[None]:
-        kept = dict(self._trees), list(self._steps), {name: dict(gone) for name, gone in self._gone.items()}
+        gone = {name: dict(each) for name, each in self._gone.items()}
+        kept = dict(self._trees), list(self._steps), set(self._handles), gone
         try:
             yield
         except BaseException:
-            self._trees, self._steps, self._gone = kept
+            self._trees, self._steps, self._handles, self._gone = kept
             raise
 
     def _repeat(self, request: Request, known: dict[str, Any], function: str | None) -> None:
@@ -235,6 +239,7 @@ class Schedule(AutoTensorize):
         plain = _plain_options(primitive, bound, function if len(self._functions) > 1 else None)
         self._steps += self._named(bound)
         self._steps.append(TraceStep(primitive.name, *plain, results, not isinstance(made, (list, tuple))))
+        self._handles.update(results)
         return made
 
     def _sampled(self, made: Any, function: str) -> Any:
@@ -305,13 +310,13 @@ class Schedule(AutoTensorize):
 
     def _named(self, bound: inspect.BoundArguments) -> list[TraceStep]:
         """The steps that get the blocks which were given by their names alone."""
-        known = {handle for step in self._steps for handle in step.results}
-        blocks = [each for value in bound.arguments.values() for each in handles_in(value) if isinstance(each, BlockRV)]
+        given = (each for value in bound.arguments.values() for each in handles_in(value))
+        blocks = dict.fromkeys(each for each in given if isinstance(each, BlockRV) and each not in self._handles)
+        self._handles.update(blocks)
         several = len(self._functions) > 1
         return [
             TraceStep("get_block", (block.name,), (("func_name", block.function),) if several else (), (block,), True)
-            for block in dict.fromkeys(blocks)
-            if block not in known
+            for block in blocks
         ]
 
     def _shown(self, primitive: Primitive, bound: inspect.BoundArguments) -> str:

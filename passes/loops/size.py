@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from weakref import WeakKeyDictionary
 
 from ...dialects.core.symbols_expr import Size
 from .body_scalars import Compute, Expr
@@ -18,8 +17,8 @@ MOST_OPERATIONS = 1 << 14
 _OF_FUNCTION, _OF_LOOP = 128, 16
 
 
-#: Of nodes, which never change.
-Sizes = WeakKeyDictionary[Node, int]
+#: Of nodes and expressions, which never change.
+Sizes = dict[Node | Expr, int]
 
 
 def check_size(edit: Edit, before: Tree, most: int, known: Sizes) -> None:
@@ -39,7 +38,7 @@ def _of_node(node: Node, lanes: LaneLoop | None, extents: Mapping[str, Size], kn
     if lanes is None and node in known:
         return known[node]
     if isinstance(node, Block):
-        total = _of_block(node, lanes, extents)
+        total = _of_block(node, lanes, extents, known)
     else:
         is_vector = node.kind == VECTORIZED and isinstance(node.extent, int)
         inner_lanes = LaneLoop(node.name, int(node.extent)) if is_vector else lanes  # type: ignore[arg-type]
@@ -53,16 +52,18 @@ def _of_node(node: Node, lanes: LaneLoop | None, extents: Mapping[str, Size], kn
     return total
 
 
-def _of_block(block: Block, lanes: LaneLoop | None, extents: Mapping[str, Size]) -> int:
-    computed = sum(map(_of_expr, (*block.results, *(block.inits or ()))))
+def _of_block(block: Block, lanes: LaneLoop | None, extents: Mapping[str, Size], known: Sizes) -> int:
+    computed = sum(_of_expr(expr, known) for expr in (*block.results, *(block.inits or ())))
     if lanes is None or not goes_along(block, lanes):
         return computed + len(block.accesses)
     if not fits_lanes(block, lanes, extents):
-        return lanes.count * (computed + len(block.accesses))
-    moves = [moves_of(block.placed(access), lanes) for access in block.accesses]
-    return computed + sum(1 if is_row_of(each) or not any(each) else lanes.count for each in moves)
+        return lanes.width * (computed + len(block.accesses))
+    moves = [moves_of(access, lanes) for access in block.placed_accesses]
+    return computed + sum(1 if is_row_of(each) or not any(each) else lanes.width for each in moves)
 
 
-def _of_expr(expr: Expr) -> int:
-    names = (part.name for part in expr.walk() if isinstance(part, Compute) and part.name != "arith.constant")
-    return sum(1 if name.startswith("arith.") else _OF_FUNCTION for name in names)
+def _of_expr(expr: Expr, known: Sizes) -> int:
+    if expr not in known:
+        names = (part.name for part in expr.walk() if isinstance(part, Compute) and part.name != "arith.constant")
+        known[expr] = sum(1 if name.startswith("arith.") else _OF_FUNCTION for name in names)
+    return known[expr]

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from ...bindings.mlir import ir
 from ...dialects.core.symbols_expr import Size, extremum, substituted, variables_of
 from ...emit import loops
 from ...emit.numbers import Number, as_index
+from ...support.replacing import replace
 from .ranges import Guard, factor_of, without
 from .tree import REDUCE, SERIAL, VECTORIZED, Buffer, Loop, Tree, blocks_in, loops_in, loops_of
 from .tree_reader import Read
@@ -31,7 +31,7 @@ class SourceWriter(Writer):
         for buffer, (loop, place) in self._places.items():
             count, most = math.prod(place.sizes), _MOST_ON_STACK if loop else 1
             is_short = isinstance(count, int) and count <= most
-            self._places[buffer] = loop, replace(place, on_stack=place.on_stack and is_short)
+            self._places[buffer] = loop, place._replace(on_stack=place.on_stack and is_short)
 
     def _loop(self, loop: Loop, state: WriterState) -> None:
         if loop.name in state.known:
@@ -98,7 +98,7 @@ def are_apart(loop: Loop, rows: set[str]) -> bool:
     places: dict[Buffer, set[tuple[int, Size]]] = {}
     for block in blocks:
         mine = rows & loops_of(block)
-        if len(mine) != 1 or mine & loops_of(block, REDUCE) or not written.isdisjoint(block.loaded()):
+        if len(mine) != 1 or mine & loops_of(block, REDUCE) or not written.isdisjoint(block.loaded):
             return False
         (row,) = mine
         for access in (each for each in block.placed_accesses if each.buffer in written):

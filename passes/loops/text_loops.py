@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from random import Random
 from typing import Any
 
 from ...dialects.core.indices import is_below, is_never_negative, regrouped
 from ...dialects.core.symbols_expr import Size, substituted
 from ...dialects.script.syntax import parsed
+from ...support.replacing import replace
 from .boxes import box_of
 from .handles import LoopRV, size_of
 from .memories import COMMON, find_memory
@@ -52,7 +52,7 @@ def with_text_loops(tree: Tree, lines: Sequence[str]) -> Tree:
 
 
 def _calls(lines: Sequence[str], word: str) -> list[ast.Call]:
-    nodes = ast.walk(parsed("\n".join(lines)))
+    nodes = ast.walk(parsed("\n".join(lines))) if lines else ()
     return [each for each in nodes if isinstance(each, ast.Call) and getattr(each.func, "id", "") == word]
 
 

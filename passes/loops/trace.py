@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from keyword import iskeyword
 from typing import Any, NamedTuple
 
@@ -187,16 +187,14 @@ class Trace(str):
 # ---- from text ----
 
 
-def read_requests(lines: Sequence[str]) -> list[Request]:
-    """Raises RelaxError that names the line."""
+def read_requests(lines: Sequence[str]) -> Iterator[Request]:
+    """One after the other. Raises RelaxError that names the line."""
     if not lines or lines[0].strip() != HEADER:
         found = f"'{lines[0].strip()}'" if lines and lines[0].startswith("#") else "none"
         raise RelaxError(f"a schedule's first line says which version it is: expected '{HEADER}', found {found}")
-    requests = []
     for number, line in enumerate(lines[1:], 2):
         if line.strip() and not line.lstrip().startswith("#"):
-            requests.append(_request(number, line.strip()))
-    return requests
+            yield _request(number, line.strip())
 
 
 def _request(number: int, text: str) -> Request:

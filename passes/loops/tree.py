@@ -9,13 +9,14 @@ is how schedules speak of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Union
 
 from ...bindings.ir import Type
 from ...dialects.core.indices import regrouped
-from ...dialects.core.symbols_expr import Size, bounded_variable, substituted, variables_of
+from ...dialects.core.symbols_expr import Size, make_variable, substituted, variables_of
+from ...support.replacing import replace
 from ...targets.core.backend import Machine
 from .body_scalars import Expr, Load
 from .index_exprs import places_of_load
@@ -79,8 +80,7 @@ class Iter:
 Place = Sequence[Union[Size, None]]  # noqa: UP007  # made while this is imported
 
 
-@dataclass(frozen=True)
-class Access:
+class Access(NamedTuple):
     """An element of a buffer, by the block's iters."""
 
     buffer: Buffer
@@ -132,10 +132,10 @@ class Block:
     def accesses(self) -> tuple[Access, ...]:
         return (*self.reads, *self.writes)
 
-    @property
+    @cached_property
     def buffers(self) -> list[Buffer]:
         """All that it reads or writes."""
-        return list(dict.fromkeys([*(access.buffer for access in self.accesses), *self.loaded()]))
+        return list(dict.fromkeys([*(access.buffer for access in self.accesses), *self.loaded]))
 
     @property
     def is_reduction(self) -> bool:
@@ -169,19 +169,27 @@ class Block:
         """An access by the loops around."""
         return access.at(self.point())
 
+    @cached_property
     def loads(self) -> list[Load]:
         """What it reads at places that are computed, or only where a condition holds."""
         parts = (part for expr in (*self.results, *(self.inits or ())) for part in expr.walk())
         return list({id(part): part for part in parts if isinstance(part, Load)}.values())
 
+    @cached_property
     def loaded(self) -> list[Buffer]:
-        return list(dict.fromkeys(load.buffer for load in self.loads()))
+        return list(dict.fromkeys(load.buffer for load in self.loads))
+
+    @cached_property
+    def elements(self) -> set[int]:
+        """The numbers of the elements that its results are made of."""
+        return {number for expr in self.results for number in expr.elements()}
 
     def read_places(self, buffer: Buffer) -> list[Place]:
         """Where it reads a buffer, by the loops around."""
-        point = self.point()
-        found: list[Place] = [access.at(point).indices for access in self.reads_of(buffer)]
-        for load in self.loads():
+        point, count = self.point(), len(self.reads)
+        read = (each for number, each in enumerate(self.placed_accesses) if number < count or number in self.elements)
+        found: list[Place] = [each.indices for each in read if each.buffer is buffer]
+        for load in self.loads:
             if load.buffer is buffer:
                 places = places_of_load(load)
                 found.append(tuple(None if index is None else substituted(index, point) for index in places))
@@ -196,7 +204,8 @@ class Block:
 
     def places(self, buffer: Buffer) -> list[Place]:
         """Where it reads or writes a buffer."""
-        return [*self.read_places(buffer), *(self.placed(access).indices for access in self.writes_of(buffer))]
+        written = self.placed_accesses[len(self.reads) :]
+        return [*self.read_places(buffer), *(each.indices for each in written if each.buffer is buffer)]
 
     def reads_of(self, buffer: Buffer) -> list[Access]:
         """What it reads of a buffer; what it adds to as well."""
@@ -206,8 +215,7 @@ class Block:
 
     def reads_output(self, number: int) -> bool:
         """Whether a result is made of what the output held before."""
-        place = len(self.reads) + number
-        return any(place in expr.elements() for expr in self.results)
+        return len(self.reads) + number in self.elements
 
     def writes_of(self, buffer: Buffer) -> list[Access]:
         return [access for access in self.writes if access.buffer is buffer]
@@ -288,7 +296,7 @@ class Tree:
         return [
             block
             for block in self.blocks()
-            if any(access.buffer is buffer for access in block.reads) or buffer in block.loaded()
+            if any(access.buffer is buffer for access in block.reads) or buffer in block.loaded
         ]
 
     def nest_of(self, block: Block) -> int:
@@ -339,7 +347,7 @@ def unique(wanted: str, known: Iterable[str]) -> str:
 
 def variable(name: str, extent: Size) -> Size:
     """What counts from 0 to before an extent."""
-    return bounded_variable(name, max(extent - 1, 0) if isinstance(extent, int) else None)
+    return make_variable(name, max(extent - 1, 0) if isinstance(extent, int) else None)
 
 
 def iter_variable(each: Iter) -> Size:

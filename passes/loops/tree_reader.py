@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from typing import NamedTuple
 
 from ...bindings.affine import by_operators, value_of
@@ -20,13 +19,14 @@ from ...bindings.navigation import body_of, made_by, operations_in, operations_o
 from ...bindings.rewriting import located_error
 from ...dialects.core.ir_attributes import LOOPS
 from ...dialects.core.symbols_expr import Size, make_variable
-from ...dialects.tir.prim_func import schedule_lines
+from ...dialects.tir.prim_func import ASSERT, schedule_lines
 from ...emit.generic import GenericOp
 from ...emit.linalg import REDUCTION
+from ...support.replacing import replace
 from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load, Outside, attributes_of
-from .checks import ALLOCATIONS, ASSERT, LOAD, Check, is_check, loaded_memory
+from .checks import ALLOCATIONS, LOAD, Check, is_check, loaded_memory
 from .memory_views import VIEWS, View, groups_of, kept_axes, mixed_sizes
-from .reduction_inits import with_inits
+from .reduction_inits import with_inits, with_own_sums
 from .text_loops import block_names, with_text_loops
 from .tree import (
     REDUCE,
@@ -108,7 +108,7 @@ class _Reader:
             else:
                 nodes += self._operation(op)
         blocks, ends = with_inits(nodes, self._named)
-        body = _in_loops(self._apart(self._named_after_writers(blocks)))
+        body = _in_loops(with_own_sums(self._named_after_writers(blocks), self._buffers))
         if not body:
             raise located_error(f"@{name} has no operation of linalg: there is nothing to schedule", function.location)
         tree = Tree(name, tuple(self._buffers), body)
@@ -143,24 +143,6 @@ class _Reader:
             taken.add(named.name)
             self._buffers[number], self.memory[named] = named, self.memory.pop(buffer)
             found = [exchanged(block, buffer, named) for block in found]
-        return found
-
-    def _apart(self, blocks: Sequence[Block]) -> list[Block]:
-        """What goes on with sums where they are gets them from memory of their own."""
-        found: list[Block] = []
-        following: list[Block] = []
-        for block in blocks:
-            buffer = block.writes[0].buffer
-            users = [each for each in found if buffer in each.buffers]
-            is_sum = len(users) == 1 and (users[0].inits is not None or users[0] in following)
-            if is_sum and _is_whole(users[0]) and _goes_on(block):
-                taken = (each.name for each in self._buffers)
-                own = replace(buffer, name=unique(users[0].name, taken), is_given=False)
-                self._buffers.append(own)
-                found[found.index(users[0])] = exchanged(users[0], buffer, own)
-                block = replace(block, reads=(*block.reads, Access(own, block.writes[0].indices)))
-                following.append(block)
-            found.append(block)
         return found
 
     def _given(self, argument: Value, otherwise: str) -> None:
@@ -332,7 +314,7 @@ class _Body:
             return Outside(value)
         if op.name == "linalg.index":
             return IterIndex(self._variables[op.attributes["dim"].value])
-        if op.name == "memref.load":
+        if op.name == LOAD:
             return self._load(op)
         if op.name == "memref.dim" and op.operands[0] in self._reader.views:
             return IterIndex(self._reader.size(value))
@@ -417,22 +399,6 @@ _ARITHMETIC: dict[str, Callable[..., Size]] = {
 
 
 # ---- the tree ----
-
-
-def _is_whole(block: Block) -> bool:
-    """Whether each element of one buffer is written by points of its own."""
-    write, *others = block.writes
-    sizes = {str(iter_variable(each)): each.extent for each in block.iters if each.kind == SPATIAL}
-    names = [str(index) for index in write.indices]
-    is_each = len(names) == len(set(names)) == len(sizes)
-    return not others and is_each and [sizes.get(name) for name in names] == list(write.buffer.shape)
-
-
-def _goes_on(block: Block) -> bool:
-    """Whether it makes each element of one buffer of what the buffer held there."""
-    buffer = block.writes[0].buffer
-    is_read = any(access.buffer is buffer for access in block.reads) or buffer in block.loaded()
-    return not block.is_reduction and not is_read and block.reads_output(0) and _is_whole(block)
 
 
 def _in_loops(blocks: Sequence[Block]) -> tuple[Node, ...]:

@@ -8,7 +8,7 @@ is emitted once for each step. Both have no variable in IR.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import and_
 from typing import Any, TypeVar, cast
@@ -27,6 +27,7 @@ from ...emit.memrefs import is_dense, view
 from ...emit.numbers import Number, as_index, constant, number
 from ...emit.subviews import part_of
 from ...emit.symbols import emit_size
+from ...support.replacing import replace
 from .body_scalars import Expr, IterIndex, Load
 from .buffer_allocation import BufferPlace, places_of
 from .checks import placed
@@ -191,7 +192,7 @@ class Writer:
         if state.only_starts:
             return
         lanes = state.lanes
-        for lane in range(lanes.count if lanes and goes_along(copy.block, lanes) else 1):
+        for lane in range(lanes.width if lanes and goes_along(copy.block, lanes) else 1):
             at = state if lanes is None else state.with_known(lanes.name, lane)
             emit_copy(copy, partial(self._size, state=at), at.memory)
 
@@ -199,12 +200,12 @@ class Writer:
         """What a loop repeats, with the memory that lives for one of its steps."""
         own = [(buffer, place) for buffer, (where, place) in self._places.items() if where == name]
         held: list[Value] = []
-        memory = dict(state.memory)
+        memory = dict(state.memory) if own else {}
         for buffer, place in own:
             value, is_heap = self._allocate(buffer, place, state)
             memory[buffer] = (value, place)
             held += [value] if is_heap else []
-        self._nodes(nodes, replace(state, memory=memory))
+        self._nodes(nodes, replace(state, memory=memory) if own else state)
         self._wait(self._queues.behind, name, state)
         for value in held:
             ir.Operation.create("memref.dealloc", operands=[value])
@@ -307,7 +308,7 @@ class Writer:
 
     def _block(self, block: Block, state: WriterState) -> None:
         if state.lanes is not None and not self._fact(self._fits, block, state.lanes):
-            for lane in range(state.lanes.count):
+            for lane in range(state.lanes.width):
                 self._block(block, replace(state.with_known(state.lanes.name, lane), lanes=None))
             return
         if state.lanes is not None and not self._fact(goes_along, block, state.lanes):
@@ -329,7 +330,7 @@ class Writer:
                 continue
             if state.lanes is not None and state.lanes.name in variables_of(guard.at):
                 left = self._size(guard.limit - without(guard.at, state.lanes.name), state)
-                mask = vectors.first_lanes(left, state.lanes.count, mask)
+                mask = vectors.first_lanes(left, state.lanes.width, mask)
                 continue
             limit, at = self._size(guard.limit, state), self._size(guard.at, state)
             if guard.beyond:
@@ -352,7 +353,7 @@ class Writer:
         _when_all(first, lambda: self._store(block, inits, state, mask))
 
     def _store(self, block: Block, results: Sequence[Expr], state: WriterState, mask: Value | None) -> None:
-        used = set().union(*(expr.elements() for expr in results))
+        used = block.elements if results is block.results else {n for expr in results for n in expr.elements()}
         point = block.point()
         accesses = block.placed_accesses
         elements = [self._load(access, state, mask) if place in used else None for place, access in enumerate(accesses)]
@@ -380,7 +381,7 @@ class Writer:
             first = self._size(at - starts[-1], state.with_known(state.lanes.name, 0))
             return vectors.load(_row(memory, state.lanes), memory, *others, first, mask=mask)
 
-        lanes = state.lanes.count if state.lanes else 0
+        lanes = state.lanes.width if state.lanes else 0
         evaluation = LaneEvaluation(elements, index, load, lanes, contract=block.is_reduction)
         values = [evaluation.of(expr) for expr in results]
         for access, value in zip(accesses[len(block.reads) :], values, strict=True):
@@ -390,7 +391,7 @@ class Writer:
         assert state.lanes is not None
         each = [
             as_index(self._size(at, replace(state.with_known(state.lanes.name, lane), lanes=None)))
-            for lane in range(state.lanes.count)
+            for lane in range(state.lanes.width)
         ]
         return vectors.from_elements(each)
 
@@ -398,7 +399,7 @@ class Writer:
 
     def _at(self, access: Access, state: WriterState) -> tuple[Value, list[Number | int]]:
         memory, place = state.memory[access.buffer]
-        return memory, [self._size(index, state) for index in place.inside(access.indices)]
+        return memory, [self._size(index, state) for index in self._fact(BufferPlace.inside, place, access.indices)]
 
     def _alignment(self, access: Access, state: WriterState) -> int | None:
         """The alignment in bytes of adjacent lanes that is known, where the target needs it."""
@@ -424,7 +425,7 @@ class Writer:
         """Elements that are not contiguous, one after the other; nothing where a lane has no point."""
         assert state.lanes is not None
         elements = []
-        for lane in range(state.lanes.count):
+        for lane in range(state.lanes.width):
             memory, at = self._at(access, replace(state.with_known(state.lanes.name, lane), lanes=None))
             if mask is None:
                 elements.append(loops.load(memory, *at))
@@ -444,12 +445,12 @@ class Writer:
             memory, at = self._at(access, state)
             loops.store(value, memory, *at)
             return
-        value = spread(value, state.lanes.count)
+        value = spread(value, state.lanes.width)
         if is_row_of(self._fact(moves_of, access, state.lanes)):
             memory, at = self._at(access, state.with_known(state.lanes.name, 0))
             vectors.store(value, memory, *at, mask=mask, alignment=self._alignment(access, state))
             return
-        for lane in range(state.lanes.count):
+        for lane in range(state.lanes.width):
             memory, at = self._at(access, replace(state.with_known(state.lanes.name, lane), lanes=None))
             scalar = vectors.lane_of(value, lane)
             if mask is None:
@@ -477,4 +478,4 @@ def _when_all(conditions: Sequence[Number | bool], body: Callable[[], None]) -> 
 
 
 def _row(memory: Value, lanes: LaneLoop) -> Type:
-    return vectors.vector_of(lanes.count, memory.type.element_type)
+    return vectors.vector_of(lanes.width, memory.type.element_type)

@@ -113,6 +113,8 @@ _TRANSFERS = {"vector.transfer_read": 0, "vector.transfer_write": 1}
 _ELEMENTS = {"memref.load": 0, "memref.store": 1, "vector.load": 0, "vector.store": 1}
 #: Behind all positions.
 _LAST = 1 << 62
+#: Dialects whose operations, but for a selection, take no memrefs.
+_SCALAR = frozenset(("arith", "math"))
 #: Reads a memref's sizes, or nothing.
 _HARMLESS = frozenset(("memref.dim", "memref.assume_alignment"))
 
@@ -172,7 +174,10 @@ class Accesses:
 
     def _look(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
         name = op.name
-        self.has_effects |= name in ("func.call", "llvm.call") or name.partition(".")[0] in ("tir", "cf")
+        dialect = name.partition(".")[0]
+        if dialect in _SCALAR and name != "arith.select":
+            return
+        self.has_effects |= name in ("func.call", "llvm.call") or dialect in ("tir", "cf")
         touched = [value for value in op.operands if value in self._views]
         if not touched or name in _HARMLESS:
             return

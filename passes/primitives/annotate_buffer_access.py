@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...dialects.core.indices import is_never_negative
 from ...dialects.core.symbols_expr import Size
+from ...support.replacing import replace
 from ..loops.handles import BlockRV, IndexMap
 from ..loops.index_exprs import places_of_load
 from ..loops.primitives import Edit, register_primitive
@@ -24,7 +23,7 @@ def annotate_buffer_access(
     if buf_type not in ("read", "write"):
         edit.refuse(f"expected 'read' or 'write', got {buf_type!r}")
     is_written = buf_type == "write"
-    read = [*found.reads, *(Access(loaded, ()) for loaded in found.loaded())]
+    read = [*found.reads, *(Access(loaded, ()) for loaded in found.loaded)]
     accesses = found.writes if is_written else read
     buffer = buffer_of(edit, found, accesses, buffer_index, f"{buf_type}s")
     count = len(gen_new_ranges.parameters)
@@ -57,5 +56,5 @@ def _places(block: Block, buffer: Buffer, is_written: bool) -> list[Place]:
     """Where it uses a buffer, by its iters."""
     if is_written:
         return [access.indices for access in block.writes_of(buffer)]
-    loads = [places_of_load(load) for load in block.loads() if load.buffer is buffer]
+    loads = [places_of_load(load) for load in block.loads if load.buffer is buffer]
     return [*(access.indices for access in block.reads_of(buffer)), *loads]

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 
 from ...dialects.core.symbols_expr import variables_of
+from ...support.replacing import replace
 from ...support.suggest import suggest
 from ..loops.handles import LoopRV
 from ..loops.primitives import Edit, register_primitive

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ...bindings.mlir import ir
 from ...dialects.core.indices import is_below
 from ...dialects.core.symbols_expr import Size, variables_of
+from ...support.replacing import replace
 from ..loops.body_scalars import Compute, Element, Expr, IterIndex, Load
 from ..loops.handles import BlockRV
 from ..loops.lanes import may_trap
@@ -29,7 +29,7 @@ def cache_index(edit: Edit, block: BlockRV, storage_scope: str, cse_thresh: int 
     found = edit.block(block)
     check_scope(edit, storage_scope)
     listed = [index for access in found.reads for index in access.indices if not _is_plain(found, index)]
-    computed = [index for load in found.loads() for index in load.indices if _is_arithmetic(index)]
+    computed = [index for load in found.loads for index in load.indices if _is_arithmetic(index)]
     texts = [str(index) for index in listed] + [_text(found, index) for index in computed]
     counts = Counter(texts)
     exprs = dict(zip(texts, [*map(IterIndex, listed), *computed], strict=True))

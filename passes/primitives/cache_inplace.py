@@ -19,7 +19,7 @@ def cache_inplace(edit: Edit, block: BlockRV, read_buffer_index: int | str, stor
     buffer = buffer_of(edit, found, read, read_buffer_index, "reads")
     if not found.writes_of(buffer):
         edit.refuse(f"'{found.name}' does not write '{buffer.name}': use cache_read")
-    if buffer in found.loaded():
+    if buffer in found.loaded:
         edit.refuse(f"'{buffer.name}' is read at places that are computed")
     place = edit.tree.nest_of(found)
     nest = blocks_in([edit.tree.body[place]])

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from ...support.replacing import replace
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import Block, Buffer, Loop, blocks_in
@@ -76,7 +76,7 @@ def place_of(edit: Edit, buffer: Buffer, consumers: Sequence[Block]) -> int:
 
 def _reading(block: Block, old: Buffer, new: Buffer) -> Block:
     """With what it reads, but not what it writes, from another buffer."""
-    reads = tuple(replace(access, buffer=new) if access.buffer is old else access for access in block.reads)
+    reads = tuple(access._replace(buffer=new) if access.buffer is old else access for access in block.reads)
     results = tuple(expr.with_buffers({old: new}) for expr in block.results)
     said = tuple(
         replace(each, buffer=new) if each.buffer is old and not each.is_written else each for each in block.regions

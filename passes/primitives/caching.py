@@ -49,7 +49,7 @@ def staged_block(edit: Edit, handle: BlockRV, index: int | str, what: str) -> tu
 
 def _read_in_order(block: Block) -> list[Access | Load]:
     """What a block reads, as it stands in what it computes where some of it is read at places that are computed."""
-    if not block.loads():
+    if not block.loads:
         return list(block.reads)
     found: list[Access | Load] = []
     waiting = list(reversed(block.results))

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from ...dialects.core.symbols_expr import Size, terms_of
+from ...support.replacing import replace
 from ..loops.primitives import Edit
 from ..loops.ranges import Range, factor_of, is_multiple, range_of, without
 from ..loops.tree import REDUCE, Block, Buffer, Iter, Loop, Node, blocks_in, iter_variable, loops_in, loops_of, variable

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size
+from ...support.replacing import replace
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import Range, ranges_of

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size
+from ...support.replacing import replace
 from ..loops.body_scalars import Element, Expr, IterIndex, Load
 from ..loops.handles import BlockRV
 from ..loops.index_exprs import indices_at

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ...dialects.core.indices import is_never_negative
 from ...dialects.core.symbols_expr import Size, extremum, variables_of
+from ...support.replacing import replace
 from ..loops.body_scalars import Element, Expr, Load
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.index_exprs import choice_of, limits_of, places_of_load

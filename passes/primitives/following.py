@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
+from ...support.replacing import replace
 from ..loops.primitives import Edit
 from ..loops.tree import REDUCE, SPATIAL, Block, Buffer, Iter, Loop, Node, loops_in, loops_of, variable
 from .code_motion import plain_iter

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size, substituted
+from ...support.replacing import replace
 from ..loops.body_scalars import Compute, Element, Expr, IterIndex
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive

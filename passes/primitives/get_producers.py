@@ -11,7 +11,7 @@ from ..loops.primitives import Edit, register_primitive
 def get_producers(edit: Edit, block: BlockRV) -> list[BlockRV]:
     """The blocks that write what a block reads, in the order in which they run."""
     found = edit.block(block)
-    read = [*(access.buffer for access in found.reads), *found.loaded()]
+    read = [*(access.buffer for access in found.reads), *found.loaded]
     return [
         edit.handle(each)
         for each in edit.tree.blocks()

@@ -52,7 +52,7 @@ def check_independent(edit: Edit, chain: Sequence[Loop]) -> None:
         _check_first(edit, block, chain)
     written = {buffer for block in blocks for buffer in block.buffers if block.writes_of(buffer)}
     for block in blocks:
-        for buffer in (*(access.buffer for access in block.reads), *block.loaded()):
+        for buffer in (*(access.buffer for access in block.reads), *block.loaded):
             if buffer in written and not _is_made_before(blocks, block, buffer):
                 edit.refuse(f"'{block.name}' reads '{buffer.name}', which is written in the same loops")
 

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 
 from ...dialects.core.symbols_expr import Size
+from ...support.replacing import replace
 from ..loops.handles import LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import range_of

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import combinations
 
 from ...dialects.core.indices import is_never_negative
 from ...dialects.core.symbols_expr import Size
+from ...support.replacing import replace
 from ..loops.handles import LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import factor_of, range_of, without

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size
+from ...support.replacing import replace
 from ..loops.body_scalars import Compute, Element, Expr
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
@@ -57,7 +57,7 @@ def _check(edit: Edit, block: Block, grown: set[str]) -> None:
             if plain_iter(block, index) is None:
                 where = f"'{access.buffer.name}' at {index}"
                 edit.refuse(f"'{block.name}' uses {where}: in an einsum indices are iters alone")
-    if len(block.writes) != 1 or block.loaded():
+    if len(block.writes) != 1 or block.loaded:
         edit.refuse(f"'{block.name}' is no einsum: it has one output, and reads at its iters alone")
     others = [each.name for each in edit.tree.writers(block.writes[0].buffer) if each is not block]
     if others or (block.is_reduction and block.inits is None):

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 from ...dialects.core.indices import is_never_negative
 from ...dialects.core.symbols_expr import Size, extremum, substituted, variables_of
+from ...support.replacing import replace
 from ..loops.buffer_allocation import BufferPlace, places_of
 from ..loops.device_copies import is_copy
 from ..loops.handles import LoopRV
@@ -104,14 +104,14 @@ def _check(edit: Edit, loop: Loop, stages: int) -> None:
 def _fetches(tree: Tree, loop: Loop, node: Node, own: Sequence[Buffer]) -> bool:
     """Whether a node copies what no step writes to what lives for one step."""
     inside, written = blocks_in([node]), written_by(blocks_in(loop.body))
-    if not all(is_copy(block) and not block.loaded() for block in inside):
+    if not all(is_copy(block) and not block.loaded for block in inside):
         return False
     for block in inside:
         (target,) = block.writes
         writers = tree.writers(target.buffer)
         if target.buffer not in own or any(writer not in inside for writer in writers):
             return False
-        if any(target.buffer in other.loaded() for other in tree.blocks()):
+        if any(target.buffer in other.loaded for other in tree.blocks()):
             return False
         if any(access.buffer in written for access in block.reads):
             return False
@@ -142,7 +142,7 @@ def _with_versions(
     edit: Edit, loop: Loop, nodes: Sequence[Node], buffer: Buffer, place: BufferPlace, stages: int
 ) -> tuple[Node, ...]:
     """With a buffer for each of the steps that are under way: what one step uses of it, `step % stages`."""
-    if not place.starts or any(buffer in block.loaded() for block in edit.tree.blocks()):
+    if not place.starts or any(buffer in block.loaded for block in edit.tree.blocks()):
         edit.refuse(f"'{buffer.name}' is read at places that are computed: a step has no version of it")
     firsts = [substituted(start, {loop.name: 0}) for start in place.starts]
     shape: list[Size] = []

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import reduce
 from itertools import combinations
 from typing import NamedTuple, NoReturn
 
 from ...emit.combiner import CHOICE, OPERATORS
+from ...support.replacing import replace
 from ..loops.body_scalars import Compute, Element, Expr, IterIndex, Load, Outside
 from ..loops.primitives import Edit
 from ..loops.tree import Block

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size, variables_of
+from ...support.replacing import replace
 from ..loops.handles import BlockRV, IndexMap
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, blocks_in, iter_variable
@@ -92,7 +92,7 @@ def _check(edit: Edit, found: Block, kind: str, access: Access, indices: Sequenc
     buffer, names = access.buffer, [each.name for each in own]
     if found.within:
         edit.refuse(f"'{found.name}' leaves out steps of its reduction: what it would read there is not known")
-    if buffer in found.loaded():
+    if buffer in found.loaded:
         edit.refuse(f"'{buffer.name}' is read at places that are computed")
     missing = sorted(_variables(access.indices) & {each.name for each in found.iters} - set(names))
     if missing:

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from ...support.replacing import replace
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 

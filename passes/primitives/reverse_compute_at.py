@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size, variables_of
+from ...support.replacing import replace
 from ..loops.boxes import box_of
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, Refused, register_primitive
@@ -29,11 +29,11 @@ def reverse_compute_at(
     found, around = edit.block(block), edit.loop(loop)
     check_moves(edit, found, around)
     inside = blocks_in([around])
-    read = [*(access.buffer for access in found.reads), *found.loaded()]
+    read = [*(access.buffer for access in found.reads), *found.loaded]
     made = [buffer for buffer in written_by(inside) if buffer in read]
     if not made:
         edit.refuse(f"nothing in '{around.name}' makes what '{found.name}' reads")
-    if any(buffer in found.loaded() for buffer in made):
+    if any(buffer in found.loaded for buffer in made):
         edit.refuse(f"'{found.name}' reads at places that are computed: it needs all of it")
     outer = [*edit.tree.around(around.name), around]
     for buffer in made:

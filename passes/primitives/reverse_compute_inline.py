@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...dialects.core.indices import is_below, is_never_negative
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
+from ...support.replacing import replace
 from ..loops.body_scalars import Element, Expr, IterIndex
 from ..loops.boxes import Limits
 from ..loops.handles import BlockRV

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
+from ...support.replacing import replace
 from ..loops.body_scalars import Expr
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, register_primitive

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from ...dialects.core.symbols_expr import extremum, variables_of
+from ...support.replacing import replace
 from ..loops.boxes import box_of
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
@@ -72,7 +72,7 @@ def _check(edit: Edit, found: Block, buffer: Buffer) -> None:
         )
     if len(found.writes) > 1:
         edit.refuse(f"'{found.name}' has {len(found.writes)} outputs: one of which all is kept has one")
-    if any(buffer in each.loaded() for each in edit.tree.blocks()):
+    if any(buffer in each.loaded for each in edit.tree.blocks()):
         edit.refuse(f"'{buffer.name}' is read at places that are computed")
 
 

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from ...support.replacing import replace
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from .caching import check_scope, own_buffer

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 
 from ...dialects.core.indices import is_below
 from ...dialects.core.symbols_expr import Size
+from ...support.replacing import replace
 from ..loops.handles import LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import SERIAL, Loop, Node, mapped, rebound, variable

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...support.errors import RelaxError
+from ...support.replacing import replace
 from ..loops.buffer_allocation import places_of
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive

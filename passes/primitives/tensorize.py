@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...dialects.core.symbols_expr import substituted
+from ...support.replacing import replace
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
 from ..loops.primitives import Edit, register_primitive

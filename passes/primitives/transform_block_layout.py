@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...dialects.core.indices import undivided
 from ...dialects.core.symbols_expr import variables_of
+from ...support.replacing import replace
 from ..loops.handles import BlockRV, IndexMap
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import SPATIAL, Access, Block, Iter, iter_variable

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 
 from ...bindings.mlir import ir
 from ...dialects.core.indices import undivided
 from ...dialects.core.symbols_expr import Size
+from ...support.replacing import replace
 from ..loops.body_scalars import Compute, Expr, Load
 from ..loops.handles import BlockRV, IndexMap
 from ..loops.index_exprs import indices_at

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from ...support.replacing import replace
 from ...support.suggest import suggest
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, register_primitive

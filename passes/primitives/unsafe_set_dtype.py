@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...bindings.ir import Type
 from ...bindings.mlir import ir
 from ...dialects.core.codec import TypeProblem, element_type
+from ...support.replacing import replace
 from ..loops.body_scalars import Compute, Element, Expr, Load
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive

@@ -32,7 +32,7 @@ def apply_steps(functions: Sequence[Operation], rule: StepsRule, context: Schedu
         scratch, tree = schedule.scratch_of(name)
         write_tree(scratch.function, scratch.read, tree, SourceWriter)
         written[name] = function
-    Pipeline(["func.func(canonicalize,cse)"], verify_each=False).run(module)
+    Pipeline(["func.func(canonicalize,cse)"], verify_each=False).run(module, all_or_nothing=False)
     for op in operations_of(body_of(module.operation)):
         replaced = written.get(symbol_name(op))
         if replaced is not None:

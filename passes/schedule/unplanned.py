@@ -11,6 +11,7 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import operations_of
 from ...bindings.rewriting import Decline, replace_op
 from ...dialects.core.dialect import row_of
+from ...dialects.tir.prim_func import ASSERT
 from ...emit import linalg, tensors
 from ...emit.numbers import Number, Size
 from ...emit.parallel import is_shared, share_ranges
@@ -24,7 +25,6 @@ _STEPS_INSIDE = 8
 _PURE_DIALECTS = frozenset({"arith", "index", "linalg", "math", "scf", "tensor"})
 #: Bodies of it are loops.
 _LOOPS = ("scf.for", "scf.while")
-_ASSERT = "tir.assert"
 
 
 def share_unplanned(operation: Operation, machine: Machine) -> None:
@@ -47,7 +47,7 @@ def _has_no_effect(operation: Operation) -> bool:
     for inner in _inner(operation):
         row = row_of(inner)
         is_pure = row is not None and row.pure and not row.role
-        if inner.name.partition(".")[0] not in _PURE_DIALECTS and inner.name != _ASSERT and not is_pure:
+        if inner.name.partition(".")[0] not in _PURE_DIALECTS and inner.name != ASSERT and not is_pure:
             return False
     return True
 

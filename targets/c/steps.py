@@ -84,7 +84,7 @@ def _moved(sch: Schedule, maker: BlockRV, loop: LoopRV) -> set[str]:
     block = tree.block(maker.name)
     made = block.writes[0].buffer
     readers = [each for each in tree.blocks() if made in each.buffers and each is not block]
-    if made.is_given or len(block.writes) > 1 or len(readers) != 1 or made in readers[0].loaded():
+    if made.is_given or len(block.writes) > 1 or len(readers) != 1 or made in readers[0].loaded:
         return set()
     if not all(_is_row(readers[0], each) for each in readers[0].reads_of(made)):
         return set()

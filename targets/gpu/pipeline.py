@@ -77,13 +77,15 @@ def gpu_stages(
                 "gpu-merge-kernels",
             ),
             "what works on memory becomes kernels",
+            verify="end",
         ),
         Stage(
             "threads",
             ("gpu-share-threads", f"gpu-place-shared{{most={block_shared}}}"),
             "kernels say what each thread does",
+            verify="end",
         ),
-        Stage(
+        trusted(
             "entries",
             ("host-name-functions", "host-profile-kernels", "host-add-entries"),
             "the functions that callers see",

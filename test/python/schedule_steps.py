@@ -83,7 +83,7 @@ def _region(rng: random.Random, sch: rx.Schedule) -> object:
     """All of a buffer: what else is said of places that are computed may be wrong."""
     block, kind = a_block(rng, sch), rng.choice(("read", "write"))
     found = next(each for tree in sch.trees() for each in tree.blocks() if each.name == block.name)
-    buffers = [each.buffer for each in (found.writes if kind == "write" else found.reads)] + found.loaded()
+    buffers = [each.buffer for each in (found.writes if kind == "write" else found.reads)] + found.loaded
     ends = [end for size in buffers[0].shape for end in (0, size)] if buffers else []
     return sch.annotate_buffer_access(block, 0, kind, IndexMap(tuple(each.name for each in found.iters), tuple(ends)))
 

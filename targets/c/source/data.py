@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from ....bindings.ir import Attribute, Operation, Type
 from ....dialects.relax.constants import array_of_attribute
-from .types import HALVES, float_text, integer_literal, memory_type
+from .types import HALVES, integer_literal, memory_type
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
 _WIDTH = 116
+_NOT_FINITE = {"nan": "NAN", "inf": "INFINITY", "-inf": "-INFINITY"}
 
 
 def declaration(op: Operation, name: str) -> str:
@@ -45,14 +46,9 @@ def _texts(attribute: Attribute, type_: Type) -> Iterator[str]:
     if dtype in HALVES:
         return (f"0x{number:04x}" for number in numbers.tolist())
     if dtype in ("f32", "f64"):
-        return (_float(number, dtype) for number in numbers)
+        suffix = "f" if dtype == "f32" else ""
+        return (_NOT_FINITE.get(text) or f"{text}{suffix}" for text in map(str, numbers))  # the shortest that say it
     return (integer_literal(number, dtype if dtype != "i1" else "i8").text for number in numbers.tolist())
-
-
-def _float(number: float, dtype: str) -> str:
-    if not math.isfinite(number):
-        return "NAN" if math.isnan(number) else "INFINITY" if number > 0 else "-INFINITY"
-    return float_text(number, dtype)
 
 
 def elements(attribute: Attribute, type_: Type) -> ndarray:

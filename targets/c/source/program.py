@@ -22,7 +22,7 @@ from ....bindings.navigation import (
 )
 from ....dialects.core.call_graph import refuse_recursion
 from ....dialects.core.ir_attributes import ARENA, GRAPH_INPUTS, OPERATOR
-from ....dialects.tir.prim_func import is_prim_func
+from ....dialects.tir.prim_func import ASSERT, is_prim_func
 from ....emit.memrefs import root_of
 from ....support.errors import RefusalError
 from .arena import is_handed_on, is_in_loop, plan_arena
@@ -34,7 +34,6 @@ from .size_bounds import SizeBounds
 from .types import BYTES
 from .writer import FunctionWriter
 
-_ASSERT = "tir.assert"
 _HEAP = "take memory from the system: c{memory=heap}"
 #: By whether a size has no bound.
 _HINTS = {
@@ -108,7 +107,7 @@ class Program:
         found = set(self.public)
         for name in self.order:
             inside = self._inside[name]
-            fails = any(op.name == _ASSERT or self._asks_for_memory(op) for op in inside)
+            fails = any(op.name == ASSERT or self._asks_for_memory(op) for op in inside)
             if fails or any(callee in found for callee in calls[name]):
                 found.add(name)
         return found

@@ -26,6 +26,7 @@ from ....bindings.navigation import (
     symbol_name,
 )
 from ....bindings.pass_manager import run_upstream
+from ....dialects.tir.prim_func import ASSERT
 from ....emit.arithmetic import result_of
 from ....emit.linalg import segments
 from ....emit.numbers import as_i64, number
@@ -36,7 +37,6 @@ from ...host.passes.host_lower_errors import split_behind
 from ...host.support import DEVICE_TABLE, Support, cut
 from ..kernels.outline import launched, pass_more, tell_type
 
-_ASSERT = "tir.assert"
 _LOOPS = ("scf.for", "scf.while")
 #: Offsets behind the flag, and in the record.
 _RECORD, _WHERE, _SITE, _NUMBERS = 8, 8, 16, 24
@@ -54,7 +54,7 @@ class LowerAsserts(Pass):
     def run(self, op: Operation) -> None:
         support = Support(op)
         kernels = {symbol_name(each): each for each in operations_in(op) if each.name == "gpu.func"}
-        asserting = {name for name, each in kernels.items() if any(op.name == _ASSERT for op in operations_in(each))}
+        asserting = {name for name, each in kernels.items() if any(op.name == ASSERT for op in operations_in(each))}
         if not asserting:
             return
         with op.context:
@@ -92,12 +92,12 @@ class _AssertKernel:
         kernel = self._kernel
         run_upstream(kernel, ["lower-affine", "convert-scf-to-cf"], verify=False)
         entry, pointer = body_of(kernel), type_of("ptr")
-        asserts = any(op.name == _ASSERT for op in operations_in(kernel))
+        asserts = any(op.name == ASSERT for op in operations_in(kernel))
         with kernel.location:
             self._flag = entry.add_argument(pointer, kernel.location)
             self._place = entry.add_argument(pointer, kernel.location) if asserts else self._flag
             for block in list(kernel.regions[0].blocks):
-                split_behind(block, (_ASSERT,), self._branch)
+                split_behind(block, (ASSERT,), self._branch)
             if is_behind:
                 self._leave_early()
         tell_type(kernel)

@@ -13,11 +13,10 @@ from ....bindings.ir import Operation
 from ....bindings.mlir import ir, print_asm, string_value
 from ....bindings.navigation import functions_in, operations_in, symbol_name
 from ....dialects.core.ir_attributes import KERNELS
+from ....dialects.tir.prim_func import ASSERT
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..kernels.outline import launched
-
-_ASSERT = "tir.assert"
 
 
 @register_pass
@@ -28,7 +27,7 @@ class MergeKernels(Pass):
 
     def run(self, op: Operation) -> None:
         kernels = {symbol_name(each): each for each in operations_in(op) if each.name == "gpu.func"}
-        asserting = {name for name, each in kernels.items() if any(op.name == _ASSERT for op in operations_in(each))}
+        asserting = {name for name, each in kernels.items() if any(op.name == ASSERT for op in operations_in(each))}
         launches: list[Operation] = []
         for function in functions_in(op):
             own = [each for each in operations_in(function) if each.name == "gpu.launch_func"]

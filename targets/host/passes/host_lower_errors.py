@@ -29,6 +29,7 @@ from ....bindings.navigation import (
 from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import located_error, made_again, replace_op
 from ....dialects.core.ir_attributes import ENDED_BY, ENTRY, EXIT, GRAPH_INPUTS, OPERATOR
+from ....dialects.tir.prim_func import ASSERT
 from ....emit.linalg import segments
 from ....emit.numbers import number
 from ....passes.core.base import Pass
@@ -38,7 +39,6 @@ from ..llvm_ops import PTR, constant
 from ..support import Support, cut
 from .host_name_functions import name_in_program
 
-_ASSERT = "tir.assert"
 _STATUS = "tir.return_unless_ok"
 _PLACE = "tir.place"
 
@@ -73,7 +73,7 @@ def _failing(functions: dict[str, Operation]) -> dict[str, bool]:
     """The functions that can fail, callees first; whether each is given the place."""
     inside = {name: operations_in(function) for name, function in functions.items()}
     calls = {name: {callee_of(op) for op in inside[name] if op.name == "func.call"} for name in functions}
-    found = {name for name, ops in inside.items() if any(op.name in (_ASSERT, _STATUS) for op in ops)}
+    found = {name for name, ops in inside.items() if any(op.name in (ASSERT, _STATUS) for op in ops)}
     found |= {name for name, function in functions.items() if _knows_place(function)}
     while more := {name for name, callees in calls.items() if callees & found} - found:
         found |= more
@@ -135,10 +135,10 @@ class _FailingFunction:
             for op in inside:
                 if op.name == "func.return" and op.block not in self._exits:
                     self._succeed(op)
-                elif op.name in (_ASSERT, _STATUS):
+                elif op.name in (ASSERT, _STATUS):
                     _require_way_out(op)
             for block in list(function.regions[0].blocks):
-                split_behind(block, (_ASSERT, _STATUS), self._branch)
+                split_behind(block, (ASSERT, _STATUS), self._branch)
             for op in releases:
                 with op.location, ir.InsertionPoint(op):
                     self._program.support.call(_ended_by(op.operands[0]), *op.operands)
@@ -174,7 +174,7 @@ class _FailingFunction:
                 held = _without(held, value)
             gone += given_back
             held = _with(held, op.results)
-            if op.name in (_ASSERT, _STATUS):
+            if op.name in (ASSERT, _STATUS):
                 self._leave_by(op, held)
             elif op.name == "func.call" and callee_of(op) in self._program.failing:
                 self._leave_by(self._with_status(op), held)
@@ -238,9 +238,9 @@ class _FailingFunction:
         way_out = self._exits[_exit_of(op)]
         failed = way_out if op.name == _STATUS else self._function.regions[0].blocks.append()
         with ir.InsertionPoint(op):
-            condition = op.operands[0] if op.name == _ASSERT else number(op.operands[0]) == 0
+            condition = op.operands[0] if op.name == ASSERT else number(op.operands[0]) == 0
             _conditional_branch(condition, rest, failed)
-        if op.name == _ASSERT:
+        if op.name == ASSERT:
             with ir.InsertionPoint(failed):
                 self._raise(op)
                 ir.Operation.create("cf.br", successors=[way_out])
@@ -263,7 +263,7 @@ def _require_way_out(op: Operation) -> None:
     """Raises RelaxError where control flow is left that no branch can leave."""
     around = op.parent.operation
     if around.name != "func.func":
-        what = "'tir.assert' op" if op.name == _ASSERT else "a call that can fail"
+        what = "'tir.assert' op" if op.name == ASSERT else "a call that can fail"
         raise located_error(f"{what} inside of '{around.name}' has no way out of it", op.location)
 
 

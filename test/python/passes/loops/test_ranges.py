@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import pytest
-from relax_mlir.dialects.core.symbols_expr import bounded_variable
+from relax_mlir.dialects.core.indices import divisions, evaluated
+from relax_mlir.dialects.core.symbols_expr import make_variable
 from relax_mlir.passes.loops.apart import keeps_apart
-from relax_mlir.passes.loops.ranges import is_multiple
+from relax_mlir.passes.loops.ranges import guards, is_multiple
+from relax_mlir.passes.loops.tree import SPATIAL, Block, Iter
 
 import relax_mlir as rx
 
@@ -34,6 +36,23 @@ def test_steps_of_loops_that_were_split_and_fused(factors: list[int | None]) -> 
 
 
 def test_multiples() -> None:
-    x, y = bounded_variable("x", 9), bounded_variable("y", 9)
+    x, y = make_variable("x", 9), make_variable("y", 9)
     assert is_multiple(4 * x + 8 * y + 12, 4) and is_multiple(8 * ((4 * x) % 12), 4) and is_multiple(0, 4)
     assert not is_multiple(4 * x + 2, 4) and not is_multiple(x, 4)
+
+
+@pytest.mark.parametrize("more", [-2, 0, 1, 5])
+@pytest.mark.parametrize("start", [-8, 0])
+def test_guards_of_quotients(start: int, more: int) -> None:
+    """x // 4 + 1 < n is asked for without a division, where nothing that is divided is negative."""
+    x = make_variable("x", 40)
+    index = (x + start) // 4 + more
+    block = Block("B", (Iter("v", SPATIAL, 7),), (index,), (), (), ())
+    asked = guards(block, {"x": 41})
+    for step in range(41):
+        at = [evaluated(guard.at, {"x": step}) for guard in asked]
+        holds = [(each < guard.limit or not guard.beyond) and (each >= 0 or not guard.below)
+                 for guard, each in zip(asked, at, strict=True)]  # fmt: skip
+        assert all(holds) == (0 <= evaluated(index, {"x": step}) < 7)
+    if start == 0 and more >= 0:
+        assert not any(divisions(guard.at) for guard in asked)
