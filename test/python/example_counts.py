@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import settings
 
 DRAW = os.environ.get("RELAX_MLIR_DRAW", "")
-_SHARE = 16
+_SHARE = 24
 
 
 def some(count: int) -> int:
