@@ -1,0 +1,432 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arithmetic on scalars, and on a vector's lanes one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ....bindings.ir import Operation, Type
+from ....bindings.mlir import ir
+from ....support.errors import RefusalError
+from .types import HALVES, element_of, register_type, width
+from .writer import KernelWriter, Rule
+
+#: Of operands' texts and the operation: the result's.
+_Formula = Callable[..., str]
+
+_COMPARED = {2: "<", 3: "<=", 4: ">", 5: ">=", 6: "<", 7: "<=", 8: ">", 9: ">="}
+_FIRST_UNSIGNED = 6
+#: Of floats: ordered ones, and what the unordered ones are not.
+_ORDERED = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 6: "!="}
+_NOT = {9: "<=", 10: "<", 11: ">=", 12: ">"}
+
+
+def _type(op: Operation) -> Type:
+    return element_of(op.results[0].type)
+
+
+def _given(op: Operation) -> Type:
+    return element_of(op.operands[0].type)
+
+
+def _kept(text: str, type_: Type) -> str:
+    """A number that may have more bits than its type: with those that it has."""
+    bits = width(type_)
+    return text if bits == 32 else f"extractBits({text}, 0u, {bits}u)"
+
+
+def _unsigned(text: str, type_: Type) -> str:
+    bits = width(type_)
+    return f"u32({text})" if bits == 32 else f"extractBits(u32({text}), 0u, {bits}u)"
+
+
+def _back(text: str, type_: Type) -> str:
+    return _kept(f"i32({text})", type_)
+
+
+# ---- integers ----
+
+
+def _integers(operator: str, pair: str, truth: str = "") -> _Formula:
+    """By an operator of i32, a function of pairs, an operator of truth values."""
+
+    def formula(op: Operation, a: str, b: str) -> str:
+        type_ = _type(op)
+        bits = width(type_)
+        if bits == 1:
+            if not truth:
+                raise RefusalError("it computes with numbers of one bit")
+            return f"({a} {truth} {b})"
+        return f"{pair}({a}, {b})" if bits == 64 else _kept(f"({a} {operator} {b})", type_)
+
+    return formula
+
+
+def _unsigned_integers(operator: str, pair: str) -> _Formula:
+    def formula(op: Operation, a: str, b: str) -> str:
+        type_ = _type(op)
+        if width(type_) == 64:
+            return f"{pair}({a}, {b})"
+        return _back(f"{_unsigned(a, type_)} {operator} {_unsigned(b, type_)}", type_)
+
+    return formula
+
+
+def _bits(operator: str) -> _Formula:
+    def formula(op: Operation, a: str, b: str) -> str:
+        if operator == "^" and width(_type(op)) == 1:
+            return f"({a} != {b})"
+        return f"({a} {operator} {b})"
+
+    return formula
+
+
+def _shift(operator: str, pair: str, *, is_unsigned: bool = False) -> _Formula:
+    def formula(op: Operation, a: str, b: str) -> str:
+        type_ = _type(op)
+        if width(type_) == 64:
+            return f"{pair}({a}, {b})"
+        number = _unsigned(a, type_) if is_unsigned else a
+        return _back(f"({number} {operator} u32({b}))", type_)
+
+    return formula
+
+
+def _choice(function: str, less: str, *, is_unsigned: bool = False) -> _Formula:
+    def formula(op: Operation, a: str, b: str) -> str:
+        type_ = _type(op)
+        if width(type_) == 1:
+            is_and = (function == "min") == is_unsigned
+            return f"({a} & {b})" if is_and else f"({a} | {b})"
+        if width(type_) == 64:
+            first, second = (a, b) if function == "min" else (b, a)
+            return f"select({b}, {a}, {less}({first}, {second}))"
+        if is_unsigned:
+            return f"i32({function}(u32({a}), u32({b})))"
+        return f"{function}({a}, {b})"
+
+    return formula
+
+
+def _compare(op: Operation, a: str, b: str) -> str:
+    predicate, type_ = op.attributes["predicate"].value, _given(op)
+    bits, is_unsigned = width(type_), predicate >= _FIRST_UNSIGNED
+    if predicate < 2:
+        same = f"all({a} == {b})" if bits == 64 else f"({a} == {b})"
+        return same if predicate == 0 else f"!{same}"
+    operator = _COMPARED[predicate]
+    if bits == 64:
+        less = "less_u64" if is_unsigned else "less_s64"
+        first, second = (a, b) if operator in ("<", ">=") else (b, a)
+        return f"{'!' if '=' in operator else ''}{less}({first}, {second})"
+    if bits == 1:
+        # Of one bit the sign is true's.
+        a, b = (f"select(0, {1 if is_unsigned else -1}, {each})" for each in (a, b))
+    elif is_unsigned:
+        # Numbers with their signs are in the same order as without.
+        a, b = f"u32({a})", f"u32({b})"
+    return f"({a} {operator} {b})"
+
+
+def _widened(op: Operation, a: str) -> str:
+    given, type_ = _given(op), _type(op)
+    if width(given) == 1:
+        a = f"select(0, -1, {a})"
+    return f"wide_s({a})" if width(type_) == 64 else a
+
+
+def _widened_u(op: Operation, a: str) -> str:
+    given, type_ = _given(op), _type(op)
+    number = f"select(0u, 1u, {a})" if width(given) == 1 else _unsigned(a, given)
+    return f"vec2<u32>({number}, 0u)" if width(type_) == 64 else f"i32({number})"
+
+
+def _narrowed(op: Operation, a: str) -> str:
+    given, type_ = _given(op), _type(op)
+    low = f"i32({a}.x)" if width(given) == 64 else a
+    return f"(({low} & 1) != 0)" if width(type_) == 1 else _kept(low, type_)
+
+
+def _index_cast(op: Operation, a: str) -> str:
+    given, type_ = _given(op), _type(op)
+    if width(given) == 64:
+        return f"index_of({a})" if width(type_) != 64 else a
+    return _widened(op, a) if width(type_) >= width(given) else _narrowed(op, a)
+
+
+def _index_cast_u(op: Operation, a: str) -> str:
+    given, type_ = _given(op), _type(op)
+    if width(given) == 64:
+        return f"index_of_u({a})"
+    if isinstance(type_, ir.IndexType):
+        return f"i32(min({_unsigned(a, given)}, 0x7fffffffu))" if width(given) == 32 else _widened_u(op, a)
+    return _widened_u(op, a) if width(type_) >= width(given) else _narrowed(op, a)
+
+
+def _absolute(op: Operation, a: str) -> str:
+    return f"size_64({a})" if width(_type(op)) == 64 else _kept(f"abs({a})", _type(op))
+
+
+def _counted(function: str, pair: str) -> _Formula:
+    def formula(op: Operation, a: str) -> str:
+        type_ = _type(op)
+        bits = width(type_)
+        if bits == 64:
+            return f"{pair}({a})"
+        number = _unsigned(a, type_)
+        if function == "countLeadingZeros":
+            return f"i32({function}({number}) - {32 - bits}u)" if bits < 32 else f"i32({function}({number}))"
+        found = f"i32({function}({number}))"
+        return f"min({found}, {bits})" if function == "countTrailingZeros" else found
+
+    return formula
+
+
+# ---- floats ----
+
+
+def _floats(text: str) -> _Formula:
+    """By a format with {a}, {b}, {c}, for f32."""
+
+    def formula(op: Operation, *operands: str) -> str:
+        if str(_type(op)) != "f32" or str(_given(op)) != "f32":
+            raise RefusalError(f"it computes with {_given(op)}, WGSL with f32")
+        return text.format(**dict(zip("abc", operands, strict=False)))
+
+    return formula
+
+
+def _compare_floats(op: Operation, a: str, b: str) -> str:
+    if str(_given(op)) != "f32":
+        raise RefusalError(f"it compares {_given(op)}, WGSL f32")
+    predicate = op.attributes["predicate"].value
+    if predicate in _NOT:
+        return f"(is_nan({a}) || is_nan({b}) || !({a} {_NOT[predicate]} {b}))"
+    known = {
+        0: "false",
+        7: f"!(is_nan({a}) || is_nan({b}))",
+        8: f"(is_nan({a}) || is_nan({b}) || {a} == {b})",
+        13: f"(is_nan({a}) || is_nan({b}) || {a} != {b})",
+        14: f"(is_nan({a}) || is_nan({b}))",
+        15: "true",
+    }
+    if predicate in known:
+        return known[predicate]
+    return f"(!is_nan({a}) && !is_nan({b}) && {a} {_ORDERED[predicate]} {b})"
+
+
+def _from_integer(*, is_unsigned: bool) -> _Formula:
+    def formula(op: Operation, a: str) -> str:
+        given, type_ = _given(op), _type(op)
+        if str(type_) != "f32":
+            raise RefusalError(f"it makes {type_}, WGSL f32")
+        if width(given) == 1:
+            return f"select(0f, {'1f' if is_unsigned else '-1f'}, {a})"
+        if width(given) == 64:
+            return f"float_of_u64({a})" if is_unsigned else f"float_of_s64({a})"
+        return f"f32_of_u32({_unsigned(a, given)})" if is_unsigned else f"f32_of_i32({a})"
+
+    return formula
+
+
+def _to_integer(*, is_unsigned: bool) -> _Formula:
+    def formula(op: Operation, a: str) -> str:
+        type_ = _type(op)
+        if str(_given(op)) != "f32":
+            raise RefusalError(f"it reads {_given(op)}, WGSL f32")
+        if width(type_) == 64:
+            return f"u64_of_float({a})" if is_unsigned else f"s64_of_float({a})"
+        if width(type_) == 1:
+            return f"({a} != 0f)"
+        return _kept(f"i32(u32({a}))" if is_unsigned else f"i32({a})", type_)
+
+    return formula
+
+
+def _longer(op: Operation, a: str) -> str:
+    given, type_ = str(_given(op)), str(_type(op))
+    if given not in HALVES or type_ != "f32":
+        raise RefusalError(f"it makes {type_} of {given}")
+    return f"float_of_half({a})" if given == "f16" else f"float_of_bfloat({a})"
+
+
+def _shorter(op: Operation, a: str) -> str:
+    given, type_ = str(_given(op)), str(_type(op))
+    if type_ not in HALVES or given != "f32":
+        raise RefusalError(f"it makes {type_} of {given}")
+    return f"half_of_float({a})" if type_ == "f16" else f"bfloat_of_float({a})"
+
+
+def _same_bits(op: Operation, a: str) -> str:
+    given, type_ = register_type(_given(op)), register_type(_type(op))
+    if (given, type_) == ("u32", "i32"):
+        return _kept(f"i32({a})", _type(op))
+    if (given, type_) == ("i32", "u32"):
+        return f"extractBits(u32({a}), 0u, 16u)"
+    return a if given == type_ else f"bitcast<{type_}>({a})"
+
+
+def _select(op: Operation, condition: str, yes: str, no: str) -> str:
+    return f"select({no}, {yes}, {condition})"
+
+
+_FORMULAS: dict[str, _Formula] = {
+    "arith.addi": _integers("+", "add_64", "!="),
+    "arith.subi": _integers("-", "sub_64", "!="),
+    "arith.muli": _integers("*", "mul_64", "&"),
+    "arith.divsi": _integers("/", "div_s64"),
+    "arith.remsi": _integers("%", "rem_s64"),
+    "arith.divui": _unsigned_integers("/", "div_u64"),
+    "arith.remui": _unsigned_integers("%", "rem_u64"),
+    "arith.andi": _bits("&"),
+    "arith.ori": _bits("|"),
+    "arith.xori": _bits("^"),
+    "arith.shli": _shift("<<", "shl_64"),
+    "arith.shrsi": _shift(">>", "shr_s64"),
+    "arith.shrui": _shift(">>", "shr_u64", is_unsigned=True),
+    "arith.minsi": _choice("min", "less_s64"),
+    "arith.maxsi": _choice("max", "less_s64"),
+    "arith.minui": _choice("min", "less_u64", is_unsigned=True),
+    "arith.maxui": _choice("max", "less_u64", is_unsigned=True),
+    "arith.cmpi": _compare,
+    "arith.extsi": _widened,
+    "arith.extui": _widened_u,
+    "arith.trunci": _narrowed,
+    "arith.index_cast": _index_cast,
+    "arith.index_castui": _index_cast_u,
+    "math.absi": _absolute,
+    "math.ctlz": _counted("countLeadingZeros", "zeros_before_64"),
+    "math.cttz": _counted("countTrailingZeros", "zeros_behind_64"),
+    "math.ctpop": _counted("countOneBits", "ones_64"),
+    "arith.addf": _floats("{a} + {b}"),
+    "arith.subf": _floats("{a} - {b}"),
+    "arith.mulf": _floats("{a} * {b}"),
+    "arith.divf": _floats("{a} / {b}"),
+    "arith.negf": _floats("-({a})"),
+    "arith.maximumf": _floats("most_f32({a}, {b})"),
+    "arith.minimumf": _floats("least_f32({a}, {b})"),
+    "arith.maxnumf": _floats("most_number_f32({a}, {b})"),
+    "arith.minnumf": _floats("least_number_f32({a}, {b})"),
+    "arith.cmpf": _compare_floats,
+    "arith.sitofp": _from_integer(is_unsigned=False),
+    "arith.uitofp": _from_integer(is_unsigned=True),
+    "arith.fptosi": _to_integer(is_unsigned=False),
+    "arith.fptoui": _to_integer(is_unsigned=True),
+    "arith.extf": _longer,
+    "arith.truncf": _shorter,
+    "arith.bitcast": _same_bits,
+    "arith.select": _select,
+    "math.absf": _floats("abs({a})"),
+    "math.ceil": _floats("ceil({a})"),
+    "math.floor": _floats("floor({a})"),
+    "math.trunc": _floats("trunc({a})"),
+    "math.round": _floats("round_away({a})"),
+    "math.roundeven": _floats("round({a})"),
+    "math.sqrt": _floats("sqrt({a})"),
+    "math.rsqrt": _floats("1f / sqrt({a})"),
+    "math.fma": _floats("fma({a}, {b}, {c})"),
+    "math.copysign": _floats("with_sign({a}, {b})"),
+    "math.isnan": lambda _, a: f"is_nan({a})",
+}
+
+
+def _of_lanes(formula: _Formula) -> Rule:
+    def write(writer: KernelWriter, op: Operation) -> None:
+        for value in op.operands:
+            register_type(element_of(value.type))
+        lanes = [writer.lanes(value) for value in op.operands]
+        count = max(map(len, lanes))
+        spread = [each if len(each) == count else each * count for each in lanes]
+        made = [formula(op, *operands) for operands in zip(*spread, strict=True)]
+        writer.define(op, made, is_uniform=writer.is_uniform(*op.operands))
+
+    return write
+
+
+def _constant(writer: KernelWriter, op: Operation) -> None:
+    register_type(element_of(op.results[0].type))
+    writer.lanes(op.results[0])
+
+
+# ---- products with all their bits, vectors' lanes ----
+
+
+def _whole_product(*, is_unsigned: bool) -> Rule:
+    def write(writer: KernelWriter, op: Operation) -> None:
+        a, b = (writer.lanes(each) for each in op.operands)
+        type_ = _type(op)
+        if width(type_) != 32:
+            raise RefusalError(f"it gives all bits of a product of {type_}")
+        low, high = [], []
+        for x, y in zip(a, b, strict=True):
+            if is_unsigned:
+                made = writer.name(f"product_32(u32({x}), u32({y}))")
+            else:
+                made = writer.name(f"mul_64(wide_s({x}), wide_s({y}))")
+            low.append(writer.name(f"i32({made}.x)"))
+            high.append(writer.name(f"i32({made}.y)"))
+        writer.know(op.results[0], low)
+        writer.know(op.results[1], high)
+
+    return write
+
+
+def _sum_with_carry(writer: KernelWriter, op: Operation) -> None:
+    a, b = (writer.lanes(each) for each in op.operands)
+    type_ = _type(op)
+    bits = width(type_)
+    if bits not in (32, 64):
+        raise RefusalError(f"it gives what is carried of a sum of {type_}")
+    add = "add_64({}, {})" if bits == 64 else "({} + {})"
+    sums = [writer.name(add.format(*each)) for each in zip(a, b, strict=True)]
+    less = "less_u64({}, {})" if bits == 64 else "(u32({}) < u32({}))"
+    writer.know(op.results[0], sums)
+    writer.know(op.results[1], [writer.name(less.format(*each)) for each in zip(sums, a, strict=True)])
+
+
+def _from_elements(writer: KernelWriter, op: Operation) -> None:
+    lanes = [writer.get(each) for each in op.operands]
+    writer.know(op.results[0], lanes, is_uniform=writer.is_uniform(*op.operands))
+
+
+def _broadcast(writer: KernelWriter, op: Operation) -> None:
+    lanes, (count,) = writer.lanes(op.operands[0]), op.results[0].type.shape
+    writer.know(op.results[0], lanes * (count // len(lanes)), is_uniform=writer.is_uniform(op.operands[0]))
+
+
+def _position(op: Operation) -> int:
+    places = list(op.attributes["static_position"])
+    if len(places) != 1 or len(op.operands) > (2 if op.name == "vector.insert" else 1):
+        raise RefusalError("it takes a lane that is found at run time")
+    return int(places[0])
+
+
+def _extract(writer: KernelWriter, op: Operation) -> None:
+    lane = writer.lanes(op.operands[0])[_position(op)]
+    writer.know(op.results[0], [lane], is_uniform=writer.is_uniform(op.operands[0]))
+
+
+def _insert(writer: KernelWriter, op: Operation) -> None:
+    lanes = list(writer.lanes(op.operands[1]))
+    lanes[_position(op)] = writer.get(op.operands[0])
+    writer.know(op.results[0], lanes, is_uniform=writer.is_uniform(*op.operands))
+
+
+def _shuffled(writer: KernelWriter, op: Operation) -> None:
+    lanes = [*writer.lanes(op.operands[0]), *writer.lanes(op.operands[1])]
+    chosen: Sequence[int] = list(op.attributes["mask"])
+    writer.know(op.results[0], [lanes[each] for each in chosen], is_uniform=writer.is_uniform(*op.operands))
+
+
+RULES: dict[str, Rule] = {
+    **{name: _of_lanes(formula) for name, formula in _FORMULAS.items()},
+    "arith.constant": _constant,
+    "arith.mulsi_extended": _whole_product(is_unsigned=False),
+    "arith.mului_extended": _whole_product(is_unsigned=True),
+    "arith.addui_extended": _sum_with_carry,
+    "vector.from_elements": _from_elements,
+    "vector.broadcast": _broadcast,
+    "vector.extract": _extract,
+    "vector.insert": _insert,
+    "vector.shuffle": _shuffled,
+}
