@@ -35,7 +35,7 @@ class DeviceMemory:
         self._launches: list[tuple[int, int, bytes]] = []
         self._places: list[str] = []
         self._taken: set[int] = set()
-        words = [2 + sum(2 if each == "i64" else 1 for each in kernel["arguments"]) for kernel in program["kernels"]]
+        words = [3 + sum(2 if each == "i64" else 1 for each in kernel["arguments"]) for kernel in program["kernels"]]
         self._argument_bytes = 16 * -(-max(words, default=1) // 4)
         self._buffer: Any = None
         self._record = self._made(_RECORD_BYTES, self._usage.STORAGE | self._usage.COPY_SRC | self._usage.COPY_DST)
@@ -103,7 +103,7 @@ class DeviceMemory:
     def launch(self, kernel: int, blocks: int, arguments: Sequence[int | float], place: str) -> None:
         if blocks <= 0:
             return
-        words = struct.pack("<II", blocks, len(self._places))
+        words = struct.pack("<III", blocks, len(self._places), 0)
         for kind, value in zip(self._program["kernels"][kernel]["arguments"], arguments, strict=True):
             words += _words(kind, value)
         self._launches.append((kernel, blocks, words))

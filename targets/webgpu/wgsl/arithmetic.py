@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ....bindings.ir import Operation, Type
+from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
+from ....bindings.navigation import made_by
 from ....support.errors import RefusalError
 from .types import HALVES, element_of, register_type, width
 from .writer import KernelWriter, Rule
@@ -16,9 +17,9 @@ _Formula = Callable[..., str]
 
 _COMPARED = {2: "<", 3: "<=", 4: ">", 5: ">=", 6: "<", 7: "<=", 8: ">", 9: ">="}
 _FIRST_UNSIGNED = 6
-#: Of floats: ordered ones, and what the unordered ones are not.
-_ORDERED = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 6: "!="}
-_NOT = {9: "<=", 10: "<", 11: ">=", 12: ">"}
+#: Of floats. Unordered ones are true where one is a NaN: compilers take what is not <= for >.
+_ORDERED = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<="}
+_UNORDERED = {9: ">", 10: ">=", 11: "<", 12: "<="}
 
 
 def _type(op: Operation) -> Type:
@@ -200,19 +201,21 @@ def _compare_floats(op: Operation, a: str, b: str) -> str:
     if str(_given(op)) != "f32":
         raise RefusalError(f"it compares {_given(op)}, WGSL f32")
     predicate = op.attributes["predicate"].value
-    if predicate in _NOT:
-        return f"(is_nan({a}) || is_nan({b}) || !({a} {_NOT[predicate]} {b}))"
+    # What is no NaN by its text needs no look.
+    asked = [f"is_nan({each})" for each in dict.fromkeys((a, b)) if not each.endswith("f")]
+    unordered = f"({' || '.join(asked)})" if asked else "false"
+    if predicate in _UNORDERED:
+        return f"({unordered} || {a} {_UNORDERED[predicate]} {b})"
     known = {
         0: "false",
-        7: f"!(is_nan({a}) || is_nan({b}))",
-        8: f"(is_nan({a}) || is_nan({b}) || {a} == {b})",
-        13: f"(is_nan({a}) || is_nan({b}) || {a} != {b})",
-        14: f"(is_nan({a}) || is_nan({b}))",
+        6: f"(!{unordered} && {a} != {b})",
+        7: f"!{unordered}",
+        8: f"({unordered} || {a} == {b})",
+        13: f"({a} != {b})",
+        14: unordered,
         15: "true",
     }
-    if predicate in known:
-        return known[predicate]
-    return f"(!is_nan({a}) && !is_nan({b}) && {a} {_ORDERED[predicate]} {b})"
+    return known[predicate] if predicate in known else f"({a} {_ORDERED[predicate]} {b})"
 
 
 def _from_integer(*, is_unsigned: bool) -> _Formula:
@@ -330,11 +333,39 @@ _FORMULAS: dict[str, _Formula] = {
 }
 
 
+#: Sums, of which compilers take off again what was added, as if numbers were exact.
+_SUMS = ("arith.addf", "arith.subf", "math.fma")
+
+
+def _operands_apart(writer: KernelWriter, op: Operation) -> list[list[str]]:
+    """Operands' lanes. What is a sum with one that this sum has, too, is kept from being put together with it."""
+    lanes = [writer.lanes(value) for value in op.operands]
+    if op.name not in _SUMS or str(element_of(op.results[0].type)) != "f32":
+        return lanes
+    own = {_known(value) for value in op.operands}
+    for place, value in enumerate(op.operands):
+        maker = made_by(value, *_SUMS)
+        if maker is not None and own & {_known(each) for each in maker.operands}:
+            lanes[place] = [f"apart({lane}, zero)" for lane in lanes[place]]
+    return lanes
+
+
+def _known(value: Value) -> object:
+    """The same for the same values, and for constants that are equal but for the sign."""
+    maker = made_by(value, "arith.constant")
+    if maker is None:
+        negated = made_by(value, "arith.negf")
+        return value if negated is None else negated.operands[0]
+    number = maker.attributes["value"]
+    number = number.get_splat_value() if isinstance(number, ir.DenseElementsAttr) else number
+    return abs(number.value) if isinstance(number, ir.FloatAttr) else number
+
+
 def _of_lanes(formula: _Formula) -> Rule:
     def write(writer: KernelWriter, op: Operation) -> None:
         for value in op.operands:
             register_type(element_of(value.type))
-        lanes = [writer.lanes(value) for value in op.operands]
+        lanes = _operands_apart(writer, op)
         count = max(map(len, lanes))
         spread = [each if len(each) == count else each * count for each in lanes]
         made = [formula(op, *operands) for operands in zip(*spread, strict=True)]

@@ -12,6 +12,8 @@ import re
 _TEXTS = """\
 fn float_of(bits: u32) -> f32 { return bitcast<f32>(bits); }
 
+fn apart(x: f32, zero: u32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ zero); }
+
 fn is_nan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
 
 fn most_f32(a: f32, b: f32) -> f32 {

@@ -3,7 +3,7 @@
 
 Memory is one array of words, which all of a program's tensors are in: an address is a byte's place in it. Arguments are
 words of a uniform buffer: first how many blocks there are, then the number of the launch, which a failed check writes
-down, then the kernel's own, i64 as two words. Blocks are numbered along two dimensions, as there may be more than one
+down, then 0, which compilers do not know, then the kernel's own, i64 as two words. Blocks are numbered along two dimensions, as there may be more than one
 has room for.
 """
 
@@ -21,7 +21,7 @@ from .types import register_type
 from .writer import KernelWriter, Rule
 
 #: Words in front of a kernel's arguments.
-FIRST_WORDS = 2
+FIRST_WORDS = 3
 _RULES: dict[str, Rule] = {**arithmetic.RULES, **memory.RULES, **control.RULES}
 
 
@@ -89,7 +89,7 @@ def _stop(writer: KernelWriter) -> None:
     """What others found wrong may be what this kernel would go by."""
     found = "atomicLoad(&record[0]) != 0u"
     if writer.has_barriers:
-        found = writer.agree(f"select(0, 1, {found})", "bool")
+        found = writer.agree(found, "bool")
     with writer.braces(f"if ({found})"):
         writer.line("return;")
 
@@ -107,9 +107,8 @@ def _text(writer: KernelWriter, words: int) -> str:
     access = memory_of(body, is_guarded=is_guarded)
     fail = FAIL if writer.may_fail else ""
     helpers = helpers_of(body)
-    if is_guarded is False and writer.may_fail and "has_failed" in body:
-        raise AssertionError("only threads that others wait for go on")
     launch = ["    let launch = arguments[0].y;"] if writer.may_fail else []
+    launch += ["    let zero = arguments[0].z;"] if "apart(" in body else []
     main = [
         f"@compute @workgroup_size({writer.threads})",
         "fn main(@builtin(local_invocation_index) local: u32, @builtin(workgroup_id) group: vec3<u32>,",

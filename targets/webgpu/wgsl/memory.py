@@ -138,7 +138,7 @@ def _places(writer: KernelWriter, view: View, indices: Sequence[Value], count: i
     if count == 1 or isinstance(first, int):
         return [first if count == 1 else int(first) + lane for lane in range(count)]
     named = writer.name(str(first), "p")
-    return [named if lane == 0 else f"{named} + {lane}" for lane in range(count)]
+    return [named if lane == 0 else f"({named} + {lane})" for lane in range(count)]
 
 
 def _load(writer: KernelWriter, op: Operation) -> None:
