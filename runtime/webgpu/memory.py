@@ -16,6 +16,8 @@ from .instructions import failure
 
 #: Where the arguments of launches begin in their buffer.
 _STEP = 256
+#: Arguments of two words.
+_PAIRS = ("i64", "f64")
 #: Blocks along one dimension.
 _MOST_BLOCKS = 65535
 _RECORD_BYTES, _NUMBERS = 48, 4
@@ -35,7 +37,7 @@ class DeviceMemory:
         self._launches: list[tuple[int, int, bytes]] = []
         self._places: list[str] = []
         self._taken: set[int] = set()
-        words = [3 + sum(2 if each == "i64" else 1 for each in kernel["arguments"]) for kernel in program["kernels"]]
+        words = [3 + sum(2 if each in _PAIRS else 1 for each in kernel["arguments"]) for kernel in program["kernels"]]
         self._argument_bytes = 16 * -(-max(words, default=1) // 4)
         self._buffer: Any = None
         self._record = self._made(_RECORD_BYTES, self._usage.STORAGE | self._usage.COPY_SRC | self._usage.COPY_DST)
@@ -178,6 +180,8 @@ class DeviceMemory:
 def _words(kind: str, value: int | float) -> bytes:
     if kind == "f32":
         return struct.pack("<f", value)
+    if kind == "f64":
+        return struct.pack("<d", value)
     bits = 64 if kind == "i64" else 32
     if kind == "i32":
         # As what is larger than any index is compared in kernels.

@@ -7,6 +7,7 @@ const STEP = 256;  // of the arguments of launches
 const RECORD_BYTES = 48;
 const MOST_BLOCKS = 65535;
 const MOST_BYTES = 2 ** 31 - 256;  // addresses are i32
+const PAIRS = ["i64", "f64"];  // arguments of two words
 const INSTALL = "use a browser that has it: https://github.com/gpuweb/gpuweb/wiki/Implementation-Status";
 
 const ARRAYS = {
@@ -112,7 +113,7 @@ class Heap {
 class DeviceMemory {
   constructor(program, weights, device) {
     Object.assign(this, {program, device, heap: new Heap(BigInt(weights.byteLength)), launches: [], pipelines: []});
-    const words = program.kernels.map((each) => each.arguments.reduce((sum, kind) => sum + (kind === "i64" ? 2 : 1), 3));
+    const words = program.kernels.map((each) => each.arguments.reduce((sum, kind) => sum + (PAIRS.includes(kind) ? 2 : 1), 3));
     this.argumentBytes = 16 * Math.ceil(Math.max(4, ...words) / 4);
     this.usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
     this.record = device.createBuffer({size: RECORD_BYTES, usage: this.usage});
@@ -163,8 +164,8 @@ class DeviceMemory {
     const words = [Number(blocks), this.launches.length, 0];
     this.program.kernels[kernel].arguments.forEach((kind, position) => {
       const value = values[position];
-      if (kind === "f32") {
-        words.push(new Uint32Array(new Float32Array([value]).buffer)[0]);
+      if (kind === "f32" || kind === "f64") {
+        words.push(...new Uint32Array(new (kind === "f32" ? Float32Array : Float64Array)([value]).buffer));
         return;
       }
       const most = (1n << 31n) - 1n;

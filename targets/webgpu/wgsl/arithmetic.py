@@ -20,6 +20,25 @@ _FIRST_UNSIGNED = 6
 #: Of floats. Unordered ones are true where one is a NaN: compilers take what is not <= for >.
 _ORDERED = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<="}
 _UNORDERED = {9: ">", 10: ">=", 11: "<", 12: "<="}
+#: Of f64, by arith's numbers.
+_WIDE = (
+    "false",
+    "same_f64({a}, {b})",
+    "less_f64({b}, {a})",
+    "at_most_f64({b}, {a})",
+    "less_f64({a}, {b})",
+    "at_most_f64({a}, {b})",
+    "(less_f64({a}, {b}) || less_f64({b}, {a}))",
+    "!(is_nan_64({a}) || is_nan_64({b}))",
+    "!(less_f64({a}, {b}) || less_f64({b}, {a}))",
+    "!at_most_f64({a}, {b})",
+    "!less_f64({a}, {b})",
+    "!at_most_f64({b}, {a})",
+    "!less_f64({b}, {a})",
+    "!same_f64({a}, {b})",
+    "(is_nan_64({a}) || is_nan_64({b}))",
+    "true",
+)
 
 
 def _type(op: Operation) -> Type:
@@ -186,21 +205,25 @@ def _counted(function: str, pair: str) -> _Formula:
 # ---- floats ----
 
 
-def _floats(text: str) -> _Formula:
-    """By a format with {a}, {b}, {c}, for f32."""
+def _floats(text: str, wide: str) -> _Formula:
+    """By a format with {a}, {b}, {c}, for f32, and a function of f64."""
 
     def formula(op: Operation, *operands: str) -> str:
-        if str(_type(op)) != "f32" or str(_given(op)) != "f32":
-            raise RefusalError(f"it computes with {_given(op)}, WGSL with f32")
+        if str(_given(op)) == "f64":
+            return f"{wide}({', '.join(operands)})"
+        if str(_given(op)) != "f32":
+            raise RefusalError(f"it computes with {_given(op)}, kernels with f32 and f64")
         return text.format(**dict(zip("abc", operands, strict=False)))
 
     return formula
 
 
 def _compare_floats(op: Operation, a: str, b: str) -> str:
-    if str(_given(op)) != "f32":
-        raise RefusalError(f"it compares {_given(op)}, WGSL f32")
-    predicate = op.attributes["predicate"].value
+    name, predicate = str(_given(op)), op.attributes["predicate"].value
+    if name == "f64":
+        return _WIDE[predicate].format(a=a, b=b)
+    if name != "f32":
+        raise RefusalError(f"it compares {name}, kernels f32 and f64")
     # What is no NaN by its text needs no look.
     asked = [f"is_nan({each})" for each in dict.fromkeys((a, b)) if not each.endswith("f")]
     unordered = f"({' || '.join(asked)})" if asked else "false"
@@ -220,27 +243,33 @@ def _compare_floats(op: Operation, a: str, b: str) -> str:
 
 def _from_integer(*, is_unsigned: bool) -> _Formula:
     def formula(op: Operation, a: str) -> str:
-        given, type_ = _given(op), _type(op)
-        if str(type_) != "f32":
-            raise RefusalError(f"it makes {type_}, WGSL f32")
+        given, wide = _given(op), str(_type(op)) == "f64"
+        if not wide and str(_type(op)) != "f32":
+            raise RefusalError(f"it makes {_type(op)}, kernels f32 and f64")
         if width(given) == 1:
-            return f"select(0f, {'1f' if is_unsigned else '-1f'}, {a})"
-        if width(given) == 64:
-            return f"float_of_u64({a})" if is_unsigned else f"float_of_s64({a})"
-        return f"f32_of_u32({_unsigned(a, given)})" if is_unsigned else f"f32_of_i32({a})"
+            a = f"select(0u, 1u, {a})" if is_unsigned else f"select(0, -1, {a})"
+        elif width(given) < 64 and is_unsigned:
+            a = _unsigned(a, given)
+        if width(given) < 64 and not wide:
+            return f"f32_of_{'u32' if is_unsigned else 'i32'}({a})"
+        pair = a if width(given) == 64 else f"vec2<u32>({a}, 0u)" if is_unsigned else f"wide_s({a})"
+        return f"{'f64_of' if wide else 'float_of'}_{'u64' if is_unsigned else 's64'}({pair})"
 
     return formula
 
 
 def _to_integer(*, is_unsigned: bool) -> _Formula:
     def formula(op: Operation, a: str) -> str:
-        type_ = _type(op)
-        if str(_given(op)) != "f32":
-            raise RefusalError(f"it reads {_given(op)}, WGSL f32")
+        given, type_ = str(_given(op)), _type(op)
+        if given not in ("f32", "f64"):
+            raise RefusalError(f"it reads {given}, kernels f32 and f64")
+        pair = f"{'u64' if is_unsigned else 's64'}_of_{'f64' if given == 'f64' else 'float'}({a})"
         if width(type_) == 64:
-            return f"u64_of_float({a})" if is_unsigned else f"s64_of_float({a})"
+            return pair
         if width(type_) == 1:
-            return f"({a} != 0f)"
+            return f"({a} != 0f)" if given == "f32" else f"!is_zero_64({a})"
+        if given == "f64":
+            return _kept(f"index_of({pair})" if not is_unsigned else f"i32({pair}.x)", type_)
         return _kept(f"i32(u32({a}))" if is_unsigned else f"i32({a})", type_)
 
     return formula
@@ -248,16 +277,18 @@ def _to_integer(*, is_unsigned: bool) -> _Formula:
 
 def _longer(op: Operation, a: str) -> str:
     given, type_ = str(_given(op)), str(_type(op))
-    if given not in HALVES or type_ != "f32":
+    if type_ not in ("f32", "f64") or given not in ("f32", *HALVES):
         raise RefusalError(f"it makes {type_} of {given}")
-    return f"float_of_half({a})" if given == "f16" else f"float_of_bfloat({a})"
+    single = {"f32": "{}", "f16": "float_of_half({})", "bf16": "float_of_bfloat({})"}[given].format(a)
+    return f"f64_of_f32({single})" if type_ == "f64" else single
 
 
 def _shorter(op: Operation, a: str) -> str:
     given, type_ = str(_given(op)), str(_type(op))
-    if type_ not in HALVES or given != "f32":
+    if given not in ("f32", "f64") or type_ not in ("f32", *HALVES):
         raise RefusalError(f"it makes {type_} of {given}")
-    return f"half_of_float({a})" if type_ == "f16" else f"bfloat_of_float({a})"
+    single = f"f32_of_f64({a})" if given == "f64" else a
+    return {"f32": "{}", "f16": "half_of_float({})", "bf16": "bfloat_of_float({})"}[type_].format(single)
 
 
 def _same_bits(op: Operation, a: str) -> str:
@@ -301,15 +332,15 @@ _FORMULAS: dict[str, _Formula] = {
     "math.ctlz": _counted("countLeadingZeros", "zeros_before_64"),
     "math.cttz": _counted("countTrailingZeros", "zeros_behind_64"),
     "math.ctpop": _counted("countOneBits", "ones_64"),
-    "arith.addf": _floats("{a} + {b}"),
-    "arith.subf": _floats("{a} - {b}"),
-    "arith.mulf": _floats("{a} * {b}"),
-    "arith.divf": _floats("{a} / {b}"),
-    "arith.negf": _floats("-({a})"),
-    "arith.maximumf": _floats("most_f32({a}, {b})"),
-    "arith.minimumf": _floats("least_f32({a}, {b})"),
-    "arith.maxnumf": _floats("most_number_f32({a}, {b})"),
-    "arith.minnumf": _floats("least_number_f32({a}, {b})"),
+    "arith.addf": _floats("{a} + {b}", "add_f64"),
+    "arith.subf": _floats("{a} - {b}", "sub_f64"),
+    "arith.mulf": _floats("{a} * {b}", "mul_f64"),
+    "arith.divf": _floats("{a} / {b}", "div_f64"),
+    "arith.negf": _floats("-({a})", "negative_f64"),
+    "arith.maximumf": _floats("most_f32({a}, {b})", "most_f64"),
+    "arith.minimumf": _floats("least_f32({a}, {b})", "least_f64"),
+    "arith.maxnumf": _floats("most_number_f32({a}, {b})", "most_number_f64"),
+    "arith.minnumf": _floats("least_number_f32({a}, {b})", "least_number_f64"),
     "arith.cmpf": _compare_floats,
     "arith.sitofp": _from_integer(is_unsigned=False),
     "arith.uitofp": _from_integer(is_unsigned=True),
@@ -319,17 +350,17 @@ _FORMULAS: dict[str, _Formula] = {
     "arith.truncf": _shorter,
     "arith.bitcast": _same_bits,
     "arith.select": _select,
-    "math.absf": _floats("abs({a})"),
-    "math.ceil": _floats("ceil({a})"),
-    "math.floor": _floats("floor({a})"),
-    "math.trunc": _floats("trunc({a})"),
-    "math.round": _floats("round_away({a})"),
-    "math.roundeven": _floats("round({a})"),
-    "math.sqrt": _floats("sqrt({a})"),
-    "math.rsqrt": _floats("1f / sqrt({a})"),
-    "math.fma": _floats("fma({a}, {b}, {c})"),
-    "math.copysign": _floats("with_sign({a}, {b})"),
-    "math.isnan": lambda _, a: f"is_nan({a})",
+    "math.absf": _floats("abs({a})", "size_f64"),
+    "math.ceil": _floats("ceil({a})", "ceil_f64"),
+    "math.floor": _floats("floor({a})", "floor_f64"),
+    "math.trunc": _floats("trunc({a})", "trunc_f64"),
+    "math.round": _floats("round_away({a})", "round_f64"),
+    "math.roundeven": _floats("round({a})", "even_f64"),
+    "math.sqrt": _floats("sqrt({a})", "sqrt_f64"),
+    "math.rsqrt": _floats("1f / sqrt({a})", "rsqrt_f64"),
+    "math.fma": _floats("fma({a}, {b}, {c})", "fma_f64"),
+    "math.copysign": _floats("with_sign({a}, {b})", "with_sign_f64"),
+    "math.isnan": _floats("is_nan({a})", "is_nan_64"),
 }
 
 

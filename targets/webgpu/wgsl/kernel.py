@@ -22,6 +22,8 @@ from .writer import KernelWriter, Rule
 
 #: Words in front of a kernel's arguments.
 FIRST_WORDS = 3
+#: Arguments of two words.
+PAIRS = ("i64", "f64")
 _RULES: dict[str, Rule] = {**arithmetic.RULES, **memory.RULES, **control.RULES}
 
 
@@ -32,7 +34,7 @@ class Shader:
     name: str
     threads: int
     text: str
-    #: Of each argument: i32, i64, f32 or bool.
+    #: Of each argument: i32, i64, f32, f64 or bool.
     arguments: tuple[str, ...]
     #: Kinds and messages.
     checks: tuple[tuple[str, str], ...]
@@ -56,7 +58,7 @@ def shader_of(kernel: Operation, *, is_behind_checks: bool) -> Shader:
             raise located_error(text, kernel.location) from None
         arguments.append(kind)
         writer.know(argument, [writer.name(_argument(word, kind), "k")], is_uniform=True)
-        word += 2 if kind == "i64" else 1
+        word += 2 if kind in PAIRS else 1
     if is_behind_checks:
         _stop(writer)
     writer.block(block)
@@ -64,6 +66,8 @@ def shader_of(kernel: Operation, *, is_behind_checks: bool) -> Shader:
 
 
 def _passed(type_: Type) -> str:
+    if str(type_) == "f64":
+        return "f64"
     known = {"i32": "i32", "f32": "f32", "bool": "bool", "vec2<u32>": "i64"}
     found = register_type(type_)
     if found not in known:
@@ -79,7 +83,7 @@ def _argument(word: int, kind: str) -> str:
     low = _word(word)
     return {
         "i32": f"i32({low})",
-        "i64": f"vec2<u32>({low}, {_word(word + 1)})",
+        **dict.fromkeys(PAIRS, f"vec2<u32>({low}, {_word(word + 1)})"),
         "f32": f"bitcast<f32>({low})",
         "bool": f"(({low} & 1u) != 0u)",
     }[kind]

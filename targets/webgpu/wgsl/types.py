@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """WGSL's types and literals for MLIR's.
 
-WGSL has numbers of 32 bits. Integers of less are kept with their sign as i32, i64 as two words, low one first, halves
-as their bits. An index is an i32: memory of a program is less than 2 GiB.
+WGSL has numbers of 32 bits. Integers of less are kept with their sign as i32, i64 and f64 as two words, low one first,
+halves as their bits. An index is an i32: memory of a program is less than 2 GiB.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ def register_type(type_: Type) -> str:
             return {1: "bool", 64: PAIR}.get(type_.width, "i32")
     elif str(type_) == "f32":
         return "f32"
+    elif str(type_) == "f64":
+        return PAIR
     elif str(type_) in HALVES:
         return "u32"
     elif str(type_) == "!llvm.ptr":
@@ -86,6 +88,9 @@ def _float(attribute: Attribute) -> str:
         bits = struct.pack("<e", value) if name == "f16" else struct.pack("<f", value)[2:]
         return f"{int.from_bytes(bits, 'little')}u"
     register_type(attribute.type)
+    if name == "f64":
+        low, high = struct.unpack("<2I", struct.pack("<d", value))
+        return f"vec2<u32>({low}u, {high}u)"
     return float_literal(value)
 
 
