@@ -20,6 +20,7 @@ from ....bindings.rewriting import located_error
 from ....dialects.core.ir_attributes import OPERATOR
 from ....support.errors import RefusalError
 from ...gpu.kernels.outline import launched
+from ..wgsl.memory import described
 from ..wgsl.types import memory_bytes
 
 Instruction = list[object]
@@ -336,7 +337,7 @@ def _constant(writer: HostWriter, op: Operation) -> None:
     elif isinstance(value, ir.IntegerAttr):
         made = writer.integer(int(value.value))
     else:
-        raise RefusalError("it is no number")
+        return  # what kernels have made again
     writer.know(op.results[0], made)
 
 
@@ -459,8 +460,15 @@ def _collapse(writer: HostWriter, op: Operation) -> None:
 
 
 def _conversion(writer: HostWriter, op: Operation) -> None:
-    """A memref as a descriptor, of which the address is asked."""
+    """A memref as a descriptor, of which the address is asked; or the other way round."""
     source, result = op.operands[0], op.results[0]
+    if isinstance(result.type, ir.MemRefType) and not isinstance(source.type, ir.MemRefType):
+        parts = described(source)
+        sizes = [
+            writer.size(parts[3, axis]) if size == DYNAMIC else int(size) for axis, size in enumerate(result.type.shape)
+        ]
+        writer.know(result, HostView(writer.number(parts[1,]), tuple(sizes), result.type.element_type))
+        return
     if isinstance(result.type, ir.MemRefType):
         view = writer.view(source)
         sizes = writer.product([*view.sizes, memory_bytes(view.element)])
@@ -483,6 +491,11 @@ def _read(writer: HostWriter, op: Operation) -> None:
     address = view.address + writer.product([place, memory_bytes(view.element)])
     made = writer.made("load", address, str(view.element))
     writer.know(op.results[0], made)
+
+
+def _nowhere(writer: HostWriter, op: Operation) -> None:
+    """The address of memory that nobody looks at."""
+    writer.know(op.results[0], writer.integer(0))
 
 
 def _nothing(writer: HostWriter, op: Operation) -> None:
@@ -537,6 +550,9 @@ RULES: dict[str, Rule] = {
     "memref.get_global": HostWriter.constant_memory,
     "builtin.unrealized_conversion_cast": _conversion,
     "llvm.extractvalue": _same,
+    "llvm.mlir.zero": _nowhere,
+    "llvm.mlir.poison": _nothing,
+    "llvm.insertvalue": _nothing,
     "func.call": HostWriter.call,
     "gpu.launch_func": HostWriter.launch,
     "scf.for": HostWriter.loop,

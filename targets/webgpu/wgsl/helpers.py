@@ -282,6 +282,11 @@ fn least_at(place: i32, value: i32) -> u32 {
     return old;
 }
 
+fn most_index_at(place: i32, value: vec2<u32>) {
+    most_at(place, i32(value.x));
+    atomicStore(&memory[place + 1], 0u);
+}
+
 fn add_at_64(place: i32, value: vec2<u32>) {
     let old = atomicAdd(&memory[place], value.x);
     atomicAdd(&memory[place + 1], value.y + select(0u, 1u, old + value.x < old));
@@ -311,7 +316,7 @@ fn fail(launch: u32, place: u32, a: vec2<u32>, b: vec2<u32>, c: vec2<u32>, d: ve
 }
 """
 #: What changes parts of words, or counts in them.
-_ATOMIC = re.compile(r"\b(write_8|write_16|most_at|least_at|add_at_64|atomic\w+\(&memory)\b")
+_ATOMIC = re.compile(r"\b(write_8|write_16|most_at|least_at|most_index_at|add_at_64|atomic\w+\(&memory)\b")
 _WORD = re.compile(r"\w+")
 _HELPERS = {_WORD.findall(text)[1]: text for text in f"{_TEXTS}\n{_FLOATS_64}".strip().split("\n\n")}
 

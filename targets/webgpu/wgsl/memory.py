@@ -19,7 +19,7 @@ from .writer import KernelWriter, Rule
 #: By the numbers of arith's enumeration; signed ones by helpers, as words have no sign.
 _ATOMIC = {1: "atomicAdd", 2: "atomicAnd", 7: "atomicMax", 11: "atomicMin", 14: "atomicOr", 15: "atomicXor"}
 _SIGNED = {6: "most_at", 10: "least_at"}
-_ADD = 1
+_ADD, _MOST = 1, 6
 
 
 def _size(writer: KernelWriter, value: Value) -> Size:
@@ -34,15 +34,19 @@ def _size(writer: KernelWriter, value: Value) -> Size:
     return text if isinstance(value.type, ir.IndexType) else writer.name(f"index_of({text})", "n")
 
 
-def _described(writer: KernelWriter, op: Operation) -> None:
-    """Of a descriptor that is put together: two addresses, offset, sizes, strides."""
-    (result,), value = op.results, op.operands[0]
+def described(descriptor: Value) -> dict[tuple[int, ...], Value]:
+    """The parts of a descriptor that is put together: two addresses, offset, sizes, strides."""
     parts: dict[tuple[int, ...], Value] = {}
-    maker = value.owner.operation
+    maker = descriptor.owner.operation
     while maker.name == "llvm.insertvalue":
         parts.setdefault(tuple(maker.attributes["position"]), maker.operands[1])
         maker = maker.operands[0].owner.operation
-    type_ = result.type
+    return parts
+
+
+def _described(writer: KernelWriter, op: Operation) -> None:
+    (result,) = op.results
+    parts, type_ = described(op.operands[0]), result.type
     sizes = [_size(writer, parts[3, axis]) if known == DYNAMIC else known for axis, known in enumerate(type_.shape)]
     writer.know_view(result, dense(type_.element_type, sizes, address=writer.get(parts[1,])))
 
@@ -160,14 +164,23 @@ def _update(writer: KernelWriter, op: Operation) -> None:
     kind, view = op.attributes["kind"].value, writer.view(memref)
     (place,) = _places(writer, view, indices, 1)
     given, name = writer.get(value), str(view.element)
-    if name == "i64" and kind == _ADD and not view.array and not users_of(op.results[0]):
+    is_alone = name == "i64" and not view.array and not users_of(op.results[0])
+    if is_alone and kind == _ADD:
         writer.line(f"add_at_64({view.where(place)}, {given});")
+    elif is_alone and kind == _MOST and _is_index(value):
+        writer.line(f"most_index_at({view.where(place)}, {given});")
     elif name not in ("i32", "index") or (kind not in _ATOMIC and (kind not in _SIGNED or view.array)):
         raise RefusalError(f"WGSL has atomic operations of 32 bits on integers; this one is of {name}, of kind {kind}")
     elif kind in _SIGNED:
         writer.define(op, [f"i32({_SIGNED[kind]}({view.where(place)}, {given}))"])
     else:
         writer.define(op, [f"i32({_ATOMIC[kind]}({view.word(place)}, u32({given})))"])
+
+
+def _is_index(value: Value) -> bool:
+    """Whether an i64 was an index: the last of several writes to a place is found so, where -1 stands for none."""
+    maker = made_by(value, "arith.index_cast")
+    return maker is not None and isinstance(maker.operands[0].type, ir.IndexType)
 
 
 def _nothing(writer: KernelWriter, op: Operation) -> None:
