@@ -72,7 +72,7 @@ def _for(writer: KernelWriter, op: Operation) -> None:
     counter, *arguments = body.arguments
     variables = _carry(writer, initial, arguments)
     is_uniform = writer.is_uniform(lower, upper, step)
-    index = writer.fresh("i")
+    index = writer.fresh("step")
     if holds_barrier(op) and not is_uniform:
         # As many steps for all, each with its own counter.
         steps = writer.agree(f"max(0, ({end} - {first} + {by} - 1) / {by})", "i32")

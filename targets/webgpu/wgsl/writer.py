@@ -147,7 +147,7 @@ class KernelWriter:
         with self.braces("if (thread == 0)"):
             self.line(f"{AGREED} = u32({expression});")
         loaded = f"workgroupUniformLoad(&{AGREED})"
-        return self.name(f"{loaded} != 0u" if type_ == "bool" else f"{type_}({loaded})", "u")
+        return self.name(f"{loaded} != 0u" if type_ == "bool" else f"{type_}({loaded})", "all")
 
 
 def holds_barrier(op: Operation) -> bool:
