@@ -11,9 +11,9 @@ from ...support.external_runtime import ExternalRuntime, register_runtime
 from ..arrays import numpy_type, storage, tensor
 from ..errors import DeviceError
 from ..webgpu.device import open_device
+from ..webgpu.device_memory import DeviceMemory
 from ..webgpu.instructions import Run
-from ..webgpu.memory import DeviceMemory
-from ..webgpu.program import unpacked
+from ..webgpu.program_bytes import unpacked
 
 
 @register_runtime("webgpu")

@@ -105,7 +105,7 @@ class Given(NamedTuple):
     element_bytes: int
 
 
-class Memory(Protocol):
+class ProgramMemory(Protocol):
     """What a program has on a device."""
 
     def take(self, bytes_: int) -> int: ...
@@ -135,7 +135,7 @@ def failure(kind: str, message: str, numbers: Sequence[int], place: str) -> Exce
 class Run:
     """A call of a program."""
 
-    def __init__(self, program: dict[str, Any], memory: Memory) -> None:
+    def __init__(self, program: dict[str, Any], memory: ProgramMemory) -> None:
         self._functions, self._memory = program["functions"], memory
         self.given: dict[int, Given] = {}
 

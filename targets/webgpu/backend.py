@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How programs for WebGPU are made: kernels in WGSL, what launches them as data; on this machine native code calls that.
+"""How programs for WebGPU are made: kernels in WGSL, what launches them as data, here called by native code.
 
 Artifacts hold the program as a part, which runtime/external/webgpu.py runs by the package wgpu. Source files are the
 same program for browsers.
@@ -77,13 +77,13 @@ class WebgpuBackend(Backend):
 
     def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:
         """The kernels in WGSL, one behind the other."""
-        from .program.files import program_in
+        from .program.web_files import program_in
 
         program, _ = program_in(module.operation)
         return "\n".join(f"// {each['name']}\n{each['code']}" for each in program["kernels"])
 
     def sources(self, module: Module, target: ChosenTarget, version: str) -> dict[str, str | bytes]:
-        from .program.files import files_of
+        from .program.web_files import files_of
 
         return files_of(module.operation, version)
 

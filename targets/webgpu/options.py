@@ -15,14 +15,16 @@ OPTIONS = (
 )
 
 
-class Limits(NamedTuple):
+class DeviceAsked(NamedTuple):
     threads: int
     shared: int
 
 
-def limits_of(target: ChosenTarget) -> Limits:
+def limits_of(target: ChosenTarget) -> DeviceAsked:
     """What the options say. Raises RelaxError for values that are wrong."""
-    return Limits(_number(target, "threads", 256, 32, 1024), _number(target, "shared", 16 << 10, 16 << 10, 64 << 10))
+    return DeviceAsked(
+        _number(target, "threads", 256, 32, 1024), _number(target, "shared", 16 << 10, 16 << 10, 64 << 10)
+    )
 
 
 def _number(target: ChosenTarget, name: str, usual: int, least: int, most: int) -> int:

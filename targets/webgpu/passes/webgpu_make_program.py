@@ -16,7 +16,7 @@ from ....passes.core.registry import register_pass
 from ....support.errors import RefusalError
 from ....support.external_part import ExternalPart
 from ..program.entries import entry_calls
-from ..program.program import packed, program_of
+from ..program.whole_program import packed, program_of
 
 #: The part of the program that runs on the device (runtime/external/webgpu.py).
 PART, VERSION = "webgpu", "1"
@@ -35,7 +35,9 @@ class MakeProgram(Pass):
 
     def run(self, op: Operation) -> None:
         if EXTERNAL_MODS in op.attributes:
-            raise RefusalError("parts of codegens are code of this machine, which no browser runs: leave out partition=")
+            raise RefusalError(
+                "parts of codegens are code of this machine, which no browser runs: leave out partition="
+            )
         program, data = program_of(op, self.shared)
         with op.context:
             calls = entry_calls(op, PART)

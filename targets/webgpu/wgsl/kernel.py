@@ -3,8 +3,8 @@
 
 Memory is one array of words, which all of a program's tensors are in: an address is a byte's place in it. Arguments are
 words of a uniform buffer: first how many blocks there are, then the number of the launch, which a failed check writes
-down, then 0, which compilers do not know, then the kernel's own, i64 as two words. Blocks are numbered along two dimensions, as there may be more than one
-has room for.
+down, then 0, which compilers do not know, then the kernel's own, i64 and f64 as two words. Blocks are numbered along
+two dimensions, as there may be more than one has room for.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from ....bindings.ir import Operation, Type
 from ....bindings.navigation import body_of, symbol_name
 from ....bindings.rewriting import located_error
 from ....support.errors import RefusalError
-from . import arithmetic, control, memory
+from . import control_flow, formulas, memory_rules
 from .helpers import FAIL, RECORD, helpers_of, memory_of
-from .types import register_type
+from .wgsl_types import register_type
 from .writer import KernelWriter, Rule
 
 #: Words in front of a kernel's arguments.
 FIRST_WORDS = 3
 #: Arguments of two words.
 PAIRS = ("i64", "f64")
-_RULES: dict[str, Rule] = {**arithmetic.RULES, **memory.RULES, **control.RULES}
+_RULES: dict[str, Rule] = {**formulas.RULES, **memory_rules.RULES, **control_flow.RULES}
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in, operations_of, symbol_name
 from ....bindings.rewriting import located_error
 from ....support.errors import RefusalError
-from .memory_views import View
-from .types import element_of, literal, register_type
+from .array_views import ArrayView
+from .wgsl_types import element_of, literal, register_type
 
 #: What writes an operation.
 Rule = Callable[["KernelWriter", Operation], None]
@@ -29,7 +29,7 @@ class KernelWriter:
         self.kernel, self.threads = kernel, threads
         self._rules = rules
         self._lanes: dict[Value, list[str]] = {}
-        self._views: dict[Value, View] = {}
+        self._views: dict[Value, ArrayView] = {}
         #: What is the same for all threads of a block, as WGSL's rules for barriers see it.
         self._uniform: set[Value] = set()
         self._lines: list[str] = []
@@ -81,7 +81,7 @@ class KernelWriter:
         if is_uniform:
             self._uniform.add(value)
 
-    def know_view(self, value: Value, view: View) -> None:
+    def know_view(self, value: Value, view: ArrayView) -> None:
         self._views[value] = view
 
     def lanes(self, value: Value) -> list[str]:
@@ -97,7 +97,7 @@ class KernelWriter:
         (lane,) = self.lanes(value)
         return lane
 
-    def view(self, memref: Value) -> View:
+    def view(self, memref: Value) -> ArrayView:
         if memref not in self._views:
             raise RefusalError(f"memory of the type {memref.type} is passed on, which WGSL cannot do")
         return self._views[memref]
@@ -132,7 +132,9 @@ class KernelWriter:
         except RefusalError as error:
             if error.location:
                 raise
-            text = f"target 'webgpu' cannot write '{op.name}' op in kernel '{symbol_name(self.kernel)}': {error.message}"
+            text = (
+                f"target 'webgpu' cannot write '{op.name}' op in kernel '{symbol_name(self.kernel)}': {error.message}"
+            )
             raise located_error(text, op.location, error.notes) from None
 
     # ---- what a block's threads do together ----

@@ -13,7 +13,7 @@ from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import body_of
 from ....support.errors import RefusalError
-from .types import element_of, register_type
+from .wgsl_types import element_of, register_type
 from .writer import KernelWriter, Rule, holds_barrier
 
 #: What a check shows.

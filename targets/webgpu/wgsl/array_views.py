@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from ....bindings.ir import Type
-from .types import HALVES, memory_bytes
+from .wgsl_types import HALVES, memory_bytes
 
 Size = int | str
 
@@ -30,7 +30,7 @@ def plus(left: Size, right: Size) -> Size:
 
 
 @dataclass(frozen=True)
-class View:
+class ArrayView:
     """A memref. `element` is its elements' type, `offset` and `strides` count them."""
 
     element: Type
@@ -97,11 +97,11 @@ class View:
         return str(plus(self.address, times(place, bytes_)))
 
 
-def dense(element: Type, shape: Sequence[Size], *, address: str = "", array: str = "") -> View:
+def dense(element: Type, shape: Sequence[Size], *, address: str = "", array: str = "") -> ArrayView:
     """Row-major memory."""
     strides: list[Size] = []
     stride: Size = 1
     for size in reversed(shape):
         strides.insert(0, stride)
         stride = times(stride, size)
-    return View(element, tuple(shape), tuple(strides), address=address, array=array)
+    return ArrayView(element, tuple(shape), tuple(strides), address=address, array=array)

@@ -10,7 +10,7 @@ from typing import Any
 from ....bindings.ir import Operation
 from ....dialects.core.elements import elements_bytes
 from ....dialects.core.ir_attributes import EXTERNAL_MODS
-from ....runtime.webgpu.program import unpacked
+from ....runtime.webgpu.program_bytes import unpacked
 from ....support.errors import RefusalError
 
 _WEB = Path(__file__).parent.parent / "web"

@@ -9,7 +9,7 @@ from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import made_by
 from ....support.errors import RefusalError
-from .types import HALVES, element_of, register_type, width
+from .wgsl_types import HALVES, element_of, register_type, width
 from .writer import KernelWriter, Rule
 
 #: Of operands' texts and the operation: the result's.
@@ -234,7 +234,7 @@ def _compare_floats(op: Operation, a: str, b: str) -> str:
         6: f"(!{unordered} && {a} != {b})",
         7: f"!{unordered}",
         8: f"({unordered} || {a} == {b})",
-        13: f"({a} != {b})",
+        13: unordered if a == b else f"({a} != {b})",
         14: unordered,
         15: "true",
     }

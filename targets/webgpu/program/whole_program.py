@@ -13,7 +13,15 @@ from collections.abc import Callable, Sequence
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import body_of, functions_in, has_body, is_private, operations_in, operations_of, symbol_name
+from ....bindings.navigation import (
+    body_of,
+    functions_in,
+    has_body,
+    is_private,
+    operations_in,
+    operations_of,
+    symbol_name,
+)
 from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
@@ -24,7 +32,8 @@ from ....dialects.core.symbols_terms import Atom
 from ....dialects.relax.constants import array_of_attribute
 from ...host.abi import dlpack_name, element_bytes
 from ..wgsl.kernel import Shader, shader_of
-from ..wgsl.memory import shared_bytes
+from ..wgsl.memory_rules import shared_bytes
+from .host_rules import RULES
 from .host_writer import HostWriter, Known, Register
 
 VERSION = 1
@@ -42,11 +51,11 @@ def program_of(module: Operation, shared: int) -> tuple[dict[str, object], bytes
         {each.name: place for place, each in enumerate(shaders)},
         {str(each["name"]): place for place, each in enumerate(constants)},
     )
-    written = {name: HostWriter(known, each).function() for name, each in functions.items()}
+    written = {name: HostWriter(known, RULES, each).function() for name, each in functions.items()}
     entries = {}
     for name, each in functions.items():
         if GRAPH_INPUTS in each.attributes and not is_private(each):
-            entries[name] = _Entry(known, each).described()
+            entries[name] = _EntryWriter(known, each).described()
     kernels = [
         {
             "name": each.name,
@@ -97,12 +106,12 @@ def _constants(module: Operation) -> tuple[list[dict[str, object]], bytes]:
     return found, b"".join(pieces)
 
 
-class _Entry:
+class _EntryWriter:
     """What callers see of a function: it takes addresses and all sizes of tensors, checks them, and gives results."""
 
     def __init__(self, known: Known, function: Operation) -> None:
         self._function, self._name = function, symbol_name(function)
-        self._writer = HostWriter(known)
+        self._writer = HostWriter(known, RULES)
         self._known: dict[str, Register] = {}
         self._inputs, self._results = (
             [decode(ir.TypeAttr(each).value) for each in function.attributes[key]]
@@ -130,9 +139,7 @@ class _Entry:
                 given.append(self._writer.integer(place))
         self._writer.write("call", self._name, [each.number for each in given], f"@{self._name}")
         for place, address, sizes, bytes_ in gives:
-            self._writer.write(
-                "give", self._writer.integer(place), address, [each.number for each in sizes], bytes_
-            )
+            self._writer.write("give", self._writer.integer(place), address, [each.number for each in sizes], bytes_)
         written = list(self._function.attributes[WRITTEN]) if WRITTEN in self._function.attributes else []
         names = [string_value(each) for each in self._function.attributes[RESULT_NAMES]] if (
             RESULT_NAMES in self._function.attributes) else [""] * len(self._results)  # fmt: skip

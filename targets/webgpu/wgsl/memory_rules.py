@@ -12,8 +12,8 @@ from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import constant_of, made_by, operations_in, symbol_name, users_of
 from ....emit.memrefs import root_of
 from ....support.errors import RefusalError
-from .memory_views import Size, View, dense
-from .types import register_type
+from .array_views import ArrayView, Size, dense
+from .wgsl_types import register_type
 from .writer import KernelWriter, Rule
 
 #: By the numbers of arith's enumeration; signed ones by helpers, as words have no sign.
@@ -136,7 +136,7 @@ def _dim(writer: KernelWriter, op: Operation) -> None:
     writer.know(op.results[0], [str(writer.view(op.operands[0]).sizes[axis])], is_uniform=True)
 
 
-def _places(writer: KernelWriter, view: View, indices: Sequence[Value], count: int) -> list[Size]:
+def _places(writer: KernelWriter, view: ArrayView, indices: Sequence[Value], count: int) -> list[Size]:
     """Of neighbours."""
     first = view.place([_size(writer, each) for each in indices])
     if count == 1 or isinstance(first, int):
