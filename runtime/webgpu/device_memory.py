@@ -7,9 +7,10 @@ All tensors are in one buffer, as kernels see one array of words. It is replaced
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..errors import DeviceError
 from .device import open_device, wgpu
 from .heap import Heap
 from .instructions import failure
@@ -21,6 +22,8 @@ _PAIRS = ("i64", "f64")
 #: Blocks along one dimension.
 _MOST_BLOCKS = 65535
 _RECORD_BYTES, _NUMBERS = 48, 4
+#: What kernels need, and the limits of a device that say so.
+_NEEDS = {"threads": "max-compute-invocations-per-workgroup", "shared": "max-compute-workgroup-storage-size"}
 #: Addresses are i32.
 _MOST_BYTES = (1 << 31) - 256
 
@@ -30,6 +33,7 @@ class DeviceMemory:
 
     def __init__(self, program: dict[str, Any], constants: memoryview) -> None:
         self._program, self._device = program, open_device()
+        check_needs(program["needs"], self._device.limits)
         self._usage, self._stage = wgpu().BufferUsage, wgpu().ShaderStage.COMPUTE
         self._heap = Heap(constants.nbytes)
         self._pipelines: dict[int, Any] = {}
@@ -175,6 +179,14 @@ class DeviceMemory:
             compute = {"module": module, "entry_point": "main"}
             self._pipelines[kernel] = self._device.create_compute_pipeline(layout=layout, compute=compute)
         return self._pipelines[kernel]
+
+
+def check_needs(needs: Mapping[str, int], limits: Mapping[str, int]) -> None:
+    """Raises DeviceError where a device has less than kernels are made for."""
+    for name, limit in _NEEDS.items():
+        if needs[name] > limits[limit]:
+            text = f"the program's kernels need {name}={needs[name]}, the device has {limits[limit]}"
+            raise DeviceError(f"{text}: compile it for the target 'webgpu' without that option")
 
 
 def _words(kind: str, value: int | float) -> bytes:

@@ -68,6 +68,10 @@ def program_of(module: Operation, shared: int) -> tuple[dict[str, object], bytes
     ]
     program = {
         "version": VERSION,
+        "needs": {
+            "threads": max((each.threads for each in shaders), default=1),
+            "shared": max((each.shared for each in shaders), default=0),
+        },
         "entries": entries,
         "constants": constants,
         "functions": written,
@@ -81,11 +85,11 @@ def _shaders(module: Operation, shared: int) -> list[Shader]:
     checks = any(op.name == "tir.assert" for kernel in kernels for op in operations_in(kernel))
     made = []
     for kernel in kernels:
-        bytes_ = shared_bytes(kernel, module)
-        if bytes_ > shared:
-            text = f"kernel '{symbol_name(kernel)}' needs {bytes_} bytes of its blocks' memory, there are {shared}"
+        shader = shader_of(kernel, shared_bytes(kernel, module), is_behind_checks=checks)
+        if shader.shared > shared:
+            text = f"kernel '{shader.name}' needs {shader.shared} bytes of its blocks' memory, there are {shared}"
             raise located_error(text, kernel.location, ["the target's option says how many there are: shared"])
-        made.append(shader_of(kernel, is_behind_checks=checks))
+        made.append(shader)
     return made
 
 

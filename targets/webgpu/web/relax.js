@@ -7,6 +7,7 @@ const STEP = 256;  // of the arguments of launches
 const RECORD_BYTES = 48;
 const MOST_BLOCKS = 65535;
 const MOST_BYTES = 2 ** 31 - 256;  // addresses are i32
+const NEEDS = {threads: "maxComputeInvocationsPerWorkgroup", shared: "maxComputeWorkgroupStorageSize"};
 const PAIRS = ["i64", "f64"];  // arguments of two words
 const INSTALL = "use a browser that has it: https://github.com/gpuweb/gpuweb/wiki/Implementation-Status";
 
@@ -439,8 +440,13 @@ async function fetched(folder, name) {
 export async function load(folder = ".", device = undefined) {
   const program = await (await fetched(folder, "program.json")).json();
   if (program.version !== 1) throw new Error(`${folder}/program.json has version ${program.version}, not 1`);
+  const chosen = device ?? await openDevice();
+  for (const [name, limit] of Object.entries(NEEDS)) {
+    const there = chosen.limits[limit];
+    if (program.needs[name] > there) throw new Error(`the kernels need ${name}=${program.needs[name]}, of ${there}`);
+  }
   const weights = new Uint8Array(await (await fetched(folder, "weights.bin")).arrayBuffer());
-  const memory = new DeviceMemory(program, weights, device ?? await openDevice());
+  const memory = new DeviceMemory(program, weights, chosen);
   await memory.makePipelines();
   return new Program(program, memory);
 }

@@ -33,6 +33,8 @@ class Shader:
 
     name: str
     threads: int
+    #: Bytes of its blocks' memory.
+    shared: int
     text: str
     #: Of each argument: i32, i64, f32, f64 or bool.
     arguments: tuple[str, ...]
@@ -40,8 +42,10 @@ class Shader:
     checks: tuple[tuple[str, str], ...]
 
 
-def shader_of(kernel: Operation, *, is_behind_checks: bool) -> Shader:
-    """`is_behind_checks`: kernels that were launched before may have found something wrong; then it does nothing."""
+def shader_of(kernel: Operation, shared: int, *, is_behind_checks: bool) -> Shader:
+    """`shared`: the bytes of memory that its operations have for a block.
+
+    `is_behind_checks`: kernels that were launched before may have found something wrong; then it does nothing."""
     threads = int(kernel.attributes["known_block_size"][0])
     writer = KernelWriter(kernel, threads, _RULES)
     block = body_of(kernel)
@@ -62,7 +66,9 @@ def shader_of(kernel: Operation, *, is_behind_checks: bool) -> Shader:
     if is_behind_checks:
         _stop(writer)
     writer.block(block)
-    return Shader(symbol_name(kernel), threads, _text(writer, word), tuple(arguments), tuple(writer.checks))
+    # What threads exchange values through, too.
+    shared += sum(threads * (8 if "vec2" in text else 4) for name, text in writer.shared.items() if "exchanged" in name)
+    return Shader(symbol_name(kernel), threads, shared + 4, _text(writer, word), tuple(arguments), tuple(writer.checks))
 
 
 def _passed(type_: Type) -> str:
