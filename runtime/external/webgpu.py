@@ -48,29 +48,29 @@ def _function(program: dict[str, Any], name: str, memory: DeviceMemory, lock: Lo
                 memory.end()
         return tvm_ffi.convert(results)
 
-    return tvm_ffi.convert(call)  # type: ignore[no-any-return]
+    return tvm_ffi.convert(call)
 
 
 def _called(program: dict[str, Any], entry: dict[str, Any], memory: DeviceMemory, arguments: Any) -> list[object]:
     import numpy
 
     given: list[int | float] = []
-    copies = []
+    copies: list[tuple[int, Any]] = []
     for described, argument in zip(entry["inputs"], arguments, strict=True):
         if "shape" not in described:
             given.append(argument)
             continue
-        data = storage(argument)
-        address = memory.take(data.nbytes)
-        copies.append((address, data))
+        held = storage(argument)
+        address = memory.take(held.nbytes)
+        copies.append((address, held))
         given += [address, *argument.shape]
-    for address, data in copies:
-        memory.write(address, data)
+    for address, held in copies:
+        memory.write(address, held)
     run = Run(program, memory)
     run.enter(entry, given, "the program")
     found = [run.given[place] for place in range(len(entry["outputs"]))]
     pieces = [(each.address, each.element_bytes * _count(each.sizes)) for each in found]
-    results = []
+    results: list[object] = []
     for described, each, data in zip(entry["outputs"], found, memory.look(pieces), strict=True):
         elements = numpy.frombuffer(bytearray(data), numpy_type(described["dtype"]))
         results.append(tensor(elements.reshape(each.sizes)))

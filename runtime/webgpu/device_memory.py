@@ -6,6 +6,7 @@ All tensors are in one buffer, as kernels see one array of words. It is replaced
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -41,6 +42,7 @@ class DeviceMemory:
         self._launches: list[tuple[int, int, bytes]] = []
         self._places: list[str] = []
         self._taken: set[int] = set()
+        self._keys = itertools.count()
         words = [3 + sum(2 if each in _PAIRS else 1 for each in kernel["arguments"]) for kernel in program["kernels"]]
         self._argument_bytes = 16 * -(-max(words, default=1) // 4)
         self._buffer: Any = None
@@ -94,6 +96,10 @@ class DeviceMemory:
 
     def constant(self, place: int) -> int:
         return int(self._program["constants"][place]["offset"])
+
+    def random_key(self) -> int:
+        """How often the program has asked for one before."""
+        return next(self._keys)
 
     def write(self, address: int, data: Any) -> None:
         """Whole words: what is behind the data in the last one is nobody's."""

@@ -114,6 +114,8 @@ class ProgramMemory(Protocol):
 
     def constant(self, place: int) -> int: ...
 
+    def random_key(self) -> int: ...
+
     def launch(self, kernel: int, blocks: int, arguments: Sequence[int | float], place: str) -> None: ...
 
     def read(self, address: int, bytes_: int) -> bytes: ...
@@ -198,6 +200,9 @@ class Run:
     def _constant(self, registers: list[Any], _: str, to: int, place: int) -> None:
         registers[to] = self._memory.constant(place)
 
+    def _random_key(self, registers: list[Any], _: str, to: int) -> None:
+        registers[to] = self._memory.random_key()
+
     def _alloc(self, registers: list[Any], _: str, to: int, bytes_: int) -> None:
         registers[to] = self._memory.take(registers[bytes_])
 
@@ -240,6 +245,7 @@ _OTHERS: dict[str, Callable[..., None]] = {
     "while": Run._while,
     "call": Run._call,
     "constant": Run._constant,
+    "random_key": Run._random_key,
     "alloc": Run._alloc,
     "free": Run._free,
     "load": Run._load,

@@ -201,8 +201,8 @@ def _conversion(writer: HostWriter, op: Operation) -> None:
         return
     if isinstance(result.type, ir.MemRefType):
         view = writer.view(source)
-        sizes = writer.product([*view.sizes, memory_bytes(view.element)])
-        writer.know(result, HostView(view.address, (sizes,), result.type.element_type))
+        bytes_ = writer.product([*view.sizes, memory_bytes(view.element)])
+        writer.know(result, HostView(view.address, (bytes_,), result.type.element_type))
         return
     writer.know(result, writer.view(source).address if isinstance(source.type, ir.MemRefType) else writer.get(source))
 
@@ -215,12 +215,16 @@ def _read(writer: HostWriter, op: Operation) -> None:
     memref, *indices = op.operands
     view = writer.view(memref)
     place: int | Register = 0
-    for index, size in zip(indices, view.sizes, strict=True):
-        index = writer.size(index)
+    for value, size in zip(indices, view.sizes, strict=True):
+        index = writer.size(value)
         place = index if place == 0 else place * size + index
     address = view.address + writer.product([place, memory_bytes(view.element)])
     made = writer.made("load", address, str(view.element))
     writer.know(op.results[0], made)
+
+
+def _random_key(writer: HostWriter, op: Operation) -> None:
+    writer.know(op.results[0], writer.made("random_key"))
 
 
 def _nowhere(writer: HostWriter, op: Operation) -> None:
@@ -287,6 +291,7 @@ RULES: dict[str, Rule] = {
     "scf.if": HostWriter.if_,
     "tir.assert": HostWriter.check,
     "tir.give_tensor": HostWriter.give,
+    "tir.random_key": _random_key,
     "memref.prefetch": _nothing,
     "tir.prefetch": _nothing,
 }

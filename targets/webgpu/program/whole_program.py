@@ -135,7 +135,7 @@ class _EntryWriter:
             given += _as_taken(type_, registers)
         gives = []
         for place, (info, type_) in enumerate(zip(self._results, parameters[len(passed) :], strict=True)):
-            if isinstance(type_, ir.MemRefType):
+            if isinstance(type_, ir.MemRefType) and isinstance(info, TensorInfo):
                 sizes, address = self._result(info)
                 given += _as_taken(type_, [address, *sizes])
                 gives.append((place, address, sizes, element_bytes(info.dtype)))
@@ -197,8 +197,7 @@ class _EntryWriter:
             shown = [register.number, wanted.number]
             self._writer.write("assert", held, "ValueError", message, shown, self._name)
 
-    def _result(self, info: Info) -> tuple[list[Register], Register]:
-        assert isinstance(info, TensorInfo)
+    def _result(self, info: TensorInfo) -> tuple[list[Register], Register]:
         sizes = [self._size(size) for size in info.shape or ()]
         for axis, (stated, size) in enumerate(zip(info.shape or (), sizes, strict=True)):
             if not isinstance(stated, int):

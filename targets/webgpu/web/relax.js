@@ -113,7 +113,7 @@ class Heap {
 /** Launches are recorded, and submitted when somebody looks. All tensors are in one buffer. */
 class DeviceMemory {
   constructor(program, weights, device) {
-    Object.assign(this, {program, device, heap: new Heap(BigInt(weights.byteLength)), launches: [], pipelines: []});
+    Object.assign(this, {program, device, heap: new Heap(BigInt(weights.byteLength)), launches: [], pipelines: [], keys: 0n});
     const words = program.kernels.map((each) => each.arguments.reduce((sum, kind) => sum + (PAIRS.includes(kind) ? 2 : 1), 3));
     this.argumentBytes = 16 * Math.ceil(Math.max(4, ...words) / 4);
     this.usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
@@ -319,6 +319,8 @@ class Run {
   }
 
   do_constant(registers, _, to, place) { registers[to] = BigInt(this.program.constants[place].offset); }
+
+  do_random_key(registers, _, to) { registers[to] = this.memory.keys++; }
 
   do_alloc(registers, _, to, bytes) { registers[to] = this.take(registers[bytes]); }
 

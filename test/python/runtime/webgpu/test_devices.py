@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from relax_mlir import relax
 from relax_mlir.runtime.errors import ArtifactError, DeviceError
 from relax_mlir.runtime.webgpu import device
 from relax_mlir.runtime.webgpu.device_memory import check_needs
@@ -19,6 +18,7 @@ from relax_mlir.runtime.webgpu.instructions import Run, wrapped
 from relax_mlir.runtime.webgpu.program_bytes import unpacked
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 
 @pytest.fixture(autouse=True)
@@ -157,7 +157,7 @@ def test_a_loop_and_a_branch() -> None:
 
 
 def test_a_check_of_host_code() -> None:
-    with pytest.raises(MemoryError, match="^here: 5 of 7$"):
+    with pytest.raises(MemoryError, match=r"^here: 5 of 7$"):
         _computed(
             ["int", 0, "0"], ["int", 1, "5"], ["int", 2, "7"],
             ["assert", 0, "MemoryError", "{} of {}", [1, 2], None],

@@ -21,9 +21,9 @@ from typing import Any
 import numpy
 import pytest
 from real_webgpu import graph
-from relax_mlir import relax
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "webgpu" / "digits.py"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -123,7 +123,11 @@ _Case = tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]
 _RANDOM = numpy.random.default_rng(5)
 CASES: dict[str, _Case] = {
     "softmax": (relax.nn.softmax, (rx.tensor(("n", 300)),), (_RANDOM.normal(size=(3, 300)).astype("float32"),)),
-    "sort": (lambda x: relax.sort(x, axis=0), (rx.tensor(("n", 2)),), (_RANDOM.normal(size=(1500, 2)).astype("float32"),)),
+    "sort": (
+        lambda x: relax.sort(x, axis=0),
+        (rx.tensor(("n", 2)),),
+        (_RANDOM.normal(size=(1500, 2)).astype("float32"),),
+    ),
     "unique": (relax.unique, (rx.tensor((40,), "i32"),), (_RANDOM.integers(0, 9, 40).astype("int32"),)),
     "take": (
         lambda x, at: relax.take(x, at, axis=0),

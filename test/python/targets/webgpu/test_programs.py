@@ -9,9 +9,9 @@ from typing import Any
 import numpy
 import pytest
 from real_webgpu import compiled, graph, skip_without
-from relax_mlir import relax
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +67,9 @@ def test_i64_is_exact(name: str) -> None:
     numpy.testing.assert_array_equal(compiled(getattr(relax, name), info, info)(x, y), getattr(numpy, name)(x, y))
 
 
-@pytest.mark.parametrize(("name", "dtype"), [("f64", "float32"), ("f64", "int64"), ("f32", "float16"), ("i64", "float32")])
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("f64", "float32"), ("f64", "int64"), ("f32", "float16"), ("i64", "float32")]
+)
 def test_conversions_round_to_even(name: str, dtype: str) -> None:
     x = integers() if name == "i64" else doubles()
     if name == "f32":

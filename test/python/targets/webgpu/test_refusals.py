@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from real_webgpu import graph
-from relax_mlir import relax
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 _SCATTER = (rx.tensor((9,), "i64"), rx.tensor((4,), "i64"), rx.tensor((4,), "i64"))
 
