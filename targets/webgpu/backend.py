@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ...bindings.ir import Module
 from ...passes.core.stages import Stage
@@ -37,6 +37,8 @@ _DEVICE = (
 
 class WebgpuBackend(Backend):
     """Programs of kernels in WGSL."""
+
+    makes_both: ClassVar[bool] = True
 
     def machine(self, target: ChosenTarget) -> Machine:
         limits = limits_of(target)
