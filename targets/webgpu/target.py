@@ -10,6 +10,7 @@ from .options import OPTIONS
 TARGET = Target(
     "webgpu",
     parents=("spirv",),
+    rule_modules=(f"{__package__}.intrinsics.single_functions",),
     host="llvm",
     doc="Devices by WebGPU, by WGSL: in browsers, and by the package wgpu.",
     options=OPTIONS,

@@ -218,6 +218,17 @@ def _floats(text: str, wide: str) -> _Formula:
     return formula
 
 
+def _single(name: str) -> _Formula:
+    """By a function of f32 alone."""
+
+    def formula(op: Operation, *operands: str) -> str:
+        if str(_given(op)) != "f32":
+            raise RefusalError(f"it computes with {_given(op)}, kernels with f32")
+        return f"{name}_f32({', '.join(operands)})"
+
+    return formula
+
+
 def _compare_floats(op: Operation, a: str, b: str) -> str:
     name, predicate = str(_given(op)), op.attributes["predicate"].value
     if name == "f64":
@@ -360,6 +371,8 @@ _FORMULAS: dict[str, _Formula] = {
     "math.rsqrt": _floats("1f / sqrt({a})", "rsqrt_f64"),
     "math.fma": _floats("fma({a}, {b}, {c})", "fma_f64"),
     "math.copysign": _floats("with_sign({a}, {b})", "with_sign_f64"),
+    **{f"math.{name}": _single(name) for name in "sin cos tan sinh cosh asinh acosh atanh cbrt".split()},
+    "math.powf": _single("pow"),
     "math.isnan": _floats("is_nan({a})", "is_nan_64"),
 }
 

@@ -156,3 +156,25 @@ def test_too_much_memory_is_told_with_the_bytes() -> None:
     f = compiled(lambda x: relax.broadcast_to(x, shape=(1 << 16, 1 << 14)), rx.tensor((1,)))
     with pytest.raises(MemoryError, match=r"the program needs 4\d+ bytes of the device's memory"):
         f(numpy.ones(1, "float32"))
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan", "sinh", "cosh", "asinh", "acosh", "atanh"])
+def test_functions_of_f32(name: str) -> None:
+    """In f32, beside numpy's in f64; of special numbers, too, and angles of all sizes."""
+    numpys = {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh"}
+    x = numpy.concatenate([RANDOM.normal(size=500) * 3, RANDOM.normal(size=50) * 1e30, SPECIAL])
+    with numpy.errstate(all="ignore"):
+        x = x.astype("float32")
+        wanted = getattr(numpy, numpys.get(name, name))(x.astype("float64")).astype("float32")
+    found = compiled(getattr(relax, name), rx.tensor(x.shape))(x)
+    numpy.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def test_powers_of_f32() -> None:
+    x = numpy.concatenate([numpy.abs(RANDOM.normal(size=500)), numpy.repeat(SPECIAL, len(SPECIAL))])
+    y = numpy.concatenate([RANDOM.normal(size=500) * 8, numpy.tile(SPECIAL, len(SPECIAL))])
+    with numpy.errstate(all="ignore"):
+        x, y = x.astype("float32"), y.astype("float32")
+        wanted = numpy.power(x.astype("float64"), y.astype("float64")).astype("float32")
+    found = compiled(relax.power, rx.tensor(x.shape), rx.tensor(y.shape))(x, y)
+    numpy.testing.assert_allclose(found, wanted, rtol=4e-6)
