@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions of f32 that are computed in f64 elsewhere: here in f32 (wgsl/functions.py), as f64 takes much code."""
+"""Functions of f32 that are computed in f64 elsewhere: here in f32 (wgsl/floats_32.py), as f64 takes much code."""
 
 from __future__ import annotations
 

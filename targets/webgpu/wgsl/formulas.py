@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
@@ -423,7 +423,7 @@ def _constant(writer: KernelWriter, op: Operation) -> None:
     writer.lanes(op.results[0])
 
 
-# ---- products with all their bits, vectors' lanes ----
+# ---- products with all their bits ----
 
 
 def _whole_product(*, is_unsigned: bool) -> Rule:
@@ -459,49 +459,10 @@ def _sum_with_carry(writer: KernelWriter, op: Operation) -> None:
     writer.know(op.results[1], [writer.name(less.format(*each)) for each in zip(sums, a, strict=True)])
 
 
-def _from_elements(writer: KernelWriter, op: Operation) -> None:
-    lanes = [writer.get(each) for each in op.operands]
-    writer.know(op.results[0], lanes, is_uniform=writer.is_uniform(*op.operands))
-
-
-def _broadcast(writer: KernelWriter, op: Operation) -> None:
-    lanes, (count,) = writer.lanes(op.operands[0]), op.results[0].type.shape
-    writer.know(op.results[0], lanes * (count // len(lanes)), is_uniform=writer.is_uniform(op.operands[0]))
-
-
-def _position(op: Operation) -> int:
-    places = list(op.attributes["static_position"])
-    if len(places) != 1 or len(op.operands) > (2 if op.name == "vector.insert" else 1):
-        raise RefusalError("it takes a lane that is found at run time")
-    return int(places[0])
-
-
-def _extract(writer: KernelWriter, op: Operation) -> None:
-    lane = writer.lanes(op.operands[0])[_position(op)]
-    writer.know(op.results[0], [lane], is_uniform=writer.is_uniform(op.operands[0]))
-
-
-def _insert(writer: KernelWriter, op: Operation) -> None:
-    lanes = list(writer.lanes(op.operands[1]))
-    lanes[_position(op)] = writer.get(op.operands[0])
-    writer.know(op.results[0], lanes, is_uniform=writer.is_uniform(*op.operands))
-
-
-def _shuffled(writer: KernelWriter, op: Operation) -> None:
-    lanes = [*writer.lanes(op.operands[0]), *writer.lanes(op.operands[1])]
-    chosen: Sequence[int] = list(op.attributes["mask"])
-    writer.know(op.results[0], [lanes[each] for each in chosen], is_uniform=writer.is_uniform(*op.operands))
-
-
 RULES: dict[str, Rule] = {
     **{name: _of_lanes(formula) for name, formula in _FORMULAS.items()},
     "arith.constant": _constant,
     "arith.mulsi_extended": _whole_product(is_unsigned=False),
     "arith.mului_extended": _whole_product(is_unsigned=True),
     "arith.addui_extended": _sum_with_carry,
-    "vector.from_elements": _from_elements,
-    "vector.broadcast": _broadcast,
-    "vector.extract": _extract,
-    "vector.insert": _insert,
-    "vector.shuffle": _shuffled,
 }

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
+from .floats_32 import TEXTS as _FLOATS_32
 from .floats_64 import TEXTS as _FLOATS_64
-from .functions import TEXTS as _FUNCTIONS
 
 _TEXTS = """\
 fn float_of(bits: u32) -> f32 { return bitcast<f32>(bits); }
@@ -319,7 +319,7 @@ fn fail(launch: u32, place: u32, a: vec2<u32>, b: vec2<u32>, c: vec2<u32>, d: ve
 #: What changes parts of words, or counts in them.
 _ATOMIC = re.compile(r"\b(write_8|write_16|most_at|least_at|most_index_at|add_at_64|atomic\w+\(&memory)\b")
 _WORD = re.compile(r"\w+")
-_HELPERS = {_WORD.findall(text)[1]: text for text in f"{_TEXTS}\n{_FLOATS_64}\n{_FUNCTIONS}".strip().split("\n\n")}
+_HELPERS = {_WORD.findall(text)[1]: text for text in f"{_TEXTS}\n{_FLOATS_32}\n{_FLOATS_64}".strip().split("\n\n")}
 
 
 def helpers_of(body: str) -> str:

@@ -15,7 +15,7 @@ from ....bindings.ir import Operation, Type
 from ....bindings.navigation import body_of, symbol_name
 from ....bindings.rewriting import located_error
 from ....support.errors import RefusalError
-from . import control_flow, formulas, memory_rules
+from . import control_flow, formulas, memory_rules, vector_lanes
 from .helpers import FAIL, RECORD, helpers_of, memory_of
 from .wgsl_types import register_type
 from .writer import KernelWriter, Rule
@@ -24,7 +24,7 @@ from .writer import KernelWriter, Rule
 FIRST_WORDS = 3
 #: Arguments of two words.
 PAIRS = ("i64", "f64")
-_RULES: dict[str, Rule] = {**formulas.RULES, **memory_rules.RULES, **control_flow.RULES}
+_RULES: dict[str, Rule] = {**formulas.RULES, **vector_lanes.RULES, **memory_rules.RULES, **control_flow.RULES}
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,8 @@ fn sinh_f32(x: f32) -> f32 {
     let size = abs(x);
     if (size < 1f) {
         let z = x * x;
-        return x + x * z * (1.66666671633e-1f + z * (8.33333376795e-3f + z * (1.98412701138e-4f + z * 2.75573188446e-6f)));
+        let further = 8.33333376795e-3f + z * (1.98412701138e-4f + z * 2.75573188446e-6f);
+        return x + x * z * (1.66666671633e-1f + z * further);
     }
     return with_sign(select(0.5f * (exp_f32(size) - exp_f32(-size)), half_exp(size), size > 20f), x);
 }
@@ -163,7 +164,8 @@ fn quarter_turns(x: f32) -> vec2<f32> {
 fn sine_of(r: f32, n: i32) -> f32 {
     let z = r * r;
     let sine = r + r * z * (-1.6666654611e-1f + z * (8.3321608736e-3f - z * 1.9515295891e-4f));
-    let cosine = 1f - 0.5f * z + z * z * (4.166664568298827e-2f + z * (-1.388731625493765e-3f + z * 2.443315711809948e-5f));
+    let further = 4.166664568298827e-2f + z * (-1.388731625493765e-3f + z * 2.443315711809948e-5f);
+    let cosine = 1f - 0.5f * z + z * z * further;
     let found = select(sine, cosine, (n & 1) == 1);
     return select(found, -found, (n & 2) == 2);
 }
