@@ -36,7 +36,7 @@ JAX_HARNESSES :=
 TVM_ENV := build/env-tvm
 # And those with Intel's driver of OpenCL; for which devices `make test-gpu-real` runs the tests of all operators.
 OPENCL_ENV := build/env-opencl
-REAL_TARGETS := 'vulkan{subgroup=8 fma=twice}' opencl 'opencl{language=c}'
+REAL_TARGETS := 'vulkan{subgroup=8 fma=twice}' opencl 'opencl{language=c}' webgpu
 
 # The models of bench/models and the environments that they need.
 MODELS := build/models
@@ -172,7 +172,8 @@ gpu-code: env models ## the models' kernels for three GPUs, by NVIDIA's assemble
 
 # The tests of operators, of whatever target.
 OPERATOR_TESTS := test/python/targets/test_legalize_*.py
-DEVICE_TESTS := $(addprefix test/python/,runtime/devices runtime/opencl runtime/vulkan targets/opencl targets/spirv targets/vulkan)
+DEVICE_TESTS := $(addprefix test/python/,runtime/devices runtime/opencl runtime/vulkan runtime/webgpu \
+  targets/opencl targets/spirv targets/vulkan targets/webgpu)
 
 gpu-emulated: export RELAX_MLIR_TEST_TARGET = cuda
 gpu-emulated: env ## all tests of operators, compiled for cuda, on the emulator of GPUs (needs no device)
@@ -192,7 +193,7 @@ gpu: env ## the same on an NVIDIA GPU, NVIDIA's checks of kernels, models beside
 
 test-gpu-real: export RELAX_MLIR_DEVICES = 1
 test-gpu-real: export RELAX_MLIR_OPENCL = $(abspath $(OPENCL_ENV))
-test-gpu-real: env env-opencl ## tests on devices of Vulkan and OpenCL, of real drivers: Mesa's lavapipe, Intel's for CPUs (apt: mesa-vulkan-drivers)
+test-gpu-real: env env-opencl ## tests on devices of Vulkan, OpenCL and WebGPU, of real drivers: Mesa's lavapipe, Intel's for CPUs (apt: mesa-vulkan-drivers)
 	@$(BIN)/relax-run --list-devices
 	@status=0; \
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(DEVICE_TESTS) || status=1; \

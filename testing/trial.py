@@ -64,7 +64,7 @@ class Subject(NamedTuple):
 def makes_sources(target: str) -> bool:
     """Whether a target makes source files, no programs that can be loaded."""
     backend = find_backend(target.partition("{")[0])
-    return type(backend).sources is not Backend.sources
+    return type(backend).sources is not Backend.sources and not backend.makes_both
 
 
 def tried(subject: Subject, case: Case, seed: int) -> Verdict | None:

@@ -7,7 +7,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ...bindings.ir import Module
 from ...passes.core.options import quoted
@@ -108,6 +108,9 @@ class Backend(ABC):
     It is made once, without arguments, and its methods are given all that they need: `target` as it was chosen, with
     its options; `module`, MLIR's own (an `ir.Module`). What another target has, `rx.find_backend("llvm")` does.
     """
+
+    #: Of one that makes source files: whether it makes programs to load, too.
+    makes_both: ClassVar[bool] = False
 
     def __repr__(self) -> str:
         return f"<backend {type(self).__name__}>"

@@ -36,18 +36,15 @@ _PLAN = Stage(
 )
 
 
-def gpu_stages(
+def kernel_stages(
     device: str,
-    device_passes: Sequence[str],
     options: str = "",
     block_shared: int = STATIC_SHARED,
-    launch_passes: Sequence[str] = (),
     block_threads: int = Machine.block_threads,
+    between: tuple[Stage, ...] = (),
 ) -> tuple[Stage, ...]:
-    """The stages for a kind of device; the passes take its kernels to what its code is made of.
-
-    `options` are the target's, `{arch=sm_90a}`; a block may have so many bytes of shared memory and threads.
-    `launch_passes` have launches pass what kernels of the device need more.
+    """The stages from a graph to functions that launch kernels, which say what each thread does; `gpu_stages` has more
+    of the arguments. `between` are stages in front of kernels, when tensors are memory.
     """
     return (
         common.integers(),
@@ -69,7 +66,7 @@ def gpu_stages(
         # A result aliases an operand only where each point reads what it writes, as others run at the same time.
         common.bufferize("any-order=true"),
         common.SMALL_TYPES,
-        trusted("constants", ("host-place-constants{all=true}",), "constants leave the code"),
+        *between,
         Stage(
             "kernels",
             (
@@ -85,6 +82,25 @@ def gpu_stages(
             "kernels say what each thread does",
             verify="end",
         ),
+    )
+
+
+def gpu_stages(
+    device: str,
+    device_passes: Sequence[str],
+    options: str = "",
+    block_shared: int = STATIC_SHARED,
+    launch_passes: Sequence[str] = (),
+    block_threads: int = Machine.block_threads,
+) -> tuple[Stage, ...]:
+    """The stages for a kind of device; the passes take its kernels to what its code is made of.
+
+    `options` are the target's, `{arch=sm_90a}`; a block may have so many bytes of shared memory and threads.
+    `launch_passes` have launches pass what kernels of the device need more.
+    """
+    constants = trusted("constants", ("host-place-constants{all=true}",), "constants leave the code")
+    return (
+        *kernel_stages(device, options, block_shared, block_threads, (constants,)),
         trusted(
             "entries",
             ("host-name-functions", "host-profile-kernels", "host-add-entries"),

@@ -33,6 +33,7 @@ PAGES = [
     "schedules.md",
 ]
 PAGES += ["script.md", "stablehlo.md", "targets.md", "te.md", "tflite.md", "tosa.md", "training.md", "vulkan.md"]
+PAGES += ["webgpu.md"]
 #: Pages whose blocks are all of `py`: test/pytorch and test/with_jax run them.
 ELSEWHERE = {"tutorials/hugging_face.md", "tutorials/jax_function.md"}
 ROOMS = [str(path.relative_to(DOCS)) for room in ("codegens", "tutorials") for path in DOCS.glob(f"{room}/*.md")]

@@ -60,7 +60,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 # A target imports no other; these are what targets share.
 SHARED_TARGETS = frozenset({"core", "host", "default", "gpu"})
 #: What some of them share besides.
-FAMILIES = {"vulkan": frozenset({"spirv"}), "opencl": frozenset({"spirv"})}
+FAMILIES = {"vulkan": frozenset({"spirv"}), "opencl": frozenset({"spirv"}), "webgpu": frozenset({"spirv"})}
 # These are imported whenever a tool starts, and these modules are what would make that slow.
 START_UP_FOLDERS = frozenset({*_BELOW_PASSES, "passes", "compilation", "tools", PACKAGE})
 SLOW_MODULES = frozenset({"numpy", "scipy", "ml_dtypes"})

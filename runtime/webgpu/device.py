@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""This machine's device of WebGPU, by the package wgpu, which has it from drivers of Vulkan, Metal or Direct3D."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from typing import Any
+
+from ..errors import DeviceError
+
+_INSTALL = "pip install relax-mlir[webgpu]"
+#: Of these a device is asked for all that it has; others stay what all devices have.
+_LIMITS = (
+    "max-buffer-size",
+    "max-storage-buffer-binding-size",
+    "max-compute-workgroup-storage-size",
+    "max-compute-invocations-per-workgroup",
+    "max-compute-workgroup-size-x",
+)
+
+
+def wgpu() -> Any:
+    """The package. Raises DeviceError where it is not installed."""
+    try:
+        return importlib.import_module("wgpu")
+    except ImportError as error:
+        raise DeviceError(f"programs for WebGPU need the package wgpu ({_INSTALL}): {error}") from None
+
+
+@cache
+def open_device() -> Any:
+    """The first device. Raises DeviceError with the reason where there is none."""
+    package = wgpu()
+    adapter = None
+    try:
+        adapter = package.gpu.request_adapter_sync(power_preference="high-performance")
+    except Exception as error:  # of any class: what its library raises
+        raise DeviceError(f"no adapter of WebGPU: {_HELP}: {error}") from None
+    if adapter is None:
+        raise DeviceError(f"no adapter of WebGPU: {_HELP}")
+    limits = {name: adapter.limits[name] for name in _LIMITS if name in adapter.limits}
+    try:
+        return adapter.request_device_sync(required_limits=limits)
+    except Exception as error:  # of any class, as above
+        raise DeviceError(f"the adapter '{adapter.info['device']}' gives no device: {error}") from None
+
+
+_HELP = (
+    "wgpu needs a driver of Vulkan, Metal or Direct3D 12 (on Debian: apt install libvulkan1 mesa-vulkan-drivers, "
+    "which has one for CPUs, too)"
+)
+
+
+def description() -> str:
+    """The device in words. Raises DeviceError where there is none."""
+    info = open_device().adapter.info
+    return f"{info['device']} by {info['backend_type']}"

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A program's memory and kernels on a device: launches are recorded, and submitted when somebody looks.
+
+All tensors are in one buffer, as kernels see one array of words. It is replaced by a larger one when there is no room.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import DeviceError
+from .device import open_device, wgpu
+from .heap import Heap
+from .instructions import failure
+
+#: Where the arguments of launches begin in their buffer.
+_STEP = 256
+#: Arguments of two words.
+_PAIRS = ("i64", "f64")
+#: Blocks along one dimension.
+_MOST_BLOCKS = 65535
+_RECORD_BYTES, _NUMBERS = 48, 4
+#: What kernels need, and the limits of a device that say so.
+_NEEDS = {"threads": "max-compute-invocations-per-workgroup", "shared": "max-compute-workgroup-storage-size"}
+#: Addresses are i32.
+_MOST_BYTES = (1 << 31) - 256
+
+
+class DeviceMemory:
+    """Of one program."""
+
+    def __init__(self, program: dict[str, Any], constants: memoryview) -> None:
+        self._program, self._device = program, open_device()
+        check_needs(program["needs"], self._device.limits)
+        self._usage, self._stage = wgpu().BufferUsage, wgpu().ShaderStage.COMPUTE
+        self._heap = Heap(constants.nbytes)
+        self._pipelines: dict[int, Any] = {}
+        #: What is to be submitted: kernels, numbers of blocks, words; and the places of their errors.
+        self._launches: list[tuple[int, int, bytes]] = []
+        self._places: list[str] = []
+        self._taken: set[int] = set()
+        self._keys = itertools.count()
+        words = [3 + sum(2 if each in _PAIRS else 1 for each in kernel["arguments"]) for kernel in program["kernels"]]
+        self._argument_bytes = 16 * -(-max(words, default=1) // 4)
+        self._buffer: Any = None
+        self._record = self._made(_RECORD_BYTES, self._usage.STORAGE | self._usage.COPY_SRC | self._usage.COPY_DST)
+        self._layout = self._device.create_bind_group_layout(entries=self._entries())
+        self._need(self._heap.end)
+        if constants.nbytes:
+            self.write(0, constants)
+
+    def _entries(self) -> list[dict[str, Any]]:
+        uniform = {"type": "uniform", "has_dynamic_offset": True}
+        buffers = [{"type": "storage"}, uniform, {"type": "storage"}]
+        return [{"binding": place, "visibility": self._stage, "buffer": each} for place, each in enumerate(buffers)]
+
+    def _made(self, bytes_: int, usage: int) -> Any:
+        return self._device.create_buffer(size=max(4, bytes_ + -bytes_ % 4), usage=usage)
+
+    def _need(self, bytes_: int) -> None:
+        """Has the buffer hold so many bytes."""
+        if self._buffer is not None and self._buffer.size >= bytes_:
+            return
+        limits = self._device.limits
+        most = min(limits["max-storage-buffer-binding-size"], limits["max-buffer-size"], _MOST_BYTES)
+        if bytes_ > most:
+            raise MemoryError(f"the program needs {bytes_} bytes of the device's memory, which has a buffer of {most}")
+        wanted = bytes_ if self._buffer is None else min(most, max(bytes_, 2 * self._buffer.size))
+        usage = self._usage.STORAGE | self._usage.COPY_SRC | self._usage.COPY_DST
+        old, self._buffer = self._buffer, self._made(wanted, usage)
+        if old is not None:
+            encoder = self._device.create_command_encoder()
+            encoder.copy_buffer_to_buffer(old, 0, self._buffer, 0, old.size)
+            self._device.queue.submit([encoder.finish()])
+
+    # ---- memory ----
+
+    def take(self, bytes_: int) -> int:
+        place = self._heap.take(bytes_)
+        self._taken.add(place)
+        return place
+
+    def give_back(self, address: int) -> None:
+        self._taken.discard(address)
+        self._heap.give_back(address)
+
+    def end(self) -> None:
+        """Behind a call: what it has taken is free, and nothing is left to be submitted."""
+        for address in list(self._taken):
+            self.give_back(address)
+        self._launches.clear()
+        self._places.clear()
+
+    def constant(self, place: int) -> int:
+        return int(self._program["constants"][place]["offset"])
+
+    def random_key(self) -> int:
+        """How often the program has asked for one before."""
+        return next(self._keys)
+
+    def write(self, address: int, data: Any) -> None:
+        """Whole words: what is behind the data in the last one is nobody's."""
+        data = memoryview(data).cast("B")
+        if data.nbytes % 4:
+            data = memoryview(bytes(data) + bytes(-data.nbytes % 4))
+        self._need(self._heap.end)
+        if data.nbytes:
+            self._device.queue.write_buffer(self._buffer, address, data)
+
+    # ---- launches ----
+
+    def launch(self, kernel: int, blocks: int, arguments: Sequence[int | float], place: str) -> None:
+        if blocks <= 0:
+            return
+        words = struct.pack("<III", blocks, len(self._places), 0)
+        for kind, value in zip(self._program["kernels"][kernel]["arguments"], arguments, strict=True):
+            words += _words(kind, value)
+        self._launches.append((kernel, blocks, words))
+        self._places.append(place)
+
+    def read(self, address: int, bytes_: int) -> bytes:
+        first = address - address % 4
+        (found,) = self.look([(first, bytes_ + address - first)])
+        return bytes(found[address - first :])
+
+    def look(self, pieces: Sequence[tuple[int, int]]) -> list[memoryview]:
+        """Submits, waits, and copies addresses' bytes; raises what kernels have found wrong."""
+        self._need(self._heap.end)
+        encoder = self._device.create_command_encoder()
+        if self._launches:
+            self._encode(encoder)
+        sizes = [bytes_ + -bytes_ % 4 for _, bytes_ in pieces]
+        staging = self._made(_RECORD_BYTES + sum(sizes), self._usage.MAP_READ | self._usage.COPY_DST)
+        encoder.copy_buffer_to_buffer(self._record, 0, staging, 0, _RECORD_BYTES)
+        place, places = _RECORD_BYTES, []
+        for (address, _), size in zip(pieces, sizes, strict=True):
+            if size:
+                encoder.copy_buffer_to_buffer(self._buffer, address, staging, place, size)
+            places.append(place)
+            place += size
+        self._device.queue.submit([encoder.finish()])
+        staging.map_sync("READ")
+        held = memoryview(bytes(staging.read_mapped()))
+        staging.unmap()
+        self._raise(held)
+        self._launches.clear()
+        self._places.clear()
+        return [held[first : first + bytes_] for first, (_, bytes_) in zip(places, pieces, strict=True)]
+
+    def _raise(self, record: memoryview) -> None:
+        taken, launch, place = struct.unpack_from("<3I", record)
+        if not taken:
+            return
+        self._device.queue.write_buffer(self._record, 0, bytes(_RECORD_BYTES))
+        kernel, _, _ = self._launches[launch]
+        kind, message = self._program["kernels"][kernel]["checks"][place]
+        raise failure(kind, message, struct.unpack_from(f"<{_NUMBERS}q", record, 16), self._places[launch])
+
+    def _encode(self, encoder: Any) -> None:
+        step = -(-self._argument_bytes // _STEP) * _STEP
+        packed = b"".join(words.ljust(step, b"\0") for _, _, words in self._launches)
+        arguments = self._device.create_buffer_with_data(data=packed, usage=self._usage.UNIFORM)
+        bound = [
+            {"buffer": self._buffer, "offset": 0, "size": self._buffer.size},
+            {"buffer": arguments, "offset": 0, "size": self._argument_bytes},
+            {"buffer": self._record, "offset": 0, "size": _RECORD_BYTES},
+        ]
+        entries = [{"binding": place, "resource": each} for place, each in enumerate(bound)]
+        group = self._device.create_bind_group(layout=self._layout, entries=entries)
+        runs = encoder.begin_compute_pass()
+        for place, (kernel, blocks, _) in enumerate(self._launches):
+            runs.set_pipeline(self._pipeline(kernel))
+            runs.set_bind_group(0, group, [place * step])
+            runs.dispatch_workgroups(min(blocks, _MOST_BLOCKS), -(-blocks // _MOST_BLOCKS))
+        runs.end()
+
+    def _pipeline(self, kernel: int) -> Any:
+        if kernel not in self._pipelines:
+            stated = self._program["kernels"][kernel]
+            module = self._device.create_shader_module(label=stated["name"], code=stated["code"])
+            layout = self._device.create_pipeline_layout(bind_group_layouts=[self._layout])
+            compute = {"module": module, "entry_point": "main"}
+            self._pipelines[kernel] = self._device.create_compute_pipeline(layout=layout, compute=compute)
+        return self._pipelines[kernel]
+
+
+def check_needs(needs: Mapping[str, int], limits: Mapping[str, int]) -> None:
+    """Raises DeviceError where a device has less than kernels are made for."""
+    for name, limit in _NEEDS.items():
+        if needs[name] > limits[limit]:
+            text = f"the program's kernels need {name}={needs[name]}, the device has {limits[limit]}"
+            raise DeviceError(f"{text}: compile it for the target 'webgpu' without that option")
+
+
+def _words(kind: str, value: int | float) -> bytes:
+    if kind == "f32":
+        return struct.pack("<f", value)
+    if kind == "f64":
+        return struct.pack("<d", value)
+    bits = 64 if kind == "i64" else 32
+    if kind == "i32":
+        # As what is larger than any index is compared in kernels.
+        value = max(-(1 << 31), min(int(value), (1 << 31) - 1)) if abs(value) >= 1 << 32 else int(value)
+    return (int(value) & ((1 << bits) - 1)).to_bytes(bits // 8, "little")

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions that call what runs a program: this machine's code checks their arguments and gives results."""
+
+from __future__ import annotations
+
+from ....bindings.ir import Operation, Type
+from ....bindings.mlir import ir, string_value
+from ....bindings.navigation import functions_in, is_private, symbol_name
+from ....bindings.rewriting import located_error
+from ....dialects.core.codec import decode
+from ....dialects.core.infos import ShapeInfo
+from ....dialects.core.ir_attributes import (
+    GRAPH_INPUTS,
+    GRAPH_RESULTS,
+    INPUT_NAMES,
+    MEMORY_PLAN,
+    RESULT_MAKERS,
+    WRITTEN,
+)
+from ....dialects.relax.function_attributes import function_attributes
+
+#: Of a lowered function: what is said anew of the one that calls.
+_REPLACED = frozenset(
+    {"sym_name", "function_type", "arg_attrs", GRAPH_INPUTS, GRAPH_RESULTS, INPUT_NAMES, MEMORY_PLAN, RESULT_MAKERS}
+)
+#: What tvm-ffi registers: gives an element of a list.
+_ITEM = "ffi.ArrayGetItem"
+
+
+def entry_calls(module: Operation, part: str) -> list[Operation]:
+    """For each function that callers see one of a graph that calls `part.name`."""
+    functions = [each for each in functions_in(module) if GRAPH_INPUTS in each.attributes and not is_private(each)]
+    return [_call(each, f"{part}.{symbol_name(each)}") for each in functions]
+
+
+def _call(function: Operation, name: str) -> Operation:
+    attributes = function.attributes
+    if WRITTEN in attributes and list(attributes[WRITTEN]):
+        reason = "tensors of the caller are copied to the device, and not back: leave out donate="
+        raise located_error(
+            f"target 'webgpu': @{symbol_name(function)} writes to its arguments; {reason}", function.location
+        )
+    inputs, results = ([each.value for each in attributes[key]] for key in (GRAPH_INPUTS, GRAPH_RESULTS))
+    names = [string_value(each) for each in attributes[INPUT_NAMES]]
+    kept = {key: attributes[key] for key in attributes if key not in _REPLACED}
+    with function.location, ir.InsertionPoint(function):
+        given = {**kept, **function_attributes(symbol_name(function), inputs, list(map(_given, results)), names)}
+        made = ir.Operation.create("func.func", attributes=given, regions=1)
+        body = made.regions[0].blocks.append(*inputs)
+        with ir.InsertionPoint(body):
+            listed = _packed(name, list(body.arguments), ir.Type.parse("!relax.object"))
+            items = [_item(listed, place, _given(type_)) for place, type_ in enumerate(results)]
+            ir.Operation.create("func.return", operands=items)
+    return made
+
+
+def _item(listed: ir.Value, place: int, type_: Type) -> ir.Value:
+    index = ir.IntegerType.get_signless(64)
+    number = ir.Operation.create("arith.constant", [index], attributes={"value": ir.IntegerAttr.get(index, place)})
+    return _packed(_ITEM, [listed, number.result], type_)
+
+
+def _packed(name: str, operands: list[ir.Value], type_: Type) -> ir.Value:
+    attributes = {"func": ir.StringAttr.get(name)}
+    return ir.Operation.create("relax.call_pure_packed", [type_], operands, attributes).result
+
+
+def _given(type_: Type) -> Type:
+    """What a call of a packed function can give: a shape is an object."""
+    return ir.Type.parse("!relax.object") if isinstance(decode(type_), ShapeInfo) else type_

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A function of host code as instructions, which runners in Python and JavaScript go through.
+
+An instruction is a list: a name, then numbers of registers and what else the name asks for (docs/webgpu.md has them
+all). Memory is an address, a byte's place in the program's, and the sizes that are not known.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ....bindings.diagnostics import made_at
+from ....bindings.ir import Block, Location, Operation, Type, Value
+from ....bindings.mlir import DYNAMIC, ir, string_value
+from ....bindings.navigation import body_of, callee_of, constant_of, operations_of, symbol_name
+from ....bindings.rewriting import located_error
+from ....dialects.core.ir_attributes import OPERATOR
+from ....support.errors import RefusalError
+from ...gpu.kernels.outline import launched
+from ..wgsl.wgsl_types import memory_bytes
+
+Instruction = list[object]
+#: What writes an operation.
+Rule = Callable[["HostWriter", Operation], None]
+#: A register's number, or a number itself.
+Size = "int | Register"
+
+
+@dataclass(frozen=True)
+class Register:
+    """Where an integer of 64 bits is, with arithmetic that writes instructions."""
+
+    writer: HostWriter = field(repr=False)
+    number: int
+
+    def __add__(self, other: int | Register) -> Register:
+        return self.writer.integers("addi", self, other)
+
+    def __mul__(self, other: int | Register) -> Register:
+        return self.writer.integers("muli", self, other)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+@dataclass(frozen=True)
+class HostView:
+    """A memref: row-major memory."""
+
+    address: Register
+    sizes: tuple[int | Register, ...]
+    element: Type
+
+
+@dataclass
+class Known:
+    """What the functions of a program have in common: the places of kernels and constants by their names."""
+
+    functions: dict[str, Operation]
+    kernels: dict[str, int]
+    constants: dict[str, int]
+
+
+class HostWriter:
+    def __init__(self, known: Known, rules: Mapping[str, Rule], function: Operation | None = None) -> None:
+        self._known, self._rules, self._function = known, rules, function
+        self._count = 0
+        self._body: list[Instruction] = []
+        self._values: dict[Value, Register | HostView] = {}
+
+    def function(self) -> dict[str, object]:
+        """The function, whole."""
+        assert self._function is not None
+        body = body_of(self._function)
+        for argument in body.arguments:
+            self.receive(argument)
+        parameters = self._count
+        end = self._block(body)
+        if len(end.operands):
+            raise located_error("target 'webgpu': host code gives values back", self._function.location)
+        return self.finished(parameters)
+
+    def finished(self, parameters: int) -> dict[str, object]:
+        return {"parameters": parameters, "registers": self._count, "body": self._body}
+
+    # ---- registers ----
+
+    def register(self) -> Register:
+        self._count += 1
+        return Register(self, self._count - 1)
+
+    def write(self, name: str, *parts: object) -> None:
+        self._body.append([name, *[each.number if isinstance(each, Register) else each for each in parts]])
+
+    def made(self, name: str, *parts: object) -> Register:
+        """A register that an instruction writes."""
+        found = self.register()
+        self.write(name, found, *parts)
+        return found
+
+    def integer(self, value: int) -> Register:
+        return self.made("int", str(value))
+
+    def sized(self, size: int | Register) -> Register:
+        return self.integer(size) if isinstance(size, int) else size
+
+    def integers(self, name: str, a: int | Register, b: int | Register, width: int = 64) -> Register:
+        return self.made(name, self.sized(a), self.sized(b), width)
+
+    def product(self, sizes: Sequence[int | Register]) -> int | Register:
+        found = functools.reduce(operator.mul, [each for each in sizes if isinstance(each, int)], 1)
+        return functools.reduce(operator.mul, [each for each in sizes if not isinstance(each, int)], found)
+
+    def branch(self, write: Callable[[], None]) -> list[Instruction]:
+        """The instructions that a function writes, apart."""
+        outer, self._body = self._body, []
+        write()
+        own, self._body = self._body, outer
+        return own
+
+    # ---- values ----
+
+    def receive(self, argument: Value) -> list[Register]:
+        """A new value of a type: the registers that it is in."""
+        type_ = argument.type
+        if not isinstance(type_, ir.MemRefType):
+            found = self.register()
+            self._values[argument] = found
+            return [found]
+        address = self.register()
+        sizes = [self.register() if size == DYNAMIC else int(size) for size in type_.shape]
+        self._values[argument] = HostView(address, tuple(sizes), type_.element_type)
+        return self.parts(argument)
+
+    def parts(self, value: Value) -> list[Register]:
+        """The registers that a value is in."""
+        held = self.get(value)
+        if isinstance(held, Register):
+            return [held]
+        pairs = zip(held.sizes, value.type.shape, strict=True)
+        return [held.address, *(self.sized(size) for size, known in pairs if known == DYNAMIC)]
+
+    def get(self, value: Value) -> Register | HostView:
+        if value not in self._values:
+            raise RefusalError(f"it reads a {value.type}, which has no value here")
+        return self._values[value]
+
+    def number(self, value: Value) -> Register:
+        found = self.get(value)
+        assert isinstance(found, Register)
+        return found
+
+    def view(self, value: Value) -> HostView:
+        found = self.get(value)
+        assert isinstance(found, HostView)
+        return found
+
+    def know(self, value: Value, held: Register | HostView) -> None:
+        self._values[value] = held
+
+    def size(self, value: Value) -> int | Register:
+        known = constant_of(value)
+        return self.number(value) if known is None else int(known)
+
+    # ---- operations ----
+
+    def _block(self, block: Block) -> Operation:
+        *ops, end = operations_of(block)
+        for op in ops:
+            rule = self._rules.get(op.name)
+            try:
+                if rule is None:
+                    raise RefusalError("a browser has no counterpart of it")
+                rule(self, op)
+            except RefusalError as error:
+                if error.location:
+                    raise
+                text = f"target 'webgpu' cannot write '{op.name}' op of host code: {error.message}"
+                raise located_error(text, op.location, error.notes) from None
+        return end
+
+    def place(self, location: Location) -> str:
+        """What an error begins with that the function itself finds."""
+        return _place_text(self._function, location)
+
+    def move(self, targets: Sequence[Register], sources: Sequence[Register]) -> None:
+        if targets:
+            self.write("move", [each.number for each in targets], [each.number for each in sources])
+
+    def call(self, op: Operation) -> None:
+        callee = self._known.functions.get(callee_of(op))
+        if callee is None:
+            raise RefusalError(f"it calls '{callee_of(op)}', which is C")
+        given = [part.number for value in op.operands for part in self.parts(value)]
+        self.write("call", callee_of(op), given, _place_text(callee, op.location))
+
+    def launch(self, op: Operation) -> None:
+        blocks, _, _, _, _, _, *given = op.operands
+        parts = [self.number(each).number for each in given]
+        self.write("launch", self._known.kernels[launched(op)], self.number(blocks), parts)
+
+    def constant_memory(self, op: Operation) -> None:
+        type_ = op.results[0].type
+        address = self.made("constant", self._known.constants[str(op.attributes["name"].value)])
+        self.know(op.results[0], HostView(address, tuple(map(int, type_.shape)), type_.element_type))
+
+    def loop(self, op: Operation) -> None:
+        lower, upper, step, *initial = op.operands
+        body = body_of(op)
+        counter, *arguments = body.arguments
+        (index,) = self.receive(counter)
+        carried = [each for argument in arguments for each in self.receive(argument)]
+        self.move([index, *carried], [self.number(lower), *(each for v in initial for each in self.parts(v))])
+        condition = self.register()
+        before = self.branch(lambda: self.write("cmpi", condition, "slt", index, self.number(upper)))
+
+        def run() -> None:
+            end = self._block(body)
+            self.move(carried, [each for value in end.operands for each in self.parts(value)])
+            self.write("addi", index, index, self.number(step), 64)
+
+        self.write("while", before, condition, self.branch(run))
+        for result, argument in zip(op.results, arguments, strict=True):
+            self.know(result, self.get(argument))
+
+    def while_(self, op: Operation) -> None:
+        before, after = (region.blocks[0] for region in op.regions)
+        carried = [each for argument in before.arguments for each in self.receive(argument)]
+        self.move(carried, [each for value in op.operands for each in self.parts(value)])
+        left = [each for argument in after.arguments for each in self.receive(argument)]
+        condition = self.register()
+
+        def ask() -> None:
+            goes_on, *passed = self._block(before).operands
+            self.move([condition, *left], [self.number(goes_on), *(e for v in passed for e in self.parts(v))])
+
+        def run() -> None:
+            self.move(carried, [each for value in self._block(after).operands for each in self.parts(value)])
+
+        asked = self.branch(ask)
+        self.write("while", asked, condition, self.branch(run))
+        for result, argument in zip(op.results, after.arguments, strict=True):
+            self.know(result, self.get(argument))
+
+    def if_(self, op: Operation) -> None:
+        results = [each for result in op.results for each in self.receive(result)]
+
+        def taken(block: Block) -> Callable[[], None]:
+            def run() -> None:
+                self.move(results, [each for value in self._block(block).operands for each in self.parts(value)])
+
+            return run
+
+        blocks = [region.blocks[0] for region in op.regions if len(region.blocks)]
+        branches = [self.branch(taken(block)) for block in blocks]
+        self.write("if", self.number(op.operands[0]), *branches, *([[]] if len(branches) < 2 else []))
+
+    def check(self, op: Operation) -> None:
+        condition, *numbers = op.operands
+        kind, message = (str(op.attributes[each].value) for each in ("kind", "message"))
+        place = None
+        if self._function is not None and "relax.inputs" in self._function.attributes:
+            place = self.place(op.location)
+        shown = [self.number(each).number for each in numbers]
+        self.write("assert", self.number(condition), kind, message, shown, place)
+
+    def give(self, op: Operation) -> None:
+        source, place = op.operands
+        view = self.view(source)
+        sizes = [self.sized(each).number for each in view.sizes]
+        self.write("give", self.number(place), view.address, sizes, memory_bytes(view.element))
+
+
+def _place_text(callee: Operation | None, location: Location) -> str:
+    what = ""
+    if callee is not None:
+        stated = callee.attributes.get(OPERATOR)
+        what = string_value(stated) if stated is not None else f"@{symbol_name(callee)}"
+    return made_at(what, location) or "the program"

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A program for WebGPU: plain data of kernels, constants and what launches them, and the bytes of the constants.
+
+`program_of` gives the data; `packed` one piece of bytes, `files_of` a folder's, of both.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Callable, Sequence
+
+from ....bindings.ir import Operation
+from ....bindings.mlir import ir, string_value
+from ....bindings.navigation import (
+    body_of,
+    functions_in,
+    has_body,
+    is_private,
+    operations_in,
+    operations_of,
+    symbol_name,
+)
+from ....bindings.rewriting import located_error
+from ....dialects.core.codec import decode
+from ....dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
+from ....dialects.core.ir_attributes import GRAPH_INPUTS, GRAPH_RESULTS, INPUT_NAMES, RESULT_NAMES, WRITTEN
+from ....dialects.core.symbols import SymExpr
+from ....dialects.core.symbols_expr import value_of
+from ....dialects.core.symbols_terms import Atom
+from ....dialects.relax.constants import array_of_attribute
+from ...host.abi import dlpack_name, element_bytes
+from ..wgsl.kernel import Shader, shader_of
+from ..wgsl.memory_rules import shared_bytes
+from .host_rules import RULES
+from .host_writer import HostWriter, Known, Register
+
+VERSION = 1
+#: Where each constant begins, in bytes.
+_ALIGNMENT = 16
+
+
+def program_of(module: Operation, shared: int) -> tuple[dict[str, object], bytes]:
+    """The program of a module of kernels and host code. Raises RelaxError, with the place, for what it cannot say."""
+    shaders = _shaders(module, shared)
+    constants, data = _constants(module)
+    functions = {symbol_name(each): each for each in functions_in(module) if has_body(each)}
+    known = Known(
+        functions,
+        {each.name: place for place, each in enumerate(shaders)},
+        {str(each["name"]): place for place, each in enumerate(constants)},
+    )
+    written = {name: HostWriter(known, RULES, each).function() for name, each in functions.items()}
+    entries = {}
+    for name, each in functions.items():
+        if GRAPH_INPUTS in each.attributes and not is_private(each):
+            entries[name] = _EntryWriter(known, each).described()
+    kernels = [
+        {
+            "name": each.name,
+            "threads": each.threads,
+            "arguments": list(each.arguments),
+            "checks": [list(check) for check in each.checks],
+            "code": each.text,
+        }
+        for each in shaders
+    ]
+    program = {
+        "version": VERSION,
+        "needs": {
+            "threads": max((each.threads for each in shaders), default=1),
+            "shared": max((each.shared for each in shaders), default=0),
+        },
+        "entries": entries,
+        "constants": constants,
+        "functions": written,
+        "kernels": kernels,
+    }
+    return program, data
+
+
+def _shaders(module: Operation, shared: int) -> list[Shader]:
+    kernels = [each for each in operations_in(module) if each.name == "gpu.func"]
+    checks = any(op.name == "tir.assert" for kernel in kernels for op in operations_in(kernel))
+    made = []
+    for kernel in kernels:
+        shader = shader_of(kernel, shared_bytes(kernel, module), is_behind_checks=checks)
+        if shader.shared > shared:
+            text = f"kernel '{shader.name}' needs {shader.shared} bytes of its blocks' memory, there are {shared}"
+            raise located_error(text, kernel.location, ["the target's option says how many there are: shared"])
+        made.append(shader)
+    return made
+
+
+def _constants(module: Operation) -> tuple[list[dict[str, object]], bytes]:
+    """Places in the bytes."""
+    found: list[dict[str, object]] = []
+    pieces: list[bytes] = []
+    offset = 0
+    for each in operations_of(body_of(module)):
+        if each.name == "memref.global" and "initial_value" in each.attributes:
+            type_ = each.attributes["type"].value
+            element, count = str(type_.element_type), [math.prod(type_.shape)]
+            data = array_of_attribute(each.attributes["initial_value"], element, count).tobytes()
+            found.append({"name": symbol_name(each), "offset": offset, "bytes": len(data)})
+            data += bytes(-len(data) % _ALIGNMENT)
+            pieces.append(data)
+            offset += len(data)
+    return found, b"".join(pieces)
+
+
+class _EntryWriter:
+    """What callers see of a function: it takes addresses and all sizes of tensors, checks them, and gives results."""
+
+    def __init__(self, known: Known, function: Operation) -> None:
+        self._function, self._name = function, symbol_name(function)
+        self._writer = HostWriter(known, RULES)
+        self._known: dict[str, Register] = {}
+        self._inputs, self._results = (
+            [decode(ir.TypeAttr(each).value) for each in function.attributes[key]]
+            for key in (GRAPH_INPUTS, GRAPH_RESULTS)
+        )
+        self._names = [string_value(each) for each in function.attributes[INPUT_NAMES]]
+
+    def described(self) -> dict[str, object]:
+        passed = [self._parameters(*each) for each in zip(self._names, self._inputs, strict=True)]
+        count = sum(map(len, passed))
+        for name, info, registers in zip(self._names, self._inputs, passed, strict=True):
+            self._learn(info, registers)
+            self._check(name, info, registers)
+        parameters = [argument.type for argument in body_of(self._function).arguments]
+        given: list[Register] = []
+        for type_, registers in zip(parameters, passed, strict=False):
+            given += _as_taken(type_, registers)
+        gives = []
+        for place, (info, type_) in enumerate(zip(self._results, parameters[len(passed) :], strict=True)):
+            if isinstance(type_, ir.MemRefType) and isinstance(info, TensorInfo):
+                sizes, address = self._result(info)
+                given += _as_taken(type_, [address, *sizes])
+                gives.append((place, address, sizes, element_bytes(info.dtype)))
+            else:
+                given.append(self._writer.integer(place))
+        self._writer.write("call", self._name, [each.number for each in given], f"@{self._name}")
+        for place, address, sizes, bytes_ in gives:
+            self._writer.write("give", self._writer.integer(place), address, [each.number for each in sizes], bytes_)
+        written = list(self._function.attributes[WRITTEN]) if WRITTEN in self._function.attributes else []
+        names = [string_value(each) for each in self._function.attributes[RESULT_NAMES]] if (
+            RESULT_NAMES in self._function.attributes) else [""] * len(self._results)  # fmt: skip
+        inputs = [
+            {**self._described(info), "name": name, **({"written": True} if place in written else {})}
+            for place, (name, info) in enumerate(zip(self._names, self._inputs, strict=True))
+        ]
+        outputs = [
+            {**self._described(info), "name": name or f"result{place}"}
+            for place, (name, info) in enumerate(zip(names, self._results, strict=False))
+        ]
+        return {"inputs": inputs, "outputs": outputs, **self._writer.finished(count)}
+
+    def _refusal(self, what: str, info: Info) -> Exception:
+        text = f"target 'webgpu': {what} of @{self._name} is {describe(info)}: it takes and gives tensors and numbers"
+        return located_error(text, self._function.location)
+
+    def _described(self, info: Info) -> dict[str, object]:
+        if isinstance(info, TensorInfo) and info.shape is not None:
+            shape = [size if isinstance(size, int) else str(size or "?") for size in info.shape]
+            return {"dtype": dlpack_name(info.dtype), "shape": shape}
+        if isinstance(info, ScalarInfo):
+            return {"dtype": info.dtype}
+        raise self._refusal("a value", info)
+
+    def _parameters(self, name: str, info: Info) -> list[Register]:
+        if isinstance(info, TensorInfo) and info.shape is not None:
+            return [self._writer.register() for _ in range(1 + len(info.shape))]
+        if isinstance(info, ScalarInfo):
+            return [self._writer.register()]
+        raise self._refusal(f"argument '{name}'", info)
+
+    def _learn(self, info: Info, registers: Sequence[Register]) -> None:
+        sizes = [info.value] if isinstance(info, ScalarInfo) else list(getattr(info, "shape", None) or ())
+        values = registers if isinstance(info, ScalarInfo) else registers[1:]
+        for size, register in zip(sizes, values, strict=True):
+            if isinstance(size, SymExpr):
+                self._known.setdefault(str(size), register)
+
+    def _check(self, name: str, info: Info, registers: Sequence[Register]) -> None:
+        for axis, size in enumerate(getattr(info, "shape", None) or ()):
+            if size is None:
+                continue
+            register = registers[1 + axis]
+            wanted = self._known.get(str(size)) or self._size(size)
+            if wanted is register:
+                continue
+            held = self._writer.made("cmpi", "eq", register, wanted)
+            message = f"argument '{name}': axis {axis} has {{}} elements, {size} are {{}}" if not isinstance(
+                size, int) else f"argument '{name}': axis {axis} has {{}} elements, expected {{}}"  # fmt: skip
+            shown = [register.number, wanted.number]
+            self._writer.write("assert", held, "ValueError", message, shown, self._name)
+
+    def _result(self, info: TensorInfo) -> tuple[list[Register], Register]:
+        sizes = [self._size(size) for size in info.shape or ()]
+        for axis, (stated, size) in enumerate(zip(info.shape or (), sizes, strict=True)):
+            if not isinstance(stated, int):
+                held = self._writer.made("cmpi", "sge", size, self._writer.integer(0))
+                message = f"a result's axis {axis} has a negative size: {{}}"
+                self._writer.write("assert", held, "ValueError", message, [size.number], self._name)
+        bytes_ = self._writer.product([*sizes, element_bytes(info.dtype)])
+        return sizes, self._writer.made("alloc", self._writer.sized(bytes_))
+
+    def _size(self, size: int | SymExpr | None) -> Register:
+        if size is None:
+            raise located_error(f"target 'webgpu': a size of a result of @{self._name} has no name",
+                                self._function.location)  # fmt: skip
+        if not isinstance(size, int) and str(size) in self._known:
+            return self._known[str(size)]
+        missing = [] if isinstance(size, int) else sorted(each for each in size.variables if each not in self._known)
+        if missing:
+            text = f"target 'webgpu': nothing that callers pass to @{self._name} defines '{missing[0]}' in '{size}'"
+            raise located_error(text, self._function.location)
+        return self._writer.sized(value_of(size, self._atom))
+
+    def _atom(self, atom: Atom) -> Register:
+        if atom.kind == "variable":
+            return self._known[str(atom)]
+        values = [self._writer.sized(value_of(each, self._atom)) for each in atom.args]
+        name = {"min": "minsi", "max": "maxsi", "//": "floordivsi", "%": "floormodsi"}[atom.kind]
+        operate: Callable[[Register, Register], Register] = lambda a, b: self._writer.integers(name, a, b)  # noqa: E731
+        return functools.reduce(operate, values)
+
+
+def _as_taken(type_: ir.Type, registers: Sequence[Register]) -> list[Register]:
+    """Of an address and all sizes those that a function takes."""
+    if not isinstance(type_, ir.MemRefType):
+        return list(registers)
+    dynamic = ir.ShapedType.get_dynamic_size()
+    address, *sizes = registers
+    return [address, *(size for size, known in zip(sizes, type_.shape, strict=True) if known == dynamic)]
+
+
+# ---- as bytes ----
+
+
+def packed(program: dict[str, object], data: bytes) -> bytes:
+    """Eight bytes that say how many the program has, it as JSON, the constants."""
+    text = json.dumps(program, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % _ALIGNMENT)
+    return len(text).to_bytes(8, "little") + bytes(8) + text + data

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A device of WebGPU that tests run programs on, where the package wgpu and a driver are: Mesa's lavapipe is one.
+
+With RELAX_MLIR_DEVICES=1 tests fail where they would be skipped (`make test-gpu-real`).
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+import pytest
+from relax_mlir.runtime.errors import DeviceError
+from relax_mlir.runtime.webgpu.device import open_device
+
+import relax_mlir as rx
+
+
+@cache
+def why_none() -> str:
+    """Why programs cannot run; empty where they can."""
+    try:
+        open_device()
+    except DeviceError as error:
+        return str(error)
+    return ""
+
+
+def skip_without() -> None:
+    if why_none():
+        (pytest.fail if os.environ.get("RELAX_MLIR_DEVICES") == "1" else pytest.skip)(why_none())
+
+
+def compiled(build: Any, *infos: Any, **options: Any) -> Any:
+    """The function that `build(*parameters)` says."""
+    return rx.compile(graph(build, *infos), target="webgpu", **options)["main"]
+
+
+def graph(build: Any, *infos: Any) -> rx.Module:
+    module = rx.Module()
+    with module.function("main", infos) as f:
+        made = build(*f)
+        f.returns(*(made if isinstance(made, tuple) else (made,)))
+    return module

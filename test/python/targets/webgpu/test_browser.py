@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What sources of a program are run by in a browser: headless Chromium, which has a device of WebGPU on the CPU.
+
+A page of the test has the page under test in a frame, waits until that says that it is done, and posts what it shows.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from real_webgpu import graph
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+EXAMPLE = Path(__file__).parents[4] / "examples" / "webgpu" / "digits.py"
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_FLAGS = ("--headless=new", "--no-sandbox", "--no-first-run", "--enable-unsafe-webgpu")
+#: Chromium's own device, and one by the system's Vulkan.
+_ADAPTERS = (("--use-webgpu-adapter=swiftshader",), ("--enable-features=Vulkan",))
+_PATIENCE = 180.0
+_WATCH = """<!doctype html><iframe src="index.html"></iframe><script>
+const frame = document.querySelector("iframe");
+const timer = setInterval(() => {
+  const body = frame.contentDocument?.body;
+  if (body?.dataset.state !== "done") return;
+  clearInterval(timer);
+  fetch("/shown", {method: "POST", body: frame.contentDocument.getElementById("shown").textContent});
+}, 100);
+</script>"""
+#: Runs programs of a folder on their arguments, and shows the results as JSON.
+_RUN = """<!doctype html><pre id="shown"></pre><script type="module">
+const kinds = {float32: Float32Array, int32: Int32Array, int64: BigInt64Array};
+const shown = {};
+for (const [name, given] of Object.entries(await (await fetch("cases.json")).json())) {
+  try {
+    const {load} = await import(`./${name}/relax.js`);
+    const program = await load(name);
+    const taken = Object.fromEntries(program.entries.main.inputs.map(({name, dtype}, place) => {
+      const {data, shape} = given[place];
+      return [name, {data: kinds[dtype].from(data, (each) => dtype === "int64" ? BigInt(each) : each), shape}];
+    }));
+    const results = Object.values(await program.run(taken));
+    shown[name] = results.map(({data, shape}) => ({data: Array.from(data, Number), shape}));
+  } catch (error) {
+    shown[name] = `${error.name}: ${error.message}`;
+  }
+}
+document.getElementById("shown").textContent = JSON.stringify(shown);
+document.body.dataset.state = "done";
+</script>"""
+
+
+class _Handler(SimpleHTTPRequestHandler):
+    def __init__(self, *args: Any, shown: list[str], **options: Any) -> None:
+        self._shown = shown
+        super().__init__(*args, **options)
+
+    def do_POST(self) -> None:
+        self._shown.append(self.rfile.read(int(self.headers["content-length"])).decode())
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+def shown_by(folder: Path, profile: Path) -> str:
+    """What the folder's index.html shows in the end; skips where no browser has a device of WebGPU."""
+    browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if browser is None:
+        pytest.skip(f"no browser: none of {', '.join(_BROWSERS)} is installed (apt install chromium)")
+    (folder / "watch.html").write_text(_WATCH)
+    shown = ""
+    for number, adapter in enumerate(_ADAPTERS):
+        shown = _asked([browser, *_FLAGS, *adapter, f"--user-data-dir={profile / str(number)}"], folder)
+        if "WebGPU" not in shown:
+            return shown
+    pytest.skip(f"the browser has no device: {shown}")
+
+
+def _asked(command: list[str], folder: Path) -> str:
+    shown: list[str] = []
+    server = ThreadingHTTPServer(("localhost", 0), partial(_Handler, shown=shown, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    page = f"http://localhost:{server.server_port}/watch.html"
+    running = subprocess.Popen([*command, page], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + _PATIENCE
+        while not shown and time.monotonic() < end and running.poll() is None:
+            time.sleep(0.1)
+    finally:
+        running.kill()
+        running.wait()
+        server.shutdown()
+        server.server_close()
+    assert shown, f"{' '.join(command)} has shown nothing in {_PATIENCE:.0f} s"
+    return shown[0]
+
+
+def test_digits(tmp_path: Path) -> None:
+    folder = tmp_path / "page"
+    subprocess.run([sys.executable, EXAMPLE, folder], check=True, capture_output=True)
+    shown = shown_by(folder, tmp_path / "profile")
+    assert "of 300 pictures are read rightly" in shown, shown
+    assert int(shown.split()[0]) >= 295
+
+
+#: Programs by names of folders: what they compute, the types of arguments, and arguments.
+_Case = tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]
+_RANDOM = numpy.random.default_rng(5)
+CASES: dict[str, _Case] = {
+    "softmax": (relax.nn.softmax, (rx.tensor(("n", 300)),), (_RANDOM.normal(size=(3, 300)).astype("float32"),)),
+    "sort": (
+        lambda x: relax.sort(x, axis=0),
+        (rx.tensor(("n", 2)),),
+        (_RANDOM.normal(size=(1500, 2)).astype("float32"),),
+    ),
+    "unique": (relax.unique, (rx.tensor((40,), "i32"),), (_RANDOM.integers(0, 9, 40).astype("int32"),)),
+    "take": (
+        lambda x, at: relax.take(x, at, axis=0),
+        (rx.tensor(("n", 3)), rx.tensor(("k",), "i64")),
+        (numpy.arange(12, dtype="float32").reshape(4, 3), numpy.array([3, -1, 0])),
+    ),
+    "wrong": (
+        lambda x, at: relax.take(x, at, axis=0),
+        (rx.tensor(("n", 3)), rx.tensor(("k",), "i64")),
+        (numpy.arange(12, dtype="float32").reshape(4, 3), numpy.array([3, 4])),
+    ),
+    "sizes": (relax.add, (rx.tensor(("n",)), rx.tensor(("n",))), (numpy.ones(2, "float32"), numpy.ones(3, "float32"))),
+}
+
+
+def test_programs_give_what_numpy_gives(tmp_path: Path) -> None:
+    folder = tmp_path / "page"
+    for name, (build, infos, _) in CASES.items():
+        (folder / name).mkdir(parents=True)
+        for file, held in rx.sources(graph(build, *infos), target="webgpu").items():
+            (folder / name / file).write_bytes(held.encode() if isinstance(held, str) else held)
+    given = {
+        name: [{"data": each.ravel().tolist(), "shape": list(each.shape)} for each in arrays]
+        for name, (_, _, arrays) in CASES.items()
+    }
+    (folder / "cases.json").write_text(json.dumps(given))
+    (folder / "index.html").write_text(_RUN)
+    shown = json.loads(shown_by(folder, tmp_path / "profile"))
+
+    def found(name: str) -> Any:
+        assert not isinstance(shown[name], str), shown[name]
+        (result,) = shown[name]
+        return numpy.array(result["data"]).reshape(result["shape"])
+
+    arrays = {name: case[2] for name, case in CASES.items()}
+    powers = numpy.exp(arrays["softmax"][0])
+    numpy.testing.assert_allclose(found("softmax"), powers / powers.sum(axis=1, keepdims=True), rtol=1e-5)
+    numpy.testing.assert_array_equal(found("sort"), numpy.sort(arrays["sort"][0], axis=0))
+    numpy.testing.assert_array_equal(found("unique"), numpy.unique(arrays["unique"][0]))
+    x, at = arrays["take"]
+    numpy.testing.assert_array_equal(found("take"), x[at])
+    assert "IndexError: relax.take at" in shown["wrong"]
+    assert "index 4 is out of range for axis 0 of size 4" in shown["wrong"]
+    assert shown["sizes"] == "ValueError: main: argument 'arg1': axis 0 has 3 elements, n are 2"

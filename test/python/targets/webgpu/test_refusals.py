@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What cannot be a program for WebGPU is refused in words; what is one is the same each time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from real_webgpu import graph
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+_SCATTER = (rx.tensor((9,), "i64"), rx.tensor((4,), "i64"), rx.tensor((4,), "i64"))
+
+
+def test_an_operation_is_named_with_its_kernel_and_place() -> None:
+    module = graph(lambda *x: relax.scatter_elements(*x, axis=0, reduction="max"), *_SCATTER)
+    with pytest.raises(rx.RelaxError) as refusal:
+        rx.compile(module, target="webgpu")
+    text = str(refusal.value)
+    assert "target 'webgpu' cannot write 'memref.atomic_rmw' op in kernel 'scatter_elements" in text
+    assert "WGSL has atomic operations of 32 bits" in text
+    assert "test_refusals.py:" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("threads=100", "option 'threads' expects a power of two from 32 to 1024, got '100'"),
+        ("threads=2048", "option 'threads' expects a power of two"),
+        ("shared=1", "option 'shared' expects a number from 16384 to 65536, got '1'"),
+        ("shared=x", "option 'shared' expects a number"),
+        ("subgroup=8", "has no option 'subgroup'"),
+    ],
+)
+def test_options(options: str, message: str) -> None:
+    with pytest.raises(rx.RelaxError, match=message):
+        rx.compile(graph(relax.nn.relu, rx.tensor((4,))), target=f"webgpu{{{options}}}")
+
+
+def test_an_object_file_has_no_place_for_kernels(tmp_path: Path) -> None:
+    source = tmp_path / "relu.mlir"
+    source.write_text(str(graph(relax.nn.relu, rx.tensor((4,)))))
+    command = [sys.executable, "-m", "relax_mlir.tools.relax_compile", str(source), "--target=webgpu", "--emit=obj"]
+    done = subprocess.run([*command, "-o", str(tmp_path / "relu.o")], capture_output=True, text=True)
+    assert done.returncode == 1 and "has no place for kernels" in done.stderr and "Traceback" not in done.stderr
+
+
+def _program(build: Any, *infos: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    files = rx.sources(graph(build, *infos), target="webgpu")
+    return files, json.loads(files["program.json"])
+
+
+def test_sources_are_a_program_and_what_runs_it() -> None:
+    files, program = _program(relax.nn.softmax, rx.tensor(("n", 300)))
+    assert sorted(files) == ["index.html", "program.json", "relax.js", "weights.bin"]
+    assert program["entries"]["main"]["inputs"] == [{"dtype": "float32", "shape": ["n", 300], "name": "arg0"}]
+    assert program["needs"]["threads"] <= 256 and program["needs"]["shared"] <= 16384
+    assert files == _program(relax.nn.softmax, rx.tensor(("n", 300)))[0]
+
+
+def test_barriers_are_where_all_threads_come() -> None:
+    """Browsers refuse others: what is read of memory decides nothing that a barrier is in."""
+    _, program = _program(lambda x: relax.sum(x, axis=1), rx.tensor((7, 5000)))
+    (code,) = [kernel["code"] for kernel in program["kernels"] if "workgroupBarrier" in kernel["code"]]
+    assert "exchanged_i32[thread ^ 16]" in code or "exchanged_f32[thread ^ 16]" in code
+
+
+def test_sums_are_not_taken_apart() -> None:
+    """exp rounds by adding a large number and taking it off again, which compilers would leave out."""
+    _, program = _program(relax.exp, rx.tensor((5,)))
+    (kernel,) = program["kernels"]
+    assert "apart(" in kernel["code"] and "let zero = arguments[0].z;" in kernel["code"]
