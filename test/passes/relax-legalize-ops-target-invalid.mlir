@@ -5,7 +5,7 @@ func.func @fine(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
-// expected-error @+1 {{attribute 'relax.target': unknown target 'lvm'; did you mean 'llvm'? (known: c, cpu, cuda, default, gpu, llvm, opencl, reference, spirv, vulkan)}}
+// expected-error @+1 {{attribute 'relax.target': unknown target 'lvm'; did you mean 'llvm'? (known: c, cpu, cuda, default, gpu, llvm, opencl, reference, spirv, vulkan, webgpu)}}
 func.func @unknown(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.target = "lvm"} {
   %0 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>

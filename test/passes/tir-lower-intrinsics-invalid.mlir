@@ -2,7 +2,7 @@
 
 // RUN: relax-opt %s --tir-lower-intrinsics --split-input-file --verify-diagnostics
 // RUN: not relax-opt %s --tir-lower-intrinsics=target=lvm 2>&1 | FileCheck %s --check-prefix=TARGET
-// TARGET: error: unknown target 'lvm'; did you mean 'llvm'? (known: c, cpu, cuda, default, gpu, llvm, opencl, reference, spirv, vulkan)
+// TARGET: error: unknown target 'lvm'; did you mean 'llvm'? (known: c, cpu, cuda, default, gpu, llvm, opencl, reference, spirv, vulkan, webgpu)
 
 func.func @two(%x: tf32, %mask: i32) -> (tf32, i32) {
   // expected-error @+3 {{tir-lower-intrinsics for llvm cannot convert 'tir.exp' op (tf32)}}

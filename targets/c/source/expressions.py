@@ -79,9 +79,8 @@ def integer(value: int) -> Expression:
 def joined(text: str, level: int, *operands: Expression) -> Expression:
     """What an operator makes of operands that stand in the text already."""
     reads = any(each.reads for each in operands)
-    is_place, is_natural = (
-        all(flags) for flags in zip(*((each.is_place, each.is_natural) for each in operands), strict=True)
-    )
+    is_place = bool(operands) and all(each.is_place for each in operands)
+    is_natural = bool(operands) and all(each.is_natural for each in operands)
     return Expression(text, level, reads, is_place, is_natural)
 
 
