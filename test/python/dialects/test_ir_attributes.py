@@ -33,8 +33,11 @@ PRODUCT = (
     "tools",
 )
 TABLE_FILE = Path("dialects/core/ir_attributes.py")
-# Types of relax, what begins names of operators, keys of resources.
-NO_ATTRIBUTES = {"relax.sym", "relax.shape", "relax.literal", "relax.value", "relax.call_", "relax.is", "tir.call_"}
+# Types of relax, what begins names of operators, keys of resources, a file of programs for browsers.
+NO_ATTRIBUTES = {
+    *("relax.sym", "relax.shape", "relax.literal", "relax.value", "relax.call_", "relax.is", "tir.call_"),
+    "relax.js",
+}
 # Of all targets, in an order that is each one's.
 STAGES = (
     "integers simplify blocks norms attention heads products launches fold layouts legalize fuse intrinsics plan apply "
