@@ -320,7 +320,7 @@ GRAPH_INPUTS = _row(
     "relax.inputs",
     _FUNCTIONS,
     _TYPES,
-    "relax-lower-calls -> host-add-entries, host-profile-kernels, host-lower-errors",
+    "relax-lower-calls -> host-add-entries, host-profile-kernels, host-lower-errors, webgpu-make-program",
     "errors",
 )
 #: The types of a lowered function's results in the graph.

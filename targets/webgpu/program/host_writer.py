@@ -17,7 +17,7 @@ from ....bindings.ir import Block, Location, Operation, Type, Value
 from ....bindings.mlir import DYNAMIC, ir, string_value
 from ....bindings.navigation import body_of, callee_of, constant_of, operations_of, symbol_name
 from ....bindings.rewriting import located_error
-from ....dialects.core.ir_attributes import OPERATOR
+from ....dialects.core.ir_attributes import GRAPH_INPUTS, OPERATOR
 from ....support.errors import RefusalError
 from ...gpu.kernels.outline import launched
 from ..wgsl.wgsl_types import memory_bytes
@@ -261,7 +261,7 @@ class HostWriter:
         condition, *numbers = op.operands
         kind, message = (str(op.attributes[each].value) for each in ("kind", "message"))
         place = None
-        if self._function is not None and "relax.inputs" in self._function.attributes:
+        if self._function is not None and GRAPH_INPUTS in self._function.attributes:
             place = self.place(op.location)
         shown = [self.number(each).number for each in numbers]
         self.write("assert", self.number(condition), kind, message, shown, place)
