@@ -56,9 +56,9 @@ class DeviceLimits:
 def device_of(target: ChosenTarget) -> DeviceLimits:
     """What the options say. Raises RelaxError for values that are wrong."""
     return DeviceLimits(
-        _number(target, "subgroup", 1 if target.option("language") == "c" else 32, 1, 128),
-        _number(target, "threads", 256, 128, 1024),
-        _number(target, "shared", 32 << 10, 16 << 10, 1 << 20),
+        number_option(target, "subgroup", 1 if target.option("language") == "c" else 32, 1, 128),
+        number_option(target, "threads", 256, 128, 1024),
+        number_option(target, "shared", 32 << 10, 16 << 10, 1 << 20),
         _word(target, "fma", ("once", "twice")) == "once",
         _types(target),
         _word(target, "version", _VERSIONS),
@@ -83,7 +83,8 @@ def _word(target: ChosenTarget, name: str, known: tuple[str, ...]) -> str:
     return given
 
 
-def _number(target: ChosenTarget, name: str, usual: int, least: int, most: int) -> int:
+def number_option(target: ChosenTarget, name: str, usual: int, least: int, most: int) -> int:
+    """A target's option that is a number, of threads a power of two. Raises OptionError for another one."""
     given = target.option(name) or str(usual)
     if not given.isdigit() or not least <= int(given) <= most or (name != "shared" and int(given) & (int(given) - 1)):
         what = "a number" if name == "shared" else "a power of two"

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...support.errors import OptionError
 from ..core.backend import ChosenTarget
 from ..core.registry import TargetOption
+from ..spirv.options import number_option
 
 OPTIONS = (
     TargetOption("threads", "how many threads a block may have: 256 (all devices), from 32 to 1024"),
@@ -23,13 +23,5 @@ class DeviceAsked(NamedTuple):
 def limits_of(target: ChosenTarget) -> DeviceAsked:
     """What the options say. Raises RelaxError for values that are wrong."""
     return DeviceAsked(
-        _number(target, "threads", 256, 32, 1024), _number(target, "shared", 16 << 10, 16 << 10, 64 << 10)
+        number_option(target, "threads", 256, 32, 1024), number_option(target, "shared", 16 << 10, 16 << 10, 64 << 10)
     )
-
-
-def _number(target: ChosenTarget, name: str, usual: int, least: int, most: int) -> int:
-    given = target.option(name) or str(usual)
-    if not given.isdigit() or not least <= int(given) <= most or (name == "threads" and int(given) & (int(given) - 1)):
-        what = "a number" if name == "shared" else "a power of two"
-        raise OptionError(f"target '{target}': option '{name}' expects {what} from {least} to {most}, got '{given}'")
-    return int(given)

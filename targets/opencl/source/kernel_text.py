@@ -16,6 +16,7 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, operations_of, symbol_name
 from ....bindings.rewriting import located_error
 from ....emit.memrefs import storage_bytes
+from ....runtime.opencl.source_text import kernel_name
 from ....support.errors import RelaxError
 from ...gpu.emit.threads import threads_of
 from ...spirv.device_code import kernels_of
@@ -47,11 +48,6 @@ static float add_at(volatile __global float *place, float value) {
     return as_float(old);
 }
 """
-
-
-def kernel_name(name: str) -> str:
-    """A kernel's in the text: one of no function that OpenCL C has. runtime/opencl knows it, too."""
-    return "kernel_" + re.sub(r"\W", "_", name)
 
 
 def source_of(module: Operation) -> str:

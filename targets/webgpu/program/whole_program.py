@@ -30,13 +30,13 @@ from ....dialects.core.symbols import SymExpr
 from ....dialects.core.symbols_expr import value_of
 from ....dialects.core.symbols_terms import Atom
 from ....dialects.relax.constants import array_of_attribute
+from ....runtime.webgpu.program_bytes import VERSION
 from ...host.abi import dlpack_name, element_bytes
 from ..wgsl.kernel import Shader, shader_of
 from ..wgsl.memory_rules import shared_bytes
 from .host_rules import RULES
 from .host_writer import HostWriter, Known, Register
 
-VERSION = 1
 #: Where each constant begins, in bytes.
 _ALIGNMENT = 16
 

@@ -10,6 +10,7 @@ from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in, operations_of, symbol_name
 from ....bindings.rewriting import located_error
+from ....dialects.tir.prim_func import ASSERT
 from ....support.errors import RefusalError
 from .array_views import ArrayView
 from .wgsl_types import element_of, literal, register_type
@@ -40,7 +41,7 @@ class KernelWriter:
         #: The places of checks: kinds and messages.
         self.checks: list[tuple[str, str]] = []
         self.has_barriers = any(op.name in BARRIERS for op in operations_in(kernel))
-        self.may_fail = any(op.name == "tir.assert" for op in operations_in(kernel))
+        self.may_fail = any(op.name == ASSERT for op in operations_in(kernel))
 
     # ---- lines ----
 
