@@ -34,6 +34,8 @@ _NAME, _EXTENSIONS, _VERSION, _DOUBLE, _IL, _SVM, _SUBGROUP_SIZES = (
 )
 # CL_DEVICE_SINGLE_FP_CONFIG, and its bit for divisions and roots.
 _SINGLE, _EXACT = 0x101B, 1 << 7
+#: What the target has without options (targets/spirv/options.py).
+_USUAL_SUBGROUP, _USUAL_THREADS, _USUAL_SHARED = 32, 256, 32 << 10
 _GIVES_HANDLE = frozenset(
     {
         *("clCreateContext", "clCreateCommandQueueWithProperties", "clCreateProgramWithIL"),
@@ -41,6 +43,8 @@ _GIVES_HANDLE = frozenset(
     }
 )
 _VOID = frozenset({"clSVMFree"})
+#: The extension of f64, which devices have without naming it.
+FLOATS_OF_64 = "cl_khr_fp64"
 
 
 class OpenclError(DeviceError):
@@ -78,10 +82,31 @@ class OpenclDevice(NamedTuple):
     def __str__(self) -> str:
         return f"opencl:{self.number} ({self.name})"
 
+    def has(self, extension: str) -> bool:
+        return self.has_double if extension == FLOATS_OF_64 else extension in self.extensions
+
+    @property
+    def target(self) -> str:
+        """The target that fits it, as rx.compile and relax-compile take it."""
+        sizes = [each for each in self.subgroup_sizes if each <= _USUAL_SUBGROUP and not each & (each - 1)]
+        is_usual = not self.spirv or not self.subgroup_sizes or _USUAL_SUBGROUP in sizes
+        lacking = [name for name, is_there in self._types().items() if not is_there]
+        options = [
+            *([] if self.spirv else ["language=c"]),
+            *([] if is_usual else [f"subgroup={max(sizes, default=1)}"]),
+            *([f"threads={self.threads}"] if self.threads < _USUAL_THREADS else []),
+            *([f"shared={self.local_memory}"] if self.local_memory < _USUAL_SHARED else []),
+            *([f"lacks={'+'.join(lacking)}"] if lacking else []),
+        ]
+        return f"opencl{{{' '.join(options)}}}" if options else "opencl"
+
+    def _types(self) -> dict[str, bool]:
+        """Whether it has those that not all have."""
+        return {"f64": self.has(FLOATS_OF_64), "f16": self.has("cl_khr_fp16")}
+
     def table(self) -> str:
         """What programs may use of it, a line each."""
-        has_half = "cl_khr_fp16" in self.extensions
-        kinds = ["f32", "i32", "i64", *(["f16"] if has_half else []), *(["f64"] if self.has_double else [])]
+        kinds = ["f32", "i32", "i64", *(name for name, is_there in self._types().items() if is_there)]
         described = {
             "version": self.version,
             "type": TYPES.get(self.type & 14, "another"),
@@ -92,6 +117,7 @@ class OpenclDevice(NamedTuple):
             "SPIR-V": self.spirv or "none",
             "subgroups": ", ".join(map(str, self.subgroup_sizes)) or "unknown",
             "numbers": ", ".join(kinds),
+            "target": self.target,
         }
         return "\n".join([str(self), *(f"  {what:<20}{value}" for what, value in described.items())])
 

@@ -12,7 +12,7 @@ from ..devices.paged import PagedProgram
 from ..devices.spirv import FORMAT, TEXT_FORMAT, SpirvKernel, capabilities, read_kernels, too_large
 from ..errors import DeviceError
 from ..manifest import Signature
-from .driver import OpenclDevice, OpenclError, driver
+from .driver import FLOATS_OF_64, OpenclDevice, OpenclError, driver
 from .opened import open_device
 from .source_text import extensions, kernel_name, most_threads
 from .statuses import STATUSES
@@ -23,10 +23,9 @@ _HANDLE_WORDS = 3
 #: What SPIR-V says in itself.
 _EXACT_DIVISION = b"-cl-fp32-correctly-rounded-divide-sqrt"
 _BUILD_LOG, _LOG_BYTES, _SHOWN_LINES = 0x1183, 8192, 5
-#: By SPIR-V's number for a capability: that kernels say their size of subgroups; a type's name and the extension that
-#: has it, empty for f64.
+#: By SPIR-V's number for a capability: that kernels say their size of subgroups; a type's name and its extension.
 _SUBGROUP_DISPATCH = 58
-_OPTIONAL = {9: ("f16", "cl_khr_fp16"), 10: ("f64", ""), 12: ("atomic i64", "cl_khr_int64_base_atomics")}
+_OPTIONAL = {9: ("f16", "cl_khr_fp16"), 10: ("f64", FLOATS_OF_64), 12: ("atomic i64", "cl_khr_int64_base_atomics")}
 
 
 class OpenclProgram(PagedProgram):
@@ -106,34 +105,32 @@ def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: Opencl
         return
     if "SPIR-V" not in device.spirv:
         problem = f"takes no SPIR-V, which {code.label}, are"
-        raise DeviceError(f"{device} ({device.version}) {problem}; target 'opencl{{language=c}}' is for it")
+        raise DeviceError(f"{device} ({device.version}) {problem}; {_fitting(device)}")
     needed = {number for module in {each.module for each in kernels} for number in capabilities(module)}
     asked = [(name, extension) for number, (name, extension) in _OPTIONAL.items() if number in needed]
-    lacking = [name for name, extension in asked if not _has(device, extension)]
+    lacking = [name for name, extension in asked if not device.has(extension)]
     if lacking:
-        raise DeviceError(f"{device} lacks what {code.label}, need: {', '.join(lacking)}")
+        raise DeviceError(f"{device} lacks what {code.label}, need: {', '.join(lacking)}; {_fitting(device)}")
     large = too_large(kernels, device.threads)
     if large:
-        fitting = f"a target with threads={device.threads} is for it"
-        raise DeviceError(f"{device} is too small for {code.label}, which need {large}; {fitting}")
+        raise DeviceError(f"{device} is too small for {code.label}, which need {large}; {_fitting(device)}")
     sizes = device.subgroup_sizes
     for size in {each.subgroup for each in kernels if _SUBGROUP_DISPATCH in capabilities(each.module)}:
         if sizes and size not in sizes:
             there = ", ".join(map(str, sizes))
-            wanted = f"are for {size}; compile for a target with subgroup={sizes[-1]}"
-            raise DeviceError(f"{device} has subgroups of {there}, {code.label}, {wanted}")
+            raise DeviceError(f"{device} has subgroups of {there}, {code.label}, are for {size}; {_fitting(device)}")
 
 
 def _check_text_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: OpenclDevice) -> None:
     for text in {each.module for each in kernels}:
-        lacking = {said for name, said in extensions(text).items() if not _has(device, name)}
+        lacking = {said for name, said in extensions(text).items() if not device.has(name)}
         if lacking:
-            raise DeviceError(f"{device} lacks what {code.label}, need: {', '.join(sorted(lacking))}")
+            needed = ", ".join(sorted(lacking))
+            raise DeviceError(f"{device} lacks what {code.label}, need: {needed}; {_fitting(device)}")
         if most_threads(text) > device.threads:
             large = f"blocks of {most_threads(text)} threads, at most {device.threads} here"
-            fitting = f"a target with threads={device.threads} is for it"
-            raise DeviceError(f"{device} is too small for {code.label}, which need {large}; {fitting}")
+            raise DeviceError(f"{device} is too small for {code.label}, which need {large}; {_fitting(device)}")
 
 
-def _has(device: OpenclDevice, extension: str) -> bool:
-    return device.has_double if extension in ("", "cl_khr_fp64") else extension in device.extensions
+def _fitting(device: OpenclDevice) -> str:
+    return f"target '{device.target}' is for it"

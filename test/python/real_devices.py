@@ -50,7 +50,7 @@ def page(kind: str) -> Page:
 
 def target(kind: str) -> str:
     """Such that code is for the first device."""
-    return vulkan_driver().device(0).target if kind == "vulkan" else kind
+    return (vulkan_driver() if kind == "vulkan" else opencl_driver()).device(0).target
 
 
 def with_more(target: str, more: str) -> str:

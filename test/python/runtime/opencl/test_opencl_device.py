@@ -24,12 +24,16 @@ def kind() -> Iterator[str]:
     yield from device_without_leaks("opencl")
 
 
-def doubling() -> rx.runtime.Executable:
+def doubled() -> rx.Module:
     module = rx.Module()
     with module.function("main", [rx.tensor(("n",), "float32")]) as f:
         (x,) = f
         f.returns(relax.add(x, x))
-    return compiled("opencl", module)
+    return module
+
+
+def doubling() -> rx.runtime.Executable:
+    return compiled("opencl", doubled())
 
 
 def test_memory_that_runs_out() -> None:
@@ -88,12 +92,15 @@ def test_subgroups_that_the_device_has_not(monkeypatch: pytest.MonkeyPatch) -> N
     with module.function("main", [rx.tensor((4, 300), "float32")]) as f:
         (x,) = f
         f.returns(relax.sum(x, axis=[1]))
-    summing, doubled = compiled("opencl", module)._artifact, doubling()._artifact
-    other = driver().device(0)._replace(subgroup_sizes=(3, 5))
+    summing, artifact = compiled("opencl", module)._artifact, doubling()._artifact
+    other = driver().device(0)._replace(subgroup_sizes=(8, 16, 48))
     monkeypatch.setattr(OpenclDriver, "devices", lambda self: [other])
-    with pytest.raises(rx.RelaxError, match=r"has subgroups of 3, 5, the kernels for opencl, .*, are for 32; compile"):
+    message = (
+        r"has subgroups of 8, 16, 48, the kernels for opencl, .*, are for 32; target 'opencl\{subgroup=16.* is for"
+    )
+    with pytest.raises(rx.RelaxError, match=message):
         rx.runtime.Executable(summing)
-    rx.runtime.Executable(doubled)
+    rx.runtime.Executable(artifact)
 
 
 def test_a_device_without_spirv(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,8 +116,25 @@ def test_a_device_that_is_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     artifact = doubling()._artifact
     smaller = driver().device(0)._replace(threads=128)
     monkeypatch.setattr(OpenclDriver, "devices", lambda self: [smaller])
-    with pytest.raises(rx.RelaxError, match=r"need blocks of 256 threads, at most 128 here; .* threads=128 is for it"):
+    with pytest.raises(
+        rx.RelaxError, match=r"need blocks of 256 threads, at most 128 here; .*threads=128.*' is for it"
+    ):
         rx.runtime.Executable(artifact)
+
+
+def test_the_target_that_fits() -> None:
+    """As relax-run --list-devices names it: what the target says of most devices is left out."""
+    usual = driver().device(0)._replace(
+        spirv="SPIR-V_1.4", subgroup_sizes=(8, 32), threads=256, local_memory=32 << 10, has_double=True,
+        extensions=frozenset({"cl_khr_fp16"}),
+    )  # fmt: skip
+    assert usual.target == "opencl" and "target              opencl\n" in usual.table() + "\n"
+    assert usual._replace(spirv="", subgroup_sizes=(8,)).target == "opencl{language=c}"
+    assert usual._replace(subgroup_sizes=(3, 64)).target == "opencl{subgroup=1}"
+    small = usual._replace(subgroup_sizes=(8, 16), threads=128, local_memory=16 << 10)
+    assert small.target == "opencl{subgroup=16 threads=128 shared=16384}"
+    assert small._replace(extensions=frozenset(), has_double=False).target == small.target[:-1] + " lacks=f64+f16}"
+    rx.compile(doubled(), target=small.target)
 
 
 def test_no_loader(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:

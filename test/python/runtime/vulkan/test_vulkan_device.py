@@ -204,6 +204,40 @@ def test_no_driver() -> None:
     assert "DeviceError: no Vulkan " in ended.stderr and "apt install" in ended.stderr
 
 
+_ON_TWO = """
+import sys, numpy, relax_mlir as rx
+ones = numpy.ones(5, "float32")
+first, second = (rx.runtime.load(sys.argv[1], device=f"vulkan:{number}") for number in (0, 1))
+results = [each["main"](each.copying().upload(ones)) for each in (first, second, first)]
+print([float(numpy.asarray(each.copying()["main"](ones)).sum()) for each in (first, second)])
+print([str(each) for each in results])
+try:
+    second["main"](results[0])
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_two_devices(tmp_path: Path) -> None:
+    """Of one driver that the loader finds twice: each has memory and work of its own."""
+    drivers = sorted(Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"))
+    if not drivers:
+        pytest.skip("lavapipe is not installed (apt: mesa-vulkan-drivers)")
+    again = tmp_path / "again.json"
+    again.write_bytes(drivers[0].read_bytes())
+    program = tmp_path / "doubled.rxa"
+    compiled("vulkan", doubled()).save(program)
+    twice = os.pathsep.join(map(str, (drivers[0], again)))
+    environment = {**os.environ, "VK_ICD_FILENAMES": twice, "VK_DRIVER_FILES": twice}
+    ended = subprocess.run(
+        [sys.executable, "-c", _ON_TWO, program], capture_output=True, text=True, env=environment, check=False
+    )
+    sums, places, refused = ended.stdout.splitlines() or [ended.stderr, "", ""]
+    assert sums == "[10.0, 10.0]"
+    assert places == "['float32[5]@vulkan:0', 'float32[5]@vulkan:1', 'float32[5]@vulkan:0']"
+    assert "expected a tensor on vulkan:1, got one on vulkan:0" in refused
+
+
 def test_which_devices_there_are() -> None:
     names = [str(each) for each in driver().devices()]
     assert names[0].startswith("vulkan:0 (")
