@@ -25,6 +25,7 @@ from .symbols_expr import (
     extremum,
     floordiv,
     is_cut,
+    limits_of,
     make,
     make_variable,
     mod,
@@ -128,11 +129,12 @@ def equal(a: Dim, b: Dim) -> bool | None:
         return None
     if a == b:
         return True
-    return False if isinstance(a, int) and isinstance(b, int) else _are_equal(a, b)
+    return False if isinstance(a, int) and isinstance(b, int) else _are_equal(a, b, limits_of(a), limits_of(b))
 
 
 @functools.lru_cache(maxsize=4096)
-def _are_equal(a: Size, b: Size) -> bool | None:
+def _are_equal(a: Size, b: Size, *_limits: object) -> bool | None:
+    """Remembered by the limits of variables, too: one of the same name may have others elsewhere."""
     try:
         difference = a - b
         without_mod = _open_mods(difference)
@@ -155,11 +157,12 @@ _MOST_CASES, _MOST_REMAINDERS = 64, 8
 
 def at_most(a: Size, b: Size) -> bool:
     """Whether a <= b is certain for all sizes."""
-    return a <= b if isinstance(a, int) and isinstance(b, int) else _is_at_most(a, b)
+    return a <= b if isinstance(a, int) and isinstance(b, int) else _is_at_most(a, b, limits_of(a), limits_of(b))
 
 
 @functools.lru_cache(maxsize=4096)
-def _is_at_most(a: Size, b: Size) -> bool:
+def _is_at_most(a: Size, b: Size, *_limits: object) -> bool:
+    """Remembered by limits, as `_are_equal`."""
     try:
         return _is_natural(_open_mods(b - a), [_MOST_CASES])
     except SymbolError:  # too large to compare

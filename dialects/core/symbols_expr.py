@@ -49,13 +49,15 @@ class SymbolError(ValueError):
 class SymExpr:
     """An immutable, canonical, never constant expression; made by sym(), parse() and operators."""
 
-    __slots__ = ("_hash", "_terms", "_text", "variables")
+    __slots__ = ("_hash", "_terms", "_text", "limits", "variables")
     _terms: Terms
     # Made when they are asked for, as most expressions are steps on the way to another one.
     _text: str
     _hash: int
     #: The names that the expression depends on.
     variables: frozenset[str]
+    #: Those that are limited, with their highest values: equal expressions may differ in these.
+    limits: frozenset[tuple[str, int]]
 
     def __init__(self, terms: Terms) -> None:
         """Takes terms as make() leaves them: no zero coefficients, in canonical order, not a constant."""
@@ -158,6 +160,7 @@ _LATER: dict[str, Callable[[Terms], object]] = {
     "_text": render,
     "_hash": lambda terms: hash(tuple(terms.items())),
     "variables": lambda terms: frozenset().union(*(atom.variables for monomial in terms for atom in monomial)),
+    "limits": lambda terms: frozenset().union(*(_limits(atom) for monomial in terms for atom in monomial)),
 }
 
 Size = int | SymExpr
@@ -244,6 +247,12 @@ def _render_operand(size: Size) -> str:
         return str(size) if size >= 0 else f"({size})"
     atom = sole_atom(size)
     return f"({size})" if atom is None or atom.infix else atom
+
+
+def _limits(atom: Atom) -> frozenset[tuple[str, int]]:
+    if atom.kind == "variable":
+        return frozenset() if atom.highest is None else frozenset([(str(atom), atom.highest)])
+    return frozenset().union(*map(limits_of, atom.args))
 
 
 def sole_atom(size: Size) -> Atom | None:
@@ -467,6 +476,10 @@ def value_of(size: Size, of_atom: Callable[[Atom], Value]) -> Value | int:
 def substituted(size: Size, values: Mapping[str, Size]) -> Size:
     """With values in place of variables, which may be below 0 here: an index at a place before where it started."""
     return _substitute(size, values) if isinstance(size, SymExpr) and not size.variables.isdisjoint(values) else size
+
+
+def limits_of(size: Size) -> frozenset[tuple[str, int]]:
+    return size.limits if isinstance(size, SymExpr) else frozenset()
 
 
 def variables_of(size: Size) -> frozenset[str]:

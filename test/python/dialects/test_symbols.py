@@ -33,6 +33,7 @@ from relax_mlir.dialects.core.symbols import (
     product,
     sym,
 )
+from relax_mlir.dialects.core.symbols_expr import make_variable
 
 # What a reader sees. The text on the right is canonical: it reads back to itself.
 
@@ -426,3 +427,11 @@ def test_imports_only_light_parts_of_the_standard_library(tmp_path: Path) -> Non
 )
 def test_at_most(smaller: str, larger: str, expected: bool) -> None:
     assert at_most(parse(smaller), parse(larger)) is expected
+
+
+def test_variables_of_one_name_with_other_limits() -> None:
+    """Comparisons are remembered: what holds for one loop's variable does not for another one's."""
+    few, many = make_variable("v", 3), make_variable("v", 9)
+    assert [at_most(each, 3) for each in (few, many)] == [True, False]
+    assert [at_most(each // 2, 1) for each in (few, many)] == [True, False]
+    assert [equal(each, 5) for each in (few, many, make_variable("v"))] == [False, None, None]
