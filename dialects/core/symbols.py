@@ -25,7 +25,6 @@ from .symbols_expr import (
     extremum,
     floordiv,
     is_cut,
-    limits_of,
     make,
     make_variable,
     mod,
@@ -129,11 +128,11 @@ def equal(a: Dim, b: Dim) -> bool | None:
         return None
     if a == b:
         return True
-    return False if isinstance(a, int) and isinstance(b, int) else _are_equal(a, b, limits_of(a), limits_of(b))
+    return False if isinstance(a, int) and isinstance(b, int) else _are_equal(a, b, _limits(a), _limits(b))
 
 
 @functools.lru_cache(maxsize=4096)
-def _are_equal(a: Size, b: Size, *_limits: object) -> bool | None:
+def _are_equal(a: Size, b: Size, *limits: object) -> bool | None:
     """Remembered by the limits of variables, too: one of the same name may have others elsewhere."""
     try:
         difference = a - b
@@ -157,11 +156,15 @@ _MOST_CASES, _MOST_REMAINDERS = 64, 8
 
 def at_most(a: Size, b: Size) -> bool:
     """Whether a <= b is certain for all sizes."""
-    return a <= b if isinstance(a, int) and isinstance(b, int) else _is_at_most(a, b, limits_of(a), limits_of(b))
+    return a <= b if isinstance(a, int) and isinstance(b, int) else _is_at_most(a, b, _limits(a), _limits(b))
+
+
+def _limits(size: Size) -> frozenset[tuple[str, int]]:
+    return size.limits if isinstance(size, SymExpr) else frozenset()
 
 
 @functools.lru_cache(maxsize=4096)
-def _is_at_most(a: Size, b: Size, *_limits: object) -> bool:
+def _is_at_most(a: Size, b: Size, *limits: object) -> bool:
     """Remembered by limits, as `_are_equal`."""
     try:
         return _is_natural(_open_mods(b - a), [_MOST_CASES])

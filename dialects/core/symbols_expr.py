@@ -21,6 +21,7 @@ from .symbols_terms import (
     divide_by_term,
     divide_exactly,
     greatest_common_monomial,
+    limits,
     multiply_terms,
     over,
     render,
@@ -54,10 +55,8 @@ class SymExpr:
     # Made when they are asked for, as most expressions are steps on the way to another one.
     _text: str
     _hash: int
-    #: The names that the expression depends on.
-    variables: frozenset[str]
-    #: Those that are limited, with their highest values: equal expressions may differ in these.
-    limits: frozenset[tuple[str, int]]
+    variables: frozenset[str]  #: The names that the expression depends on.
+    limits: frozenset[tuple[str, int]]  #: Highest values of variables: equal expressions may differ in these.
 
     def __init__(self, terms: Terms) -> None:
         """Takes terms as make() leaves them: no zero coefficients, in canonical order, not a constant."""
@@ -154,13 +153,11 @@ class SymExpr:
 
 
 _set = object.__setattr__
-
-
 _LATER: dict[str, Callable[[Terms], object]] = {
     "_text": render,
     "_hash": lambda terms: hash(tuple(terms.items())),
     "variables": lambda terms: frozenset().union(*(atom.variables for monomial in terms for atom in monomial)),
-    "limits": lambda terms: frozenset().union(*(_limits(atom) for monomial in terms for atom in monomial)),
+    "limits": limits,
 }
 
 Size = int | SymExpr
@@ -234,11 +231,11 @@ def _make_call(kind: str, args: tuple[Size, ...]) -> SymExpr:
 
 
 def _make_atom(
-    text: str, kind: str, args: tuple[Size, ...], variables: frozenset[str], depth: int, limits: Bounds
+    text: str, kind: str, args: tuple[Size, ...], variables: frozenset[str], depth: int, known: Bounds
 ) -> SymExpr:
     atom = Atom(text)
     atom.kind, atom.args, atom.variables, atom.depth = kind, args, variables, depth
-    atom.lowest, atom.highest = limits
+    atom.lowest, atom.highest = known
     return SymExpr({(atom,): 1})
 
 
@@ -247,12 +244,6 @@ def _render_operand(size: Size) -> str:
         return str(size) if size >= 0 else f"({size})"
     atom = sole_atom(size)
     return f"({size})" if atom is None or atom.infix else atom
-
-
-def _limits(atom: Atom) -> frozenset[tuple[str, int]]:
-    if atom.kind == "variable":
-        return frozenset() if atom.highest is None else frozenset([(str(atom), atom.highest)])
-    return frozenset().union(*map(limits_of, atom.args))
 
 
 def sole_atom(size: Size) -> Atom | None:
@@ -476,10 +467,6 @@ def value_of(size: Size, of_atom: Callable[[Atom], Value]) -> Value | int:
 def substituted(size: Size, values: Mapping[str, Size]) -> Size:
     """With values in place of variables, which may be below 0 here: an index at a place before where it started."""
     return _substitute(size, values) if isinstance(size, SymExpr) and not size.variables.isdisjoint(values) else size
-
-
-def limits_of(size: Size) -> frozenset[tuple[str, int]]:
-    return size.limits if isinstance(size, SymExpr) else frozenset()
 
 
 def variables_of(size: Size) -> frozenset[str]:

@@ -88,6 +88,17 @@ def bounds(terms: Terms, of_atom: Callable[[Atom], Bounds] = attrgetter("lowest"
     return low, high
 
 
+def limits(terms: Terms) -> frozenset[tuple[str, int]]:
+    """The highest values of the variables that have some."""
+    return frozenset().union(*(_limits_of_atom(atom) for monomial in terms for atom in monomial))
+
+
+def _limits_of_atom(atom: Atom) -> frozenset[tuple[str, int]]:
+    if atom.kind == "variable":
+        return frozenset() if atom.highest is None else frozenset([(str(atom), atom.highest)])
+    return frozenset().union(*(arg.limits for arg in atom.args if not isinstance(arg, int)))
+
+
 # Arithmetic. Results may hold zero coefficients.
 
 
