@@ -3,21 +3,33 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy
 from compiling import array
+from example_counts import is_drawn
 
 import relax_mlir as rx
 
 _STEP = 1e-6
 
 
+def functions_of(module: rx.Module) -> Mapping[str, Callable[..., Any]]:
+    """Compiled where all tests run, or for a drawn one: else the reference computes them, in a tenth of the time. What
+    derivatives are has nothing to do with code, which other tests look at.
+    """
+    if is_drawn(os.environ["PYTEST_CURRENT_TEST"]):
+        return rx.compile(module, opt_level=0, jobs=1)
+    return rx.reference(module)
+
+
 def compiled(source: str | rx.Module, **options: Any) -> tuple[Any, Any]:
     """A function @loss, a module's or a script's, and @loss_adjoint."""
     module = rx.Module.from_script(source) if isinstance(source, str) else source
     rx.grad(module, "loss", **options).verify()
-    made = rx.compile(module, opt_level=0, jobs=1)
+    made = functions_of(module)
     return made["loss"], made["loss_adjoint"]
 
 
@@ -26,16 +38,23 @@ def check(functions: tuple[Any, Any], floats: list[Any], before: tuple[Any, ...]
     loss, adjoint = functions
     value, *made = map(array, adjoint(*before, *floats))
     numpy.testing.assert_array_equal(value, array(loss(*before, *floats)))
-    for index, tensor in enumerate(floats):
-        expected = numpy.empty_like(tensor)
+    wanted = differences(lambda *moved: loss(*before, *moved), floats, _STEP)
+    for found, expected in zip(made, wanted, strict=True):
+        numpy.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def differences(loss: Callable[..., Any], arrays: Sequence[Any], step: float) -> list[Any]:
+    """How a number changes with each element of arrays."""
+    found = [numpy.empty_like(each) for each in arrays]
+    for index, tensor in enumerate(arrays):
         for place in numpy.ndindex(tensor.shape):
             near = []
-            for step in (_STEP, -_STEP):
-                moved = [each.copy() for each in floats]
-                moved[index][place] += step
-                near.append(float(array(loss(*before, *moved))))
-            expected[place] = (near[0] - near[1]) / (2 * _STEP)
-        numpy.testing.assert_allclose(made[index], expected, rtol=1e-5, atol=1e-6)
+            for moved_by in (step, -step):
+                moved = [each.copy() for each in arrays]
+                moved[index][place] += moved_by
+                near.append(float(array(loss(*moved))))
+            found[index][place] = (near[0] - near[1]) / (2 * step)
+    return found
 
 
 def script(signature: str, body: str) -> str:

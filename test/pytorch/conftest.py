@@ -14,10 +14,19 @@ from run_settings import interruptions, own_cache  # noqa: F401  # fixtures of a
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+#: Of an operator's tests, each of which compiles several programs, the share that runs.
+_OPERATORS = 1 / 2
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of slow tests those run that are drawn."""
+    """Of slow tests and those of operators the ones run that are drawn."""
     slow = {item.nodeid for item in items if item.get_closest_marker("slow")}
-    run_settings.leave_out(config, items, {name for name in slow if not example_counts.is_drawn(name)})
+    costly = {
+        item.nodeid: _OPERATORS for item in items if item.path.parent.name == "operators" and item.nodeid not in slow
+    }
+    left_out = {*costly, *slow} - example_counts.drawn(costly)
+    left_out -= {name for name in slow if example_counts.is_drawn(name)}
+    run_settings.leave_out(config, items, left_out)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

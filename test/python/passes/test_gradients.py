@@ -15,6 +15,7 @@ import pytest
 from compiling import array
 from example_counts import draws
 from gradient_cases import USES, Use, indices, relax
+from gradient_checks import differences, functions_of
 from hypothesis import given
 from hypothesis import strategies as st
 from own_rules import without_new_decompositions, without_new_gradients
@@ -56,20 +57,12 @@ def check(build: Callable[..., Any], arrays: Sequence[Any], dims: Any = None) ->
         f.returns(build(*f))
     module = rx.grad(module)
     module.verify()
-    program = rx.compile(module, opt_level=0, jobs=1)
-    main = program["main"]
-    _, *made = map(array, program["main_adjoint"](*arrays))
-    for index, tensor in enumerate(arrays):
-        expected = numpy.empty_like(tensor)
-        for place in numpy.ndindex(tensor.shape):
-            near = []
-            for step in (_STEP, -_STEP):
-                moved = [each.copy() for each in arrays]
-                moved[index][place] += step
-                near.append(float(array(main(*moved))))
-            expected[place] = (near[0] - near[1]) / (2 * _STEP)
-        assert made[index].dtype == tensor.dtype and made[index].shape == tensor.shape
-        numpy.testing.assert_allclose(made[index], expected, rtol=1e-6, atol=1e-6)
+    functions = functions_of(module)
+    _, *made = map(array, functions["main_adjoint"](*arrays))
+    wanted = differences(functions["main"], arrays, _STEP)
+    for tensor, found, expected in zip(arrays, made, wanted, strict=True):
+        assert found.dtype == tensor.dtype and found.shape == tensor.shape
+        numpy.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("use", USES, ids=lambda use: use.name)
