@@ -3,8 +3,8 @@
 
 Remainders of upstream's are wrong for the smallest integer, and for 64 bits. Mesa 22 takes the comparison of an i32 as
 i64 with a constant to be always true, or never: it is made of 32 bits here, which is less to do, too. What is wider
-than f32 is not made of bf16 at once. Vulkan's remainders of floats are as inexact as the quotient; its rounding of f64
-is not right on Mesa.
+than f32 is not made of bf16 at once, and integers of three, five, six or seven bits are the low bits of others.
+Vulkan's remainders of floats are as inexact as the quotient; its rounding of f64 is not right on Mesa.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import constant_of, made_by, operations_in
+from ....bindings.navigation import constant_of, made_by, operations_in, users_of
 from ....bindings.rewriting import replace_op
 from ....emit.arithmetic import result_of
 from ....emit.numbers import constant, number, on_each_element, select, unary
@@ -95,6 +95,20 @@ def _widen(op: Operation) -> None:
         op.operands[0] = result_of("arith.extf", [x], between)
 
 
+def _low_bits(op: Operation) -> None:
+    """What was cut to a number of bits that is no power of two, and is wider again."""
+    cut = made_by(op.operands[0], "arith.trunci")
+    if cut is None or not (kept := _element(op.operands[0].type).width) & (kept - 1):
+        return
+    low, wide = number(cut.operands[0]) & ((1 << kept) - 1), op.results[0].type
+    width = _element(wide).width
+    if low.bits != width:
+        low = number(result_of("arith.trunci" if low.bits > width else "arith.extui", [low.value], wide))
+    replace_op(op, [low.value])
+    if not users_of(cut.results[0]):
+        cut.operation.erase()
+
+
 def _from_truth(op: Operation) -> None:
     """A truth value as an index."""
     if op.operands[0].type == ir.IntegerType.get_signless(1):
@@ -127,6 +141,7 @@ _REWRITES = {
     "arith.remsi": _remainder,
     "arith.cmpi": _compare,
     "arith.extf": _widen,
+    "arith.extui": _low_bits,
     "arith.index_castui": _from_truth,
 }
 _OF_VULKAN = {"arith.remf": _float_remainder, "math.roundeven": _round, "math.trunc": _round}

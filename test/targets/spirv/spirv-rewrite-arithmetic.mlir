@@ -73,6 +73,25 @@ gpu.module @kernels {
     %1 = arith.extf %y : vector<4xbf16> to vector<4xf64>
     gpu.return %0, %1 : f64, vector<4xf64>
   }
+
+  // Integers of six bits.
+  // CHECK-LABEL: gpu.func @low_bits
+  // CHECK: %[[LOW:.*]] = arith.andi %{{.*}}, %c63_i32
+  // CHECK: arith.trunci %[[LOW]] : i32 to i8
+  // CHECK: arith.andi %{{.*}} : vector<4xi8>
+  // CHECK-NEXT: arith.extui %{{.*}} : vector<4xi8> to vector<4xi32>
+  // CHECK-NEXT: arith.trunci %{{.*}} : i8 to i4
+  // CHECK-NOT: i6
+  // CHECK: gpu.return
+  gpu.func @low_bits(%x: i32, %y: vector<4xi8>, %z: i8) -> (i8, vector<4xi32>, i8) {
+    %0 = arith.trunci %x : i32 to i6
+    %1 = arith.extui %0 : i6 to i8
+    %2 = arith.trunci %y : vector<4xi8> to vector<4xi6>
+    %3 = arith.extui %2 : vector<4xi6> to vector<4xi32>
+    %4 = arith.trunci %z : i8 to i4
+    %5 = arith.extui %4 : i4 to i8
+    gpu.return %1, %3, %5 : i8, vector<4xi32>, i8
+  }
 }
 
 // The host's code stays.
