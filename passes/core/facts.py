@@ -17,7 +17,7 @@ from ...dialects.core.infos import Info, TensorInfo, describe
 from .journal import Fact, Journal
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class ModelFact(Fact):
     """A model as it was read."""
 
@@ -31,7 +31,7 @@ class ModelFact(Fact):
     weight_bytes: int
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class NodeFact(Fact):
     """A node of a model, and what it became."""
 
@@ -52,7 +52,7 @@ class NodeFact(Fact):
     within: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class OperatorFact(Fact):
     """A relax operator before it is legalized. Inputs are numbers of operators, or the names of the graph's inputs."""
 
@@ -66,7 +66,7 @@ class OperatorFact(Fact):
     text: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class LegalizedFact(Fact):
     """The rule that took an operator. `index` is its number, None for one that a rule has made."""
 
@@ -80,7 +80,7 @@ class LegalizedFact(Fact):
     kernels: Sequence[str]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class KernelFact(Fact):
     """A PrimFunc before it is scheduled."""
 
@@ -90,7 +90,7 @@ class KernelFact(Fact):
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class FusedFact(Fact):
     """Calls that became one. Each member has the name of its PrimFunc and its origins."""
 
@@ -99,7 +99,7 @@ class FusedFact(Fact):
     members: Sequence[Mapping[str, object]]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class NotFusedFact(Fact):
     """Two calls, one reading of the other, that stayed apart, and why."""
 
@@ -108,7 +108,7 @@ class NotFusedFact(Fact):
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class CallFact(Fact):
     """An operation of the program that works on memory, in the program's order.
 
@@ -125,7 +125,7 @@ class CallFact(Fact):
     outputs: Sequence[Mapping[str, object]]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class MemoryFact(Fact):
     """The memory that a function's tensors have. A buffer is in use from position `first` to `last`.
 
@@ -139,7 +139,7 @@ class MemoryFact(Fact):
     buffers: Sequence[Mapping[str, object]]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class ScheduleFact(Fact):
     """The schedule that took a kernel, and why others did not."""
 
@@ -151,7 +151,7 @@ class ScheduleFact(Fact):
     steps: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class LoopsFact(Fact):
     """How the loops of one operation of a kernel run; `reason` where they stay plain loops."""
 
@@ -176,7 +176,7 @@ class LoopsFact(Fact):
     reason: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class PartitionFact(Fact):
     """What a codegen was given of a model."""
 
@@ -194,7 +194,7 @@ class PartitionFact(Fact):
     of_parts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class PriceFact(Fact):
     """What a plan by cost has counted for a match, in seconds."""
 
@@ -211,7 +211,7 @@ class PriceFact(Fact):
     border_seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class KeptFact(Fact):
     """An operator that no codegen was given, with the pattern that came nearest, and what kept it from matching."""
 
@@ -222,7 +222,7 @@ class KeptFact(Fact):
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class ExternalFact(Fact):
     """What a codegen has made of an external module; `reason` where it did not, and the target took it over."""
 
@@ -241,7 +241,7 @@ class ExternalFact(Fact):
     verb: str = "declined"
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class CodeFact(Fact):
     """Machine code: of a kernel, or of the whole program where `name` is empty."""
 

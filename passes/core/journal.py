@@ -33,7 +33,7 @@ FORMAT_VERSION = 1
 _active: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(eq=False, repr=False)
 class Fact:
     """What one kind of fact says; see facts.py. The kind is the class' name, "not-fused" of NotFusedFact, or given."""
 
@@ -44,7 +44,7 @@ class Fact:
             cls.kind = re.sub("(?<=[a-z])(?=[A-Z])", "-", cls.__name__.removesuffix("Fact")).lower()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(eq=False, repr=False)
 class StageFact(Fact):
     """The time of a stage of the compilation, by the wall clock."""
 
@@ -52,7 +52,7 @@ class StageFact(Fact):
     seconds: float
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(eq=False, repr=False)
 class PassFact(Fact):
     """What a pass of a stage did to the graph: how many more, or fewer, of its operations there are behind it by their
     names, and how often each pattern was applied."""

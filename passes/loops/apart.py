@@ -50,12 +50,15 @@ def overlaps(block: Block, loop: Loop, inner: Mapping[str, Size]) -> bool:
 def _determined_by(indices: Sequence[Size]) -> list[Size]:
     """These, and what they determine: a value whose quotient and remainder by a number are known is known."""
     found = list(indices)
-    for each in list(indices) * len(indices):
-        for monomial, factor in terms_of(each).items():
-            if len(monomial) != 1 or monomial[0].kind != "%":
-                continue
-            (whole, by), rest = monomial[0].args, each - make({monomial: factor})
-            if whole // by in found and is_never_negative(rest) and is_below(rest, factor):
-                found.append(whole * factor + rest)
-                found.append(whole)
+    for _ in indices:
+        count = len(found)
+        for each in indices:
+            for monomial, factor in terms_of(each).items():
+                if len(monomial) != 1 or monomial[0].kind != "%":
+                    continue
+                (whole, by), rest = monomial[0].args, each - make({monomial: factor})
+                if whole // by in found and is_never_negative(rest) and is_below(rest, factor):
+                    found += [part for part in (whole * factor + rest, whole) if part not in found]
+        if len(found) == count:
+            break
     return found

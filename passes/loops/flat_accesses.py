@@ -95,7 +95,8 @@ def _kept(tree: Tree) -> set[Buffer]:
 
 def _groups(tree: Tree, buffer: Buffer) -> Groups:
     """Adjacent dimensions are in one group where an access has fewer divisions then."""
-    places = [access.indices for block in tree.blocks() for access in block.placed_accesses if access.buffer is buffer]
+    accesses = (access for block in tree.blocks() for access in block.placed_accesses if access.buffer is buffer)
+    places = [each.indices for each in accesses if any(map(divisions, (*each.indices, *buffer.shape)))]
     groups: list[tuple[int, ...]] = []
     for dim in range(len(buffer.shape)):
         if groups and any(_is_simpler(place, groups[-1], dim, buffer.shape) for place in places):

@@ -102,6 +102,7 @@ class Sharing:
         self._check_size()
         self._axes = [axis for axis, size in self.sizes.items() if size > 1]
         self._leaves = _leaves(self.nodes, ())
+        self._by_name = {leaf.node.name: leaf for leaf in self._leaves}
         names = {loop.name for loop in (root, *self.chain, *loops_in(self.nodes))}
         self.memory = self._whose([buffer for buffer, (where, _) in places.items() if where in names])
         for leaf in self._leaves:
@@ -130,8 +131,7 @@ class Sharing:
         return limits
 
     def _within(self, node: Node) -> list[_Leaf]:
-        names = {each.name for each in _inside(node)}
-        return [leaf for leaf in self._leaves if leaf.node.name in names]
+        return [self._by_name[each.name] for each in _inside(node) if each.name in self._by_name]
 
     def _is_for_all(self, leaf: _Leaf) -> bool:
         """Whether threads that no loop names compute it, each for itself; else the first of them does."""
@@ -249,16 +249,18 @@ class Sharing:
         return self._found[node.name]
 
     def _uses_of(self, node: Node) -> frozenset[_Use]:
-        found = set()
-        for leaf in self._within(node):
-            rest = _ALL if self._is_for_all(leaf) else _FIRST
-            loops = [leaf.thread_loop(axis) for axis in self._axes]
-            threads = tuple(rest if loop is None else loop.name for loop in loops)
-            written, wanders = leaf.written(), self._wanders(leaf)
-            for buffer in leaf.buffers():
-                if buffer not in self.memory or not self.memory[buffer].is_own:
-                    found.add(_Use(buffer, buffer in written, threads, wanders, self._turns_of(leaf, buffer)))
-        return frozenset(found)
+        if node.name not in self._by_name:
+            return frozenset().union(*map(self._uses, node.body))  # type: ignore[union-attr]
+        leaf = self._by_name[node.name]
+        rest = _ALL if self._is_for_all(leaf) else _FIRST
+        loops = [leaf.thread_loop(axis) for axis in self._axes]
+        threads = tuple(rest if loop is None else loop.name for loop in loops)
+        written, wanders = leaf.written(), self._wanders(leaf)
+        return frozenset(
+            _Use(buffer, buffer in written, threads, wanders, self._turns_of(leaf, buffer))
+            for buffer in leaf.buffers()
+            if buffer not in self.memory or not self.memory[buffer].is_own
+        )
 
     def _turns_of(self, leaf: _Leaf, buffer: Buffer) -> tuple[tuple[int, Turn], ...]:
         """Of all that a leaf uses of a buffer, where that is the same version."""

@@ -201,13 +201,13 @@ class Accesses:
             raise _Unknown(self._views[touched[0]].parameter)
 
     def _transfer(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
-        at = _TRANSFERS[op.name]
-        memref = op.operands[at]
-        rank = memref.type.rank
-        value = op.operands[0] if at else op.results[0]
-        axes = [AxisRange(self._linears.of(index), 1) for index in list(op.operands)[at + 1 : at + 1 + rank]]
-        masked = int(list(op.attributes["operandSegmentSizes"])[-1])
-        mask = op.operands[-1] if masked else None
+        at, operands = _TRANSFERS[op.name], list(op.operands)
+        memref = operands[at]
+        value = operands[0] if at else op.results[0]
+        last = at + 1 + memref.type.rank
+        axes = [AxisRange(self._linears.of(index), 1) for index in operands[at + 1 : last]]
+        # Behind the indices are what a read is padded with, and a mask.
+        mask = operands[-1] if len(operands) > last + 1 - at else None
         lengths = _lengths(value.type)
         counts = self._counts(mask) if len(lengths) == 1 else []
         for expression, length in zip(op.attributes["permutation_map"].value.results, lengths, strict=True):

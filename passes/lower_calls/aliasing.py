@@ -22,7 +22,16 @@ from ...dialects.core.symbols_expr import terms_of
 from ...dialects.tir.prim_func import is_prim_func
 from ...emit.memrefs import MOST_BYTES, is_same_shape
 from .gathering import gatherings
-from .memory_plan import MemoryPlan, PlannedBuffer, dims_of, is_multiple, is_sized_at_entry, measured, storage_bytes
+from .memory_plan import (
+    MemoryPlan,
+    PlannedBuffer,
+    dims_of,
+    is_multiple,
+    is_sized_at_entry,
+    measured,
+    padded,
+    storage_bytes,
+)
 from .overwriting import Kernel, Kernels, Move
 
 #: The kinds of alias: where a tensor is stored that has no place of its own.
@@ -81,6 +90,10 @@ class Sharing:
 
     def _is_needless(self, op: Operation) -> bool:
         """Whether a call that only moves elements finds them where they are wanted, or some of them."""
+        if self._stated is not None:
+            held = [read for each in op.operands if (read := self._plan.memory_of.get(each)) is not None]
+            if not any(self._stated.get(each) in (VIEW, PART) for each in (*held, *self._made_by(op))):
+                return False  # its kernel need not be looked at
         moves = self._moves(op)
         return bool(moves) and (self._show(op, moves) or self._join(op, moves))
 
@@ -156,8 +169,20 @@ class Sharing:
         roots = {root for read in held if read is not None and (root := read.root).last == position}
         for root in roots.difference(other.root for other in self._made_by(op)) if roots else ():
             places = [index for index, read in enumerate(held) if read is not None and read.root is root]
-            if made.room is not None and root.room is not None and self._is_read_first(op, places, result):
+            is_fixed = made.room is not None and root.room is not None
+            if is_fixed and self._may_overlap(made, root) and self._is_read_first(op, places, result):
                 made.covers.add(root)
+
+    def _may_overlap(self, made: PlannedBuffer, root: PlannedBuffer) -> bool:
+        """Whether they do where that is stated, in the arena or in a slot."""
+        if self._stated is None:
+            return True
+        (word, _, place), (other, _, behind) = (self._stated.get(each, "").partition(" ") for each in (made, root))
+        if word != other or word not in ("arena", "slot"):
+            return False
+        if word == "slot" or not place.isdecimal() or not behind.isdecimal():
+            return True  # which is found out, or refused, when it is followed
+        return int(place) < int(behind) + padded(root) and int(behind) < int(place) + padded(made)
 
     def _is_read_first(self, op: Operation, operands: Sequence[int], result: Value) -> bool:
         kernel, written = self._kernel(op), _parameter(op, result)

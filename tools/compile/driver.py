@@ -183,7 +183,9 @@ class Compilation:
             module.verify()  # nothing else does behind the last stage
             # What goes on keeps where it comes from: programs name a model's nodes.
             head = made_by("the LLVM dialect") if self.emit == "llvm" else ""
-            self._write(lambda: head + module.print(debug_info=self.emit == STAGE).rstrip("\n") + "\n")
+            self._write(
+                lambda: head + module.print(debug_info=self.emit == STAGE, assume_verified=True).rstrip("\n") + "\n"
+            )
             return None
         if self.emit == "schedules":
             from ...compilation.schedules import chosen_schedules

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TextIO
 
+from ...support.collector import uncollected
 from ...support.disk_cache import DiskCache
 from ..common.command_line import Arguments, write_text
 from .options import parse
@@ -35,9 +36,10 @@ def _compile(arguments: Arguments, begun: float, stdin: TextIO, stdout: TextIO, 
         if arguments["v"]:
             stderr.write(f"{arguments['o']}: from the cache, {time.perf_counter() - begun:.3f} seconds\n")
         return 0
-    from .driver import Driver
+    with uncollected():  # modules are imported, and the process ends soon
+        from .driver import Driver
 
-    return Driver(stdin, stdout, stderr).run(arguments, cache, program)
+        return Driver(stdin, stdout, stderr).run(arguments, cache, program)
 
 
 def _info(arguments: Arguments) -> str:

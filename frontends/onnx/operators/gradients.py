@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ....dialects.core.infos import is_float
-from ....passes.gradient.reverse import gradients_at
 from ....support.suggest import counted, suggest
 from ...core.problems import Problems, shown
 from ...core.values import Held, Tensor
@@ -23,6 +22,8 @@ def gradient(node: Node) -> Outputs:
 
     The part of the graph from them to y is imported again with these values, which need not be those of the graph.
     """
+    from ....passes.gradient.reverse import gradients_at  # seldom needed, and all derivatives with it
+
     xs, zs, y = node.strings("xs", []), node.strings("zs", []), node.string("y", "")
     _check(node, xs, zs)
     if node.graph.knows(y) and node.graph.lookup(y) is None:

@@ -17,17 +17,22 @@ module = rx.Module()
 with module.function("main", [rx.tensor(("n", 4)), rx.tensor((4, 4))]) as f:
     f.returns(relax.exp(relax.matmul(*f)))
 lowered = rx.lower(module, pipeline=rx.stages().until("legalize"))
-inside = [op for function in lowered.body for op in function.body.blocks[0]]
-generic = next(op for op in inside if op.operation.name == "linalg.generic")
-print(type(generic).__name__, sorted({"numpy", "yaml"} & sys.modules.keys()))
+
+
+def generic():
+    inside = [op for function in lowered.body for op in function.body.blocks[0]]
+    return type(next(op for op in inside if op.operation.name == "linalg.generic"))
+
+
+print(generic().__name__, sorted({"numpy", "yaml"} & sys.modules.keys()))
 linalg = dialect_module("linalg")
-print(linalg.GenericOp is type(generic), callable(linalg.matmul))
+print(generic() is linalg.GenericOp, callable(linalg.matmul))
 """
 
 
-def test_linalg_s_classes_come_without_numpy_and_yaml() -> None:
+def test_operations_get_classes_when_somebody_wants_these() -> None:
     done = subprocess.run([sys.executable, "-c", LOWERING], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["GenericOp []", "True True"]
+    assert done.stdout.splitlines() == ["OpView []", "True True"]
 
 
 LLVM = """
