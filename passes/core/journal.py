@@ -43,6 +43,10 @@ class Fact:
         if "kind" not in vars(cls):
             cls.kind = re.sub("(?<=[a-z])(?=[A-Z])", "-", cls.__name__.removesuffix("Fact")).lower()
 
+    # Made for each class, this and comparisons would take longer than recording does.
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
 
 @dataclasses.dataclass(eq=False, repr=False)
 class StageFact(Fact):
