@@ -25,7 +25,7 @@ _COMPUTE_STAGE = 0x20
 #: Extensions, and what targets call factors of matrices (targets/spirv/matrices.py): by both factors' types, that of
 #: what they are added to, and of the result.
 ATOMICS, MATRICES = "VK_EXT_shader_atomic_float", "VK_KHR_cooperative_matrix"
-_FACTORS = {(0, 0, 1, 1): "f16", (3, 3, 5, 5): "s8", (7, 7, 9, 9): "u8"}
+_FACTORS = {(0, 0, 1, 1): "f16", (3, 3, 5, 5): "i8", (7, 7, 9, 9): "ui8"}
 _SUBGROUP_SCOPE = 3
 DEVICE_TYPES = ("another", "integrated GPU", "discrete GPU", "virtual GPU", "CPU")
 _VOID = frozenset(

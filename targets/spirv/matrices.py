@@ -9,7 +9,7 @@ from typing import NamedTuple
 #: Of plans: cooperative_f16_16x16x16_32.
 INSTRUCTION = "cooperative"
 #: Sums of f16 are f32, of bytes, with sign or without, i32.
-FACTORS = ("f16", "s8", "u8")
+FACTORS = ("f16", "i8", "ui8")
 LEAST, MOST = 4, 128
 #: Of neighbours in a row, which are a thread's.
 _MOST_LANES = 4

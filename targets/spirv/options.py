@@ -30,7 +30,7 @@ OPTIONS = (
 )
 MATRICES = TargetOption(
     "matrices",
-    "cooperative matrices that the device multiplies, f16:16x16x16+s8:16x16x32: factors f16, s8 or u8, rows, columns "
+    "cooperative matrices that the device multiplies, f16:16x16x16+i8:16x16x32: factors f16, i8 or ui8, rows, columns "
     "and steps, by subgroups of exactly as many threads as 'subgroup' says; none without it; code is for Vulkan 1.3",
 )
 VERSION = TargetOption("version", "the Vulkan that code is for: 1.2 (the usual), by SPIR-V 1.5, or 1.3, by SPIR-V 1.6")

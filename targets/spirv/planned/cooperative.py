@@ -27,8 +27,8 @@ from ..matrices import INSTRUCTION, Matrices, matrices_of_instruction
 #: What bodies multiply and add, by the names of factors. Sums of bytes wrap around.
 KINDS = {
     "f16": Factors("f16", "f32", ("arith.extf",)),
-    "s8": Factors("i8", "i32", ("arith.extsi",)),
-    "u8": Factors("i8", "i32", ("arith.extui",)),
+    "i8": Factors("i8", "i32", ("arith.extsi",)),
+    "ui8": Factors("i8", "i32", ("arith.extui",)),
 }
 #: Between a matrix's rows of results in shared memory, in elements.
 _GAP = GAP_BYTES // 4
@@ -148,7 +148,7 @@ class CooperativeKernel(Kernel):
     def _load(self, memories: Sequence[Value], stage: Number, step: int, which: int, side: Number) -> Value:
         staged, memory, is_left = self.staged[which], memories[which], which == self._of_rows
         # Signs are the type's.
-        element = self.matrices.factors if self.matrices.factors == "f16" else f"{self.matrices.factors[:-1]}i8"
+        element = {"i8": "si8"}.get(self.matrices.factors, self.matrices.factors)
         if is_left:
             type_ = _matrix_type(self.matrices.rows, self.matrices.steps, element, "A")
         else:
