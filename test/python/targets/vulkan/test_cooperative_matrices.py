@@ -13,9 +13,7 @@ import numpy
 import pytest
 import real_devices
 import spirv_validation
-from real_devices import with_more
 from relax_mlir.runtime import tensor, to_numpy
-from relax_mlir.runtime.vulkan import opened
 from relax_mlir.runtime.vulkan.requirements import multiplies_matrices
 from relax_mlir.targets.spirv.abi import unpacked
 from relax_mlir.targets.spirv.matrices import FACTORS
@@ -147,7 +145,9 @@ def test_sizes_that_are_known_when_it_runs(device: str) -> None:
 
 def test_work_on_results(device: str) -> None:
     """Bias, relu, a residual and a cast, where the results are read; and sums that start elsewhere."""
-    x, y, bias, more = (numbers(seed, "f16", *shape) for seed, shape in enumerate([(70, 80), (80, 50), (50,), (70, 50)]))
+    x, y, bias, more = (
+        numbers(seed, "f16", *shape) for seed, shape in enumerate([(70, 80), (80, 50), (50,), (70, 50)])
+    )
 
     def build(x: Any, y: Any, bias: Any, more: Any) -> Any:
         product = relax.add(relax.matmul(x, y, out_dtype="float32"), relax.astype(bias, "float32"))
