@@ -187,12 +187,13 @@ def with_device(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
 
 
 def test_code_for_a_newer_vulkan(monkeypatch: pytest.MonkeyPatch) -> None:
-    newer = with_more(target("vulkan"), "version=1.3")
+    older = open_device("vulkan").physical._replace(version=(1, 2)).target
+    newer = with_more(older, "version=1.3")
     artifact = rx.compile(doubled(), newer)._artifact
     with_device(monkeypatch, version=(1, 2))
     refused = refusal(artifact)
-    assert f") has Vulkan 1.2, the kernels for vulkan, {newer}, are for 1.3; target '{target('vulkan')}' is" in refused
-    rx.runtime.Executable(compiled("vulkan", doubled())._artifact)
+    assert f") has Vulkan 1.2, the kernels for vulkan, {newer}, are for 1.3; target '{older}' is" in refused
+    rx.runtime.Executable(rx.compile(doubled(), older)._artifact)
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,19 @@ def test_convolutions(device: str, dtype: str) -> None:
     check(found, numpy.einsum("bchwij,ocij->bohw", windows, wide(w)), 180)
 
 
+def test_weights_of_four_bits(device: str) -> None:
+    """Threads make f16 of the codes on the way to shared memory."""
+    random = numpy.random.default_rng(10)
+    x, scale = numbers(11, "f16", 33, 128), (0.05 * random.normal(size=(24, 4))).astype("float16")
+    codes = random.integers(0, 256, (24, 4, 16)).astype("uint8")
+    module = rx.Module()
+    with module.function("main", [rx.tensor(x.shape, "f16")]) as f:
+        f.returns(relax.matmul_nbits(*f, relax.const(codes), relax.const(scale), bits=4, block_size=32))
+    spread = numpy.stack([codes & 15, codes >> 4], -1).reshape(24, 128).astype("float64") - 8
+    weights = (spread * numpy.repeat(wide(scale), 32, 1)).astype("float16")
+    check(run(compiled(module, device), x), wide(x) @ wide(weights).T)
+
+
 def test_long_sums_in_parts(device: str) -> None:
     """So few blocks that they share the steps."""
     x, y = numbers(8, "i8", 20, 3000), numbers(9, "i8", 3000, 24)
