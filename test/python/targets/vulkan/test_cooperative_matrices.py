@@ -6,6 +6,7 @@ Most devices that tests run on have none (Mesa's lavapipe has, from 26.1 on): th
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,10 +17,13 @@ import spirv_validation
 from relax_mlir.runtime import tensor, to_numpy
 from relax_mlir.runtime.vulkan.requirements import multiplies_matrices
 from relax_mlir.targets.spirv.abi import unpacked
-from relax_mlir.targets.spirv.matrices import FACTORS
+from relax_mlir.targets.spirv.matrices import FACTORS, matrices_of_instruction, matrices_of_text
 
 import relax_mlir as rx
 from relax_mlir import relax
+from relax_mlir.script import ir as I
+from relax_mlir.script import relax as R
+from relax_mlir.script import tir as T
 
 #: As devices say of themselves: NVIDIA's, Intel's (subgroups of 16), lavapipe.
 _TARGETS = (
@@ -97,7 +101,8 @@ def check(found: numpy.ndarray, expected: numpy.ndarray, steps: int = 1) -> None
     numpy.testing.assert_allclose(found.astype("float64"), expected, rtol=unit * 1.01, atol=unit * 8)
 
 
-SIZES = [(64, 64, 64), (100, 90, 70), (33, 130, 9), (17, 18, 200)]
+#: The last has so many blocks that subgroups multiply several matrices each.
+SIZES = [(64, 64, 64), (100, 90, 70), (33, 130, 9), (17, 18, 200), (250, 500, 20)]
 
 
 @pytest.mark.parametrize("dtype", FACTORS)
@@ -144,7 +149,7 @@ def test_sizes_that_are_known_when_it_runs(device: str) -> None:
 
 
 def test_work_on_results(device: str) -> None:
-    """Bias, relu, a residual and a cast, where the results are read; and sums that start elsewhere."""
+    """Bias, relu, a residual and a cast, where the results are read."""
     x, y, bias, more = (
         numbers(seed, "f16", *shape) for seed, shape in enumerate([(70, 80), (80, 50), (50,), (70, 50)])
     )
@@ -156,6 +161,29 @@ def test_work_on_results(device: str) -> None:
     executable = compiled(module_of(build, *((each.shape, "f16") for each in (x, y, bias, more))), device)
     assert len(executable._artifact.devices[0].kernels) == 1
     check(run(executable, x, y, bias, more), numpy.maximum(wide(x) @ wide(y) + wide(bias), 0) + wide(more))
+
+
+@I.ir_module
+class FromThree:
+    @T.prim_func
+    def product(x: T.Buffer((40, 24), "float16"), y: T.Buffer((24, 20), "float16"), z: T.Buffer((40, 20), "float32")):
+        for i, j, k in T.grid(40, 20, 24):
+            with T.block("z"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    z[vi, vj] = T.float32(3)
+                z[vi, vj] = z[vi, vj] + T.Cast("float32", x[vi, vk]) * T.Cast("float32", y[vk, vj])
+
+    @R.function
+    def main(x: R.Tensor((40, 24), "float16"), y: R.Tensor((24, 20), "float16")) -> R.Tensor((40, 20), "float32"):
+        cls = FromThree
+        z = R.call_tir(cls.product, (x, y), out_sinfo=R.Tensor((40, 20), "float32"))
+        return z
+
+
+def test_sums_that_start_elsewhere(device: str) -> None:
+    x, y = numbers(12, "f16", 40, 24), numbers(13, "f16", 24, 20)
+    check(run(compiled(FromThree, device), x, y), wide(x) @ wide(y) + 3, 24)
 
 
 @pytest.mark.parametrize("dtype", ["f16", "i8"])
@@ -190,6 +218,21 @@ def test_long_sums_in_parts(device: str) -> None:
     build = lambda x, y: relax.matmul(x, y, out_dtype="int32")  # noqa: E731
     executable = compiled(module_of(build, (x.shape, "i8"), (y.shape, "i8")), device)
     check(run(executable, x, y), wide(x) @ wide(y))
+
+
+def test_each_result_is_one_threads() -> None:
+    powers = [1 << power for power in range(8)]
+    for rows, columns, threads in itertools.product(powers[2:], powers[2:], powers):
+        matrices = matrices_of_text(f"ui8:{rows}x{columns}x16", threads)
+        if matrices is None:
+            assert rows * columns < threads
+            continue
+        assert matrices_of_instruction(matrices.instruction) == matrices
+        assert matrices.threads_across * matrices.threads_down == threads
+        assert matrices.lanes * matrices.threads_across == columns
+        assert matrices.rows_of_thread * matrices.threads_down == rows
+    for name in ("cooperative", "cooperative_f16_16x16x16", "cooperative_f16_16x16x16_0", "m16n8k16"):
+        assert matrices_of_instruction(name) is None
 
 
 def test_bytes_of_either_sign_are_no_matrices() -> None:
