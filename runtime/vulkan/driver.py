@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -20,6 +21,12 @@ _WANTED, _OLDEST = (1, 3), (1, 2)
 _COMPUTE_QUEUE = 2
 #: What the target has without options (targets/spirv/options.py); drivers that round x * y + z twice.
 _USUAL_SUBGROUP, _USUAL_THREADS, _USUAL_SHARED, _ROUNDS_TWICE = 32, 256, 32 << 10, "llvmpipe"
+_COMPUTE_STAGE = 0x20
+#: Extensions, and what targets call factors of matrices (targets/spirv/matrices.py): by both factors' types, that of
+#: what they are added to, and of the result.
+ATOMICS, MATRICES = "VK_EXT_shader_atomic_float", "VK_KHR_cooperative_matrix"
+_FACTORS = {(0, 0, 1, 1): "f16", (3, 3, 5, 5): "i8", (7, 7, 9, 9): "ui8"}
+_SUBGROUP_SCOPE = 3
 DEVICE_TYPES = ("another", "integrated GPU", "discrete GPU", "virtual GPU", "CPU")
 _VOID = frozenset(
     {
@@ -89,6 +96,24 @@ class Capabilities(NamedTuple):
     memory: vk.MemoryTypes
     extensions: frozenset[str]
     queue_family: int
+    cooperative: vk.Structure
+    #: Matrices that subgroups multiply, as targets name them, f16:16x16x16; the largest first.
+    matrices: tuple[str, ...]
+
+    @property
+    def least_subgroup(self) -> int:
+        """How many threads subgroups have at least, where a program may choose; else how many they have."""
+        return int(self.subgroup_sizes.least if self.chooses_subgroups else self.subgroups.size)
+
+    @property
+    def most_subgroup(self) -> int:
+        return int(self.subgroup_sizes.most if self.chooses_subgroups else self.subgroups.size)
+
+    @property
+    def chooses_subgroups(self) -> bool:
+        """Whether a kernel may say how many threads its subgroups have, all of which are there."""
+        size_control, full = self.features13.values[7:9]
+        return bool(size_control and full and self.subgroup_sizes.stages & _COMPUTE_STAGE)
 
 
 class PhysicalDevice(NamedTuple):
@@ -107,12 +132,15 @@ class PhysicalDevice(NamedTuple):
     def target(self) -> str:
         """The target that fits it, as rx.compile and relax-compile take it."""
         has, limits = self.capabilities, self.capabilities.properties.limits
+        threads = min(has.subgroups.size, _USUAL_SUBGROUP)
+        matrices = _matrices_for(has, threads) if self.version >= _WANTED else []
         lacking = [name for name, is_there in _types(has).items() if not is_there]
         options = [
             *([f"subgroup={has.subgroups.size}"] if has.subgroups.size < _USUAL_SUBGROUP else []),
             *([f"threads={limits.threads}"] if limits.threads < _USUAL_THREADS else []),
             *([f"shared={limits.shared_memory}"] if limits.shared_memory < _USUAL_SHARED else []),
             *([f"lacks={'+'.join(lacking)}"] if lacking else []),
+            *([f"matrices={'+'.join(matrices)}"] if matrices else []),
             *(["fma=twice"] if self.name.startswith(_ROUNDS_TWICE) else []),
         ]
         return f"vulkan{{{' '.join(options)}}}" if options else "vulkan"
@@ -131,6 +159,7 @@ class PhysicalDevice(NamedTuple):
             "push constants": byte_text(limits.push_constants),
             "subgroup": str(has.subgroups.size),
             "numbers": ", ".join(_numbers(has)),
+            **({"matrices": ", ".join(has.matrices)} if has.matrices else {}),
             "target": self.target,
         }
         return "\n".join([str(self), *(f"  {what:<20}{value}" for what, value in described.items())])
@@ -144,6 +173,18 @@ def _types(has: Capabilities) -> dict[str, bool]:
         "i16": bool(has.features.values[41] and has.features11.values[0]),
         "i8": bool(has.features12.values[8] and has.features12.values[2]),
     }
+
+
+def _matrices_for(has: Capabilities, threads: int) -> list[str]:
+    """The largest of each kind that subgroups of so many threads multiply."""
+    if threads < has.least_subgroup:
+        return []
+    found: dict[str, str] = {}
+    for each in has.matrices:
+        rows, columns, *_ = map(int, each.partition(":")[2].split("x"))
+        if rows * columns >= threads:
+            found.setdefault(each.partition(":")[0], each)
+    return list(found.values())
 
 
 def _numbers(has: Capabilities) -> list[str]:
@@ -202,7 +243,9 @@ class VulkanDriver:
         extensions = self._extensions(handle)
         atomics = vk.AtomicFloatFeatures()
         # Structures of newer versions are passed over by older drivers, whose values stay 0.
-        features13 = vk.Features13(atomics if "VK_EXT_shader_atomic_float" in extensions else None)
+        further = atomics if ATOMICS in extensions else None
+        cooperative = vk.CooperativeMatrixFeatures(further)
+        features13 = vk.Features13(cooperative if MATRICES in extensions else further)
         features12 = vk.Features12(features13)
         features11 = vk.Features11(features12)
         features = vk.Features(features11)
@@ -217,7 +260,8 @@ class VulkanDriver:
         call("vkGetPhysicalDeviceMemoryProperties", handle, ctypes.byref(memory))
         has = Capabilities(
             features, features11, features12, features13, atomics, properties, subgroups, sizes, controls, largest,
-            memory, extensions, self._queue_family(handle),
+            memory, extensions, self._queue_family(handle), cooperative,
+            self._matrices(handle) if cooperative.values[0] else (),
         )  # fmt: skip
         version = properties.api >> 22 & 127, properties.api >> 12 & 1023
         return PhysicalDevice(number, handle, properties.name.decode(errors="replace"), version, has)
@@ -228,6 +272,19 @@ class VulkanDriver:
         listed = (vk.ExtensionProperties * max(count.value, 1))()
         self.functions.call("vkEnumerateDeviceExtensionProperties", handle, None, ctypes.byref(count), listed)
         return frozenset(each.name.decode() for each in listed)
+
+    def _matrices(self, handle: int) -> tuple[str, ...]:
+        """What subgroups multiply of the kinds that code is made for, in sizes that are powers of two."""
+        name, count = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", vk.U32()
+        self.functions.call(name, handle, ctypes.byref(count), None)
+        listed = (vk.CooperativeMatrix * count.value)(*(vk.CooperativeMatrix() for _ in range(count.value)))
+        self.functions.call(name, handle, ctypes.byref(count), listed)
+        found: dict[str, int] = {}
+        for each in listed:
+            factors, sizes = _FACTORS.get(tuple(each.types)), (each.rows, each.columns, each.steps)
+            if each.scope == _SUBGROUP_SCOPE and not each.saturates and factors and all(map(_is_power, sizes)):
+                found["{}:{}x{}x{}".format(factors, *sizes)] = math.prod(sizes)
+        return tuple(sorted(found, key=lambda text: -found[text]))
 
     def _queue_family(self, handle: int) -> int:
         """The first that computes; -1 where none does."""
@@ -250,6 +307,10 @@ def _create_instance(library: object, info: vk.Structure) -> int:
     if status:
         raise VulkanError(f"vkCreateInstance: {status_text(status)}", status)
     return instance.value or 0
+
+
+def _is_power(size: int) -> bool:
+    return size > 0 and not size & (size - 1)
 
 
 def _version_number(version: tuple[int, int]) -> int:

@@ -15,7 +15,7 @@ from ..manifest import Signature
 from . import structures as vk
 from .driver import PhysicalDevice, VulkanError, driver
 from .opened import open_device
-from .requirements import is_too_new, missing
+from .requirements import is_too_new, missing, missing_matrices, multiplies_matrices
 from .statuses import STATUSES
 
 KIND = "vulkan"
@@ -78,8 +78,10 @@ class VulkanProgram(PagedProgram):
         try:
             info = vk.ShaderInfo(size=len(kernel.module), code=code)
             module = self.device.made("vkCreateShaderModule", ctypes.byref(info), None)
-            size, usual = kernel.subgroup, self.device.physical.capabilities.subgroups.size
-            chosen = vk.SubgroupSizeInfo(size=size) if size > usual else None
+            size, has = kernel.subgroup, self.device.physical.capabilities
+            # Who has a part of a matrix depends on how many threads there are.
+            is_exact = multiplies_matrices(kernel.module) and has.chooses_subgroups
+            chosen = vk.SubgroupSizeInfo(size=size) if is_exact or size > has.subgroups.size else None
             flags = _FULL_SUBGROUPS if chosen is not None else 0
             stage = vk.StageInfo(chosen, flags=flags, stage=_COMPUTE, module=module, name=name.encode())
             pipeline_info = vk.PipelineInfo(layout=layout, base_index=-1, stage=stage)
@@ -114,11 +116,24 @@ def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: Physic
     if large:
         raise DeviceError(f"{device} is too small for {code.label}, which need {large}; {_fitting(device)}")
     has, needed = device.capabilities, max((each.subgroup for each in kernels), default=0)
-    can_choose = has.features13.values[7] and has.features13.values[8] and has.subgroup_sizes.stages & _COMPUTE
-    most = has.subgroup_sizes.most if can_choose else has.subgroups.size
+    _check_matrices(code, kernels, device, needed)
+    most = has.most_subgroup
     if needed > most:
         needed_text = f"are for {needed} and more; {_fitting(device)}"
         raise DeviceError(f"{device} has subgroups of {most}, {code.label}, {needed_text}")
+
+
+def _check_matrices(code: DeviceCode, kernels: Sequence[SpirvKernel], device: PhysicalDevice, threads: int) -> None:
+    """Raises DeviceError where the device multiplies others, or by more threads."""
+    if not any(multiplies_matrices(each.module) for each in kernels):
+        return
+    others = missing_matrices(code.arch, device)
+    if others:
+        raise DeviceError(f"{device} lacks the matrices of {code.label}: {', '.join(others)}; {_fitting(device)}")
+    least = device.capabilities.least_subgroup
+    if threads < least:
+        needed_text = f"are for exactly {threads}; {_fitting(device)}"
+        raise DeviceError(f"{device} has subgroups of {least}, {code.label}, {needed_text}")
 
 
 def _fitting(device: PhysicalDevice) -> str:

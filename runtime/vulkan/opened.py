@@ -11,7 +11,7 @@ from ...support.byte_sizes import byte_text
 from ..devices.paged import Page
 from ..errors import DeviceError
 from . import structures as vk
-from .driver import Capabilities, PhysicalDevice, VulkanDriver, VulkanError, VulkanFunctions
+from .driver import ATOMICS, MATRICES, Capabilities, PhysicalDevice, VulkanDriver, VulkanError, VulkanFunctions
 from .statuses import OUT_OF_DEVICE_MEMORY, OUT_OF_HOST_MEMORY
 
 #: What the code calls, in the page's order, from word 48 on.
@@ -175,11 +175,15 @@ def _open(driver: VulkanDriver, physical: PhysicalDevice) -> int:
     has = physical.capabilities
     priorities = (ctypes.c_float * 1)(1.0)
     queue = vk.QueueInfo(family=has.queue_family, count=1, priorities=priorities)
-    names = [name for name in ("VK_EXT_shader_atomic_float",) if name in has.extensions]
+    names = [name for name in (ATOMICS, MATRICES) if name in has.extensions]
     listed = (ctypes.c_char_p * max(len(names), 1))(*(name.encode() for name in names))
-    atomics = vk.AtomicFloatFeatures(values=has.atomic_floats.values) if names else None
-    features13 = vk.Features13(atomics, values=has.features13.values)
-    features12 = vk.Features12(features13 if physical.version >= (1, 3) else atomics, values=has.features12.values)
+    further = vk.AtomicFloatFeatures(values=has.atomic_floats.values) if ATOMICS in names else None
+    if MATRICES in names:
+        further = vk.CooperativeMatrixFeatures(further, values=has.cooperative.values)
+        # Bounds of buffers are not asked for (_LEFT_OFF).
+        further.values[1] = 0
+    features13 = vk.Features13(further, values=has.features13.values)
+    features12 = vk.Features12(features13 if physical.version >= (1, 3) else further, values=has.features12.values)
     features = vk.Features(vk.Features11(features12, values=has.features11.values), values=has.features.values)
     for place in _LEFT_OFF:
         features.values[place] = 0

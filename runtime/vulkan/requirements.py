@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -36,6 +37,8 @@ def _control(name: str, place: int) -> _Requirement:
     return _Requirement(name, lambda has: any(has.float_controls.values[place : place + 3]))
 
 
+#: The capability of code that multiplies cooperative matrices.
+COOPERATIVE = 6022
 _ALWAYS = _Requirement("shaders", lambda has: True)
 #: By the number that SPIR-V gives a capability. VkPhysicalDeviceFeatures and its like have these by place.
 _REQUIREMENTS: dict[int, _Requirement] = {
@@ -68,6 +71,7 @@ _REQUIREMENTS: dict[int, _Requirement] = {
     5345: _of12("vulkanMemoryModel", 41),
     5346: _of12("vulkanMemoryModelDeviceScope", 42),
     5347: _of12("bufferDeviceAddress", 38),
+    COOPERATIVE: _Requirement("cooperativeMatrix", lambda has: bool(has.cooperative.values[0])),
     6033: _Requirement("shaderBufferFloat32AtomicAdd", lambda has: bool(has.atomic_floats.values[1])),
 }
 
@@ -75,6 +79,16 @@ _REQUIREMENTS: dict[int, _Requirement] = {
 def is_too_new(module: bytes, device: PhysicalDevice) -> bool:
     """Whether a module is of a SPIR-V that came with a later Vulkan than the device's."""
     return version_of(module) > ((1, 6) if device.version >= (1, 3) else (1, 5))
+
+
+def multiplies_matrices(module: bytes) -> bool:
+    return COOPERATIVE in capabilities(module)
+
+
+def missing_matrices(target: str, device: PhysicalDevice) -> list[str]:
+    """The cooperative matrices that code for a target has and a device has not."""
+    named = re.search(r"matrices=([\w:+]+)", target)
+    return [each for each in (named[1].split("+") if named else []) if each not in device.capabilities.matrices]
 
 
 def missing(module: bytes, device: PhysicalDevice) -> list[str]:

@@ -84,6 +84,7 @@ Features11 = _structure("Features11", 49, values=U32 * 12)
 Features12 = _structure("Features12", 51, values=U32 * 47)
 Features13 = _structure("Features13", 53, values=U32 * 15)
 AtomicFloatFeatures = _structure("AtomicFloatFeatures", 1000260000, values=U32 * 12)
+CooperativeMatrixFeatures = _structure("CooperativeMatrixFeatures", 1000506000, values=U32 * 2)
 
 
 class Limits(ctypes.Structure):
@@ -104,6 +105,10 @@ SubgroupProperties = _structure("SubgroupProperties", 1000094000, size=U32, stag
 SubgroupSizes = _structure("SubgroupSizes", 1000225000, least=U32, most=U32, most_subgroups=U32, stages=U32)
 FloatControls = _structure("FloatControls", 1000197000, independent=U32 * 2, values=U32 * 15)
 MaximumAllocation = _structure("MaximumAllocation", 1000168000, descriptors=U32, size=U64)
+#: Sizes, VkComponentTypeKHR of both factors, what is added to, and the result, and VkScopeKHR.
+CooperativeMatrix = _structure(
+    "CooperativeMatrix", 1000506001, rows=U32, columns=U32, steps=U32, types=U32 * 4, saturates=U32, scope=U32
+)
 
 
 class MemoryTypes(ctypes.Structure):

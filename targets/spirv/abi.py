@@ -16,9 +16,9 @@ Which features of a device code needs its OpCapability instructions say. Asserts
 given: see targets/gpu/passes/gpu_lower_asserts.py.
 
 The bytes of a program's kernels: a header of four numbers of 32 bits (magic, how many kernels, how many threads
-subgroups have to have at least or 0, 0), for each kernel four more (where its module begins, the module's bytes, how
-many words it takes, 1 if the last of them is the number of blocks or 0), then the modules. Kernels of one module say
-the same place.
+subgroups have to have at least or 0, 0; where a module multiplies cooperative matrices exactly so many), for each
+kernel four more (where its module begins, the module's bytes, how many words it takes, 1 if the last of them is the
+number of blocks or 0), then the modules. Kernels of one module say the same place.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ WORD = 8
 MOST_PUSHED = 128 // WORD
 #: What needs subgroups of a size.
 SHUFFLES = ("spirv.GroupNonUniformShuffle", "spirv.GroupNonUniformShuffleXor")
+OF_SUBGROUPS = (*SHUFFLES, "spirv.KHR.CooperativeMatrixMulAdd")
 
 MAGIC = int.from_bytes(b"RSV1", "little")
 _NUMBERS = struct.Struct("<4I")

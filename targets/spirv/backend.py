@@ -16,10 +16,10 @@ from ...support.errors import RefusalError
 from ..core.backend import Backend, ChosenTarget, Machine
 from ..core.code import find_backend
 from ..gpu.pipeline import gpu_stages
-from .abi import SHUFFLES, PackedKernel, packed
+from .abi import OF_SUBGROUPS, PackedKernel, packed
 from .device_passes import device_passes
 from .environment import environment
-from .options import OPTIONS, device_of
+from .options import MATRICES, OPTIONS, VERSION, device_of
 
 if TYPE_CHECKING:
     from ...runtime.artifact import Artifact
@@ -44,6 +44,7 @@ class SpirvBackend(Backend):
             shared_bytes=device.kernels_shared,
             block_threads=device.threads,
             warp=device.subgroup,
+            instructions=tuple(each.instruction for each in device.matrices),
         )
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
@@ -90,9 +91,9 @@ class SpirvBackend(Backend):
         words = words_of_kernels(module)
         if len(binaries) == 1:
             binaries *= len(words)
-        shuffles = any(each.name in SHUFFLES for spirv in _spirv_modules(module) for each in operations_in(spirv))
+        counts = any(each.name in OF_SUBGROUPS for spirv in _spirv_modules(module) for each in operations_in(spirv))
         rows = [PackedKernel(binary, count) for binary, count in zip(binaries, words, strict=True)]
-        subgroup = device_of(target).subgroup if shuffles else 0
+        subgroup = device_of(target).subgroup if counts else 0
         return packed(rows, subgroup, counts_blocks=self.api == "vulkan")
 
     def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:
@@ -110,5 +111,5 @@ def _spirv_modules(module: Module) -> list[Operation]:
 
 
 def _host(target: ChosenTarget) -> ChosenTarget:
-    own = [option.name for option in OPTIONS]
+    own = [option.name for option in (*OPTIONS, MATRICES, VERSION)]
     return ChosenTarget("llvm", tuple(each for each in target.options if each[0] not in own))

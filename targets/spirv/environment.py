@@ -11,10 +11,12 @@ _OF_VULKAN, _OF_OPENCL = {"1.2": "v1.5", "1.3": "v1.6"}, "v1.3"
 _SHUFFLES = "GroupNonUniform GroupNonUniformShuffle GroupNonUniformShuffleRelative GroupNonUniformArithmetic"
 _CAPABILITIES = {
     "vulkan": "Shader PhysicalStorageBufferAddresses Int8 Int16 Int64 Float16 Float64 Int64Atomics "
-    f"StorageBuffer8BitAccess StorageBuffer16BitAccess {_SHUFFLES}",
+    f"StorageBuffer8BitAccess StorageBuffer16BitAccess CooperativeMatrixKHR {_SHUFFLES}",
     "opencl": "Kernel Addresses Linkage Int8 Int16 Int64 Float16 Float16Buffer Float64 Int64Atomics Vector16 Groups "
     f"SubgroupDispatch {_SHUFFLES}",
 }
+#: What is part of no version.
+EXTENSIONS = {"vulkan": "SPV_KHR_cooperative_matrix", "opencl": ""}
 _API = {"vulkan": "Vulkan", "opencl": "OpenCL"}
 
 
@@ -26,5 +28,5 @@ def spirv_version(api: str, version: str) -> str:
 def environment(api: str, version: str) -> Attribute:
     """As upstream's passes read it: code takes of this what it needs, and says so."""
     capabilities = ", ".join(_CAPABILITIES[api].split())
-    vce = f"#spirv.vce<{spirv_version(api, version)}, [{capabilities}], []>"
+    vce = f"#spirv.vce<{spirv_version(api, version)}, [{capabilities}], [{EXTENSIONS[api]}]>"
     return ir.Attribute.parse(f"#spirv.target_env<{vce}, api={_API[api]}, #spirv.resource_limits<>>")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ...support.errors import OptionError
 from ..core.backend import ChosenTarget, Machine
 from ..core.registry import TargetOption
+from .matrices import FACTORS, LEAST, MOST, Matrices, matrices_of_text
 
 SEPARATOR = "+"
 #: What a device may lack.
@@ -27,6 +28,11 @@ OPTIONS = (
         "fma", "whether the device rounds x * y + z once (the usual) or twice, where code is to do it: lavapipe"
     ),
 )
+MATRICES = TargetOption(
+    "matrices",
+    "cooperative matrices that the device multiplies, f16:16x16x16+i8:16x16x32: factors f16, i8 or ui8, rows, columns "
+    "and steps, by subgroups of exactly as many threads as 'subgroup' says; none without it; code is for Vulkan 1.3",
+)
 VERSION = TargetOption("version", "the Vulkan that code is for: 1.2 (the usual), by SPIR-V 1.5, or 1.3, by SPIR-V 1.6")
 
 
@@ -43,6 +49,7 @@ class DeviceLimits:
     lacks: str
     #: Vulkan's, where code is for that.
     version: str
+    matrices: tuple[Matrices, ...] = ()
     #: What plans count with; of the usual device.
     cores: int = 16
     registers: int = 128
@@ -55,13 +62,17 @@ class DeviceLimits:
 
 def device_of(target: ChosenTarget) -> DeviceLimits:
     """What the options say. Raises RelaxError for values that are wrong."""
+    subgroup = number_option(target, "subgroup", 1 if target.option("language") == "c" else 32, 1, 128)
+    matrices = _matrices(target, subgroup)
     return DeviceLimits(
-        number_option(target, "subgroup", 1 if target.option("language") == "c" else 32, 1, 128),
+        subgroup,
         number_option(target, "threads", 256, 128, 1024),
         number_option(target, "shared", 32 << 10, 16 << 10, 1 << 20),
         _word(target, "fma", ("once", "twice")) == "once",
         _types(target),
-        _word(target, "version", _VERSIONS),
+        # What upstream has for matrices is of this SPIR-V.
+        _word(target, "version", _VERSIONS[-1:] if matrices else _VERSIONS),
+        matrices,
     )
 
 
@@ -74,6 +85,22 @@ def _types(target: ChosenTarget) -> str:
             notes.append("addresses are of 64 bits: a device without i64 runs no program")
         raise OptionError(f"target '{target}': option 'lacks' has no type '{unknown}'", notes=notes)
     return given
+
+
+def _matrices(target: ChosenTarget, subgroup: int) -> tuple[Matrices, ...]:
+    found: list[Matrices] = []
+    for text in filter(None, target.option("matrices").split(SEPARATOR)):
+        matrices = matrices_of_text(text, subgroup)
+        if matrices is None:
+            notes = [
+                f"expected {' or '.join(FACTORS)} with rows, columns and steps, as f16:16x16x16: powers of two from "
+                f"{LEAST} to {MOST}, and as many results as subgroups have threads, {subgroup}",
+            ]
+            raise OptionError(f"target '{target}': option 'matrices' has '{text}'", notes=notes)
+        if any(each.factors == matrices.factors for each in found):
+            raise OptionError(f"target '{target}': option 'matrices' has {matrices.factors} twice")
+        found.append(matrices)
+    return tuple(found)
 
 
 def _word(target: ChosenTarget, name: str, known: tuple[str, ...]) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
 
 from ....bindings.ir import Attribute, Type, Value
 from ....bindings.mlir import ir
@@ -18,12 +17,12 @@ from ....bindings.navigation import users_of
 from ....bindings.rewriting import Decline
 from ....emit import linalg, loops
 from ....emit.arithmetic import constant_value, result_of
-from ....emit.combiner import combiners
 from ....emit.numbers import Number, Size, as_index, select
 from ....emit.structured import StructuredOp
 from ....emit.vectors import from_elements, lane_of
 from ...core.backend import Machine
 from ...gpu.emit.memory_access import elements, wait_for_block
+from ...gpu.planned.factors import Factors, factors_of
 from ...gpu.planned.group import PlannedGroup
 from ...gpu.planned.kernel import Kernel, is_plain_product
 from ...gpu.planned.made import factor_of
@@ -38,14 +37,6 @@ _ROWS, _COLUMNS, _LANES_OF_ROWS, _LANES_OF_COLUMNS = 16, 8, 8, 4
 _ROWS_OF_LANE, _COLUMNS_OF_LANE = 2, 2
 #: Bytes of a row of a tile in shared memory.
 _ROW_BYTES = 16
-
-
-class Factors(NamedTuple):
-    """What an instruction multiplies and adds, and what a body widens the factors with."""
-
-    factor: str
-    total: str
-    widenings: tuple[str, ...]
 
 
 class MatrixKernel(Kernel):
@@ -82,14 +73,7 @@ class MatrixKernel(Kernel):
     @classmethod
     def factors(cls, op: StructuredOp, inputs: Sequence[int]) -> Factors:
         """What the body multiplies of two inputs and adds. Raises Decline where the instruction does not."""
-        (combiner,) = combiners(op)
-        factors = [factor_of(op, operand) for operand in inputs]
-        types = sorted({str(factor.type) for factor in factors})
-        names = {user.name for factor in factors for user in users_of(factor)}
-        for kind in cls.kinds:
-            if types == [kind.factor] and names.issubset(kind.widenings) and str(combiner.element) == kind.total:
-                return kind
-        raise Decline(f"no instruction sums products of {' and '.join(types)} in {combiner.element}")
+        return factors_of(op, inputs, cls.kinds)
 
     def __init__(self, group: PlannedGroup, block: Number, thread: Number):
         self.warp, self.lane = thread // _WARP, thread % _WARP

@@ -10,9 +10,10 @@ from ....bindings.mlir import ir
 from ....emit.arithmetic import constant_value, result_of
 from ....emit.numbers import Number
 from ...gpu.emit.memory_access import load
+from ...gpu.planned.factors import Factors
 from ...gpu.planned.product_kernels import register_instruction
 from .instructions import round_to_tf32
-from .matrix_units import Factors, HalvesKernel, position
+from .matrix_units import HalvesKernel, position
 
 
 @register_instruction("m16n8k8")

@@ -21,6 +21,7 @@ from ....emit.structured import StructuredOp
 from ....emit.vectors import from_elements
 from ...core.backend import Machine
 from ...gpu.emit.memory_access import elements, wait_for_block
+from ...gpu.planned.factors import Factors
 from ...gpu.planned.group import PlannedGroup, Tile
 from ...gpu.planned.kernel import Kernel, is_plain_product
 from ...gpu.planned.made import made_of
@@ -29,7 +30,7 @@ from ...gpu.planned.staging import Staged
 from ..objects.arch import WGMMA
 from .bulk_copies import bulk_copies
 from .instructions import bytes_of, wait_for_copies
-from .matrix_units import BytesKernel, Factors, HalvesKernel, MatrixKernel, can_be_copied
+from .matrix_units import BytesKernel, HalvesKernel, MatrixKernel, can_be_copied
 from .warp_group_instructions import (
     LINE_BYTES,
     LINES,

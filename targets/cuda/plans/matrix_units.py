@@ -10,7 +10,6 @@ from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Plan
 from ...core.backend import Machine
-from ...gpu.planned.group import GAP_BYTES
 from ...gpu.planned.made import factor_of, made_of
 from ...gpu.plans.product import BlockShape, Sides, best_shape, check_reduction, plan_of_shape, sides_of
 from ...gpu.plans.strip import is_few
@@ -66,15 +65,8 @@ def _instruction(op: StructuredOp, sides: Sides, machine: Machine) -> tuple[str,
 
 def _stages(op: StructuredOp, sides: Sides, shape: BlockShape, depth: int, machine: Machine) -> int:
     """As many as there is room for, for two blocks on a core if each has three: one copies while the other waits."""
-    width = shape.columns_of_vectors * _LANES
     element = factor_of(op, sides.inputs[0]).type.width // 8
-    sizes = (_room(shape.height, depth, element), _room(width, depth, element))
+    of_stage = shape._replace(depth=depth).stage_bytes(_LANES, element)
     most = 2 if any(made_of(op, each) for each in sides.inputs) else _MOST_STAGES
-    stages = machine.shared_bytes // 2 // sum(sizes)
-    return max(min(stages if stages > 2 else machine.shared_bytes // sum(sizes), most), 1)
-
-
-def _room(extent: int, depth: int, element: int) -> int:
-    """Bytes of a block of an input, whatever its layout."""
-    gap = GAP_BYTES // element
-    return max(extent * (depth + gap), depth * (extent + gap)) * element
+    stages = machine.shared_bytes // 2 // of_stage
+    return max(min(stages if stages > 2 else machine.shared_bytes // of_stage, most), 1)

@@ -77,7 +77,10 @@ Kind = TypeVar("Kind", bound=type[Kernel])
 
 
 def register_instruction(name: str) -> Callable[[Kind], Kind]:
-    """A target's kernels that multiply tiles by an instruction, which plans name; use it as a decorator."""
+    """A target's kernels that multiply tiles by an instruction, which plans name; use it as a decorator.
+
+    What plans say behind the name, in words_of_numbers_and_letters, the kernels read.
+    """
 
     def register(kind: Kind) -> Kind:
         taken = _INSTRUCTIONS.setdefault(name, kind)
@@ -89,9 +92,14 @@ def register_instruction(name: str) -> Callable[[Kind], Kind]:
 
 def find_instruction(name: str) -> type[Kernel]:
     """Raises Decline where no target has it."""
-    if name not in _INSTRUCTIONS:
+    if _registered(name) is None:
         load_schedules(all_targets())
-    if name not in _INSTRUCTIONS:
+    found = _registered(name)
+    if found is None:
         known = ", ".join(sorted(_INSTRUCTIONS)) or "none"
         raise Decline(f"no target has an instruction '{name}'{suggest(name, _INSTRUCTIONS)} (known: {known})")
-    return _INSTRUCTIONS[name]
+    return found
+
+
+def _registered(name: str) -> type[Kernel] | None:
+    return _INSTRUCTIONS.get(name) or _INSTRUCTIONS.get(name.partition("_")[0])

@@ -62,11 +62,11 @@ class BlockShape(NamedTuple):
     def threads(self) -> int:
         return self.threads_of_rows * self.threads_of_columns
 
-    def bytes(self, lanes: int, element: int) -> int:
-        """Of shared memory, in which a step's numbers are while the next one's come."""
+    def stage_bytes(self, lanes: int, element: int) -> int:
+        """Of shared memory, for a block's steps of both inputs, whatever their layouts."""
         rows, columns, gap = self.height, self.columns_of_vectors * lanes, GAP_BYTES // element
         sides = (max(extent * (self.depth + gap), self.depth * (extent + gap)) for extent in (rows, columns))
-        return _STAGES * sum(sides) * element
+        return sum(sides) * element
 
 
 #: Two blocks of the largest have room on a core: 128 registers for each of 256 threads.
@@ -105,7 +105,8 @@ def plan_product(op: StructuredOp, machine: Machine) -> Plan:
     shapes = [
         shape
         for shape in (_WIDE_SHAPES if bits > 32 else _SHAPES)
-        if shape.threads <= machine.block_threads and shape.bytes(lanes, bits // 8) <= machine.shared_bytes
+        if shape.threads <= machine.block_threads
+        and _STAGES * shape.stage_bytes(lanes, bits // 8) <= machine.shared_bytes
     ]
     shape, parts = best_shape(op, sides, shapes, lanes, machine)
     return plan_of_shape(op, sides, shape, lanes, parts)

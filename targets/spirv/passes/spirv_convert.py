@@ -22,7 +22,7 @@ from ....passes.core.registry import register_pass
 from ...core.backend import Machine
 from ..abi import SHUFFLES
 from ..device_code import kernel_modules, kernels_of
-from ..environment import environment, spirv_version
+from ..environment import EXTENSIONS, environment, spirv_version
 from ..exact_arithmetic import require, say_exact
 
 _ENTRY = "spirv.entry_point_abi"
@@ -120,6 +120,10 @@ def _tell_atomics(module: Operation) -> None:
 
 
 def _say_version(module: Operation, version: str) -> None:
-    """Upstream says the oldest, in which entry points would name less; what were extensions is part of this one."""
-    said = re.sub(r"<v[\d.]+, (\[.*?\]), \[.*\]>", rf"<{version}, \1, []>", str(module.attributes["vce_triple"]))
+    """Upstream says the oldest, in which entry points would name less; what were extensions is part of this one, but
+    for those that are part of none.
+    """
+    triple = str(module.attributes["vce_triple"])
+    kept = ", ".join(each for each in EXTENSIONS["vulkan"].split() if each in triple)
+    said = re.sub(r"<v[\d.]+, (\[.*?\]), \[.*\]>", rf"<{version}, \1, [{kept}]>", triple)
     module.attributes["vce_triple"] = ir.Attribute.parse(said)

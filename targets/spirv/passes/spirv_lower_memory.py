@@ -37,6 +37,7 @@ from ..emit import (
     store,
     variable,
 )
+from ..matrix_values import layout_of, name_matrices, row_length
 from ..memory_views import Base, View, Views, dense, from_memory, in_memory, to_memory
 
 #: The most lanes of SPIR-V's vectors.
@@ -94,6 +95,7 @@ class _Kernel:
 
     def lower(self) -> None:
         self._addresses_are_numbers()
+        name_matrices(self._kernel)
         for op in operations_in(self._kernel):
             lower = _LOWER.get(op.name)
             if lower is not None:
@@ -208,6 +210,25 @@ class _Kernel:
         }
         replace_op(op, [result_of(f"spirv.Atomic{word}", [pointer, value], value.type, **attributes)])
 
+    # ---- matrices ----
+
+    def load_matrix(self, op: Operation) -> None:
+        memref, *indices = op.operands
+        view = self._views.of(memref)
+        pointer = view.pointer(view.place(indices), view.element)
+        operands = [pointer, row_length(op)]
+        made = result_of("spirv.KHR.CooperativeMatrixLoad", operands, op.results[0].type, matrix_layout=layout_of(op))
+        replace_op(op, [made])
+
+    def store_matrix(self, op: Operation) -> None:
+        matrix, memref, *indices = op.operands
+        view = self._views.of(memref)
+        pointer = view.pointer(view.place(indices), view.element)
+        attributes = {"matrix_layout": layout_of(op)}
+        operands = [pointer, matrix, row_length(op)]
+        ir.Operation.create("spirv.KHR.CooperativeMatrixStore", operands=operands, attributes=attributes)
+        op.erase()
+
     # ---- addresses ----
 
     def further(self, op: Operation) -> None:
@@ -267,6 +288,8 @@ _LOWER: dict[str, Callable[[_Kernel, Operation], None]] = {
     "memref.atomic_rmw": _Kernel.update,
     "vector.load": _Kernel.load_vector,
     "vector.store": _Kernel.store_vector,
+    "gpu.subgroup_mma_load_matrix": _Kernel.load_matrix,
+    "gpu.subgroup_mma_store_matrix": _Kernel.store_matrix,
     "llvm.extractvalue": _Kernel.address,
     "llvm.getelementptr": _Kernel.further,
     "llvm.load": _Kernel.load_at,

@@ -23,6 +23,7 @@ from relax_mlir.runtime.errors import DeviceError
 from relax_mlir.runtime.vulkan import driver as driver_module
 from relax_mlir.runtime.vulkan import opened
 from relax_mlir.runtime.vulkan.driver import VulkanDriver, driver
+from relax_mlir.runtime.vulkan.structures import CooperativeMatrixFeatures
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -134,6 +135,50 @@ def test_what_the_device_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "need: shaderInt64; target 'vulkan" in refusal(artifact) and "vulkan:0 (" in refusal(artifact)
 
 
+def test_a_device_with_other_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it says of itself is what counts: whether it multiplies any, which ones, and by how many threads."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor((64, 64), "float16"), rx.tensor((64, 64), "float16")]) as f:
+        f.returns(relax.matmul(*f))
+    artifact = rx.compile(module, with_more(target("vulkan"), "matrices=f16:8x8x8 subgroup=8"))._artifact
+    has = open_device("vulkan").physical.capabilities._replace(matrices=(), cooperative=CooperativeMatrixFeatures())
+    with_device(monkeypatch, capabilities=has)
+    assert ", need: cooperativeMatrix; target 'vulkan" in refusal(artifact)
+    has = has._replace(matrices=("f16:16x16x16",))
+    has.cooperative.values[0] = 1
+    with_device(monkeypatch, capabilities=has)
+    assert f"lacks the matrices of the kernels for vulkan, {artifact.devices[0].arch}: f16:8x8x8; " in refusal(artifact)
+    larger = type(has.subgroups)(size=64)
+    none_chosen = type(has.features13)(values=has.features13.values)
+    none_chosen.values[7] = 0
+    has = has._replace(matrices=("f16:8x8x8",), subgroups=larger, features13=none_chosen)
+    with_device(monkeypatch, capabilities=has)
+    assert "has subgroups of 64, the kernels for vulkan" in refusal(artifact) and "for exactly 8; " in refusal(artifact)
+
+
+@pytest.mark.parametrize(
+    ("subgroup", "matrices", "expected"),
+    [
+        (32, ("f16:16x16x16", "f16:16x8x8", "ui8:16x8x32"), "matrices=f16:16x16x16+ui8:16x8x32"),
+        (8, ("i8:8x8x8",), "subgroup=8 matrices=i8:8x8x8"),
+        (32, ("f16:4x4x4",), ""),
+        (64, ("f16:16x16x16",), ""),
+        (32, (), ""),
+    ],
+)
+def test_which_matrices_a_device_has(subgroup: int, matrices: tuple[str, ...], expected: str) -> None:
+    """The largest of each kind; none where subgroups of 32 or less cannot be had."""
+    device = open_device("vulkan").physical
+    fixed = type(device.capabilities.features13)()
+    sized = type(device.capabilities.subgroups)(size=subgroup)
+    has = device.capabilities._replace(matrices=matrices, subgroups=sized, features13=fixed)
+    changed_device = device._replace(version=(1, 3), capabilities=has)
+    named = f" {changed_device.target.partition('{')[2].rstrip('}')} "
+    assert (f" {expected} " in named) if expected else "matrices" not in named
+    assert ("\n  matrices            " + ", ".join(matrices) + "\n" in changed_device.table()) == bool(matrices)
+    assert "matrices" not in changed_device._replace(version=(1, 2)).target
+
+
 def with_device(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
     """Has the first device say other things of itself."""
     changed_device = copy.copy(open_device("vulkan"))
@@ -142,12 +187,13 @@ def with_device(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
 
 
 def test_code_for_a_newer_vulkan(monkeypatch: pytest.MonkeyPatch) -> None:
-    newer = with_more(target("vulkan"), "version=1.3")
+    older = open_device("vulkan").physical._replace(version=(1, 2)).target
+    newer = with_more(older, "version=1.3")
     artifact = rx.compile(doubled(), newer)._artifact
     with_device(monkeypatch, version=(1, 2))
     refused = refusal(artifact)
-    assert f") has Vulkan 1.2, the kernels for vulkan, {newer}, are for 1.3; target '{target('vulkan')}' is" in refused
-    rx.runtime.Executable(compiled("vulkan", doubled())._artifact)
+    assert f") has Vulkan 1.2, the kernels for vulkan, {newer}, are for 1.3; target '{older}' is" in refused
+    rx.runtime.Executable(rx.compile(doubled(), older)._artifact)
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,8 @@ def test_plans_that_do_not_fit_say_why() -> None:
         LARGE.replace("threads 0: 16", "threads 0: 128"): "2048 threads are more than a block may have: 1024",
         LARGE.replace("tile 0: 8", "tile 2: 2, 0: 8"): "steps of the reduction are one by one",
         LARGE + "; instruction m16n8k16": "no instruction sums products of f32 in f32",
+        LARGE + "; instruction cooperative_f16_16x16": "'cooperative_f16_16x16' names no cooperative matrices",
+        LARGE + "; instruction cooperative_f16_16x16x16_32": "no instruction sums products of f32 in f32",
         LARGE + "; instruction m16n8k17": "no target has an instruction 'm16n8k17'",
         LARGE.replace("threads 0: 16, 1: 16", "threads 1: 16, 2: 16"): "are for threads that do not share",
     }
@@ -190,6 +192,10 @@ def test_plans_that_do_not_fit_say_why() -> None:
         assert reason in caught.value.reason
     with pytest.raises(Decline, match="multiples"):
         large("f16").compiled(UNITS.replace("tile 0: 8", "tile 0: 7"))
+    with pytest.raises(
+        Decline, match="'cooperative_f16_16x16x16_32' has threads 8 and 4 for rows and columns, or mult"
+    ):
+        large("f16").compiled(UNITS.replace("m16n8k16", "cooperative_f16_16x16x16_32"))
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Matrices of a subgroup as SPIR-V has them: their types, and arithmetic; upstream forgets the signs of bytes."""
+
+from __future__ import annotations
+
+import re
+
+from ...bindings.ir import Attribute, Operation, Type, Value
+from ...bindings.mlir import ir
+from ...bindings.navigation import operations_in
+from ...bindings.rewriting import replace_op
+from ...emit.arithmetic import result_of
+from ...emit.numbers import constant
+
+_USES = {"AOp": "MatrixA", "BOp": "MatrixB", "COp": "MatrixAcc"}
+_SIGNED = "si8"
+
+
+def name_matrices(kernel: Operation) -> None:
+    """Values of matrices get SPIR-V's types, what fills and multiplies them becomes its operations."""
+    ops = operations_in(kernel)
+    # SPIR-V's types have none.
+    signs = [_operands(each) if each.name == "gpu.subgroup_mma_compute" else None for each in ops]
+    for op in ops:
+        arguments = [each for region in op.regions for block in region.blocks for each in block.arguments]
+        for value in (*op.results, *arguments):
+            type_ = _coop_type(value.type)
+            if type_ is not None:
+                value.set_type(type_)
+    for op, signed in zip(ops, signs, strict=True):
+        with op.location, ir.InsertionPoint(op):
+            if op.name == "gpu.subgroup_mma_constant_matrix":
+                replace_op(op, [result_of("spirv.CompositeConstruct", list(op.operands), op.results[0].type)])
+            elif op.name == "gpu.subgroup_mma_compute":
+                attributes = {} if signed is None else {"matrix_operands": signed}
+                operands, type_ = list(op.operands), op.results[0].type
+                replace_op(op, [result_of("spirv.KHR.CooperativeMatrixMulAdd", operands, type_, **attributes)])
+
+
+def layout_of(op: Operation) -> Attribute:
+    """How a matrix is in memory."""
+    order = "ColumnMajor" if "transpose" in op.attributes else "RowMajor"
+    return ir.Attribute.parse(f"#spirv.coop_matrix_layout_khr<{order}>")
+
+
+def row_length(op: Operation) -> Value:
+    """From line to line of a matrix in memory, in elements."""
+    return constant(op.attributes["leadDimension"].value, "i32").value
+
+
+def _operands(multiply: Operation) -> Attribute | None:
+    """What has signs; None where nothing, or no number is an integer."""
+    left, right, _ = (str(each.type) for each in multiply.operands)
+    signed = [name for name, type_ in (("ASigned", left), ("BSigned", right)) if f"x{_SIGNED}," in type_]
+    if not signed:
+        return None
+    said = "|".join([*signed, "CSigned", "ResultSigned"])
+    return ir.Attribute.parse(f"#spirv.cooperative_matrix_operands_khr<{said}>")
+
+
+def _coop_type(type_: Type) -> Type | None:
+    found = re.fullmatch(r'!gpu\.mma_matrix<(\d+x\d+x)[su]?(\w+), "(\w+)">', str(type_))
+    if found is None:
+        return None
+    sizes, element, use = found.groups()
+    return ir.Type.parse(f"!spirv.coopmatrix<{sizes}{element}, Subgroup, {_USES[use]}>")

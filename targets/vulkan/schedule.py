@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Schedules of PrimFuncs for devices by Vulkan: what all GPUs do, and a rule for cooperative matrices."""
+
+from __future__ import annotations
+
+from ...passes.schedule.registry import register_plan
+from ..spirv.plans.cooperative import plan_cooperative
+
+register_plan("vulkan")(plan_cooperative)
