@@ -10,9 +10,9 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-# What kernels are lowered to; func's and builtin's stay, of which users ask for bodies.
+# What kernels are lowered to; those of func, builtin and arith stay, which are asked for bodies and values.
 for _name in (
-    *("affine", "arith", "bufferization", "cf", "complex", "gpu", "index", "linalg", "math", "memref", "nvvm", "scf"),
+    *("affine", "bufferization", "cf", "complex", "gpu", "index", "linalg", "math", "memref", "nvvm", "scf"),
     *("tensor", "ub", "vector"),
 ):
     sys.modules[f"{__name__}.{_name}"] = ModuleType(f"{__name__}.{_name}", f"No classes of {_name}'s operations.")
