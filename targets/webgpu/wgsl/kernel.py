@@ -17,6 +17,8 @@ from ....bindings.rewriting import located_error
 from ....support.errors import RefusalError
 from . import control_flow, formulas, memory_rules, vector_lanes
 from .helpers import FAIL, RECORD, helpers_of, memory_of
+from .program_data import ProgramData
+from .steps import write_operations
 from .wgsl_types import register_type
 from .writer import KernelWriter, Rule
 
@@ -42,12 +44,12 @@ class Shader:
     checks: tuple[tuple[str, str], ...]
 
 
-def shader_of(kernel: Operation, shared: int, *, is_behind_checks: bool) -> Shader:
-    """`shared`: the bytes of memory that its operations have for a block.
+def shader_of(kernel: Operation, shared: int, data: ProgramData, *, is_behind_checks: bool) -> Shader:
+    """`shared`: the bytes of memory that its operations have for a block. Tables that it reads become part of `data`.
 
     `is_behind_checks`: kernels that were launched before may have found something wrong; then it does nothing."""
     threads = int(kernel.attributes["known_block_size"][0])
-    writer = KernelWriter(kernel, threads, _RULES)
+    writer = KernelWriter(kernel, threads, _RULES, write_operations, data)
     block = body_of(kernel)
     if len(kernel.regions[0].blocks) > 1:
         raise located_error(
@@ -118,7 +120,7 @@ def _text(writer: KernelWriter, words: int) -> str:
     fail = FAIL if writer.may_fail else ""
     helpers = helpers_of(body)
     launch = ["    let launch = arguments[0].y;"] if writer.may_fail else []
-    launch += ["    let zero = arguments[0].z;"] if "apart(" in body else []
+    launch += ["    let zero = arguments[0].z;"] if "zero)" in body else []
     main = [
         f"@compute @workgroup_size({writer.threads})",
         "fn main(@builtin(local_invocation_index) local: u32, @builtin(workgroup_id) group: vec3<u32>,",
