@@ -36,13 +36,23 @@ def _opencl() -> type[DeviceProgram]:
 _kinds: dict[str, Callable[[], type[DeviceProgram]]] = {"cuda": _cuda, "vulkan": _vulkan, "opencl": _opencl}
 
 
+def _webgpu() -> Sequence[str]:
+    from .webgpu.device import devices
+
+    return devices()
+
+
+#: Of which the programs are no code of devices to the loader (runtime/external): what lists their devices.
+_OTHERS: dict[str, Callable[[], Sequence[str]]] = {"webgpu": _webgpu}
+
+
 def register_device(kind: str, program: Callable[[], type[DeviceProgram]]) -> None:
     """Has programs with code for another kind of device run on it. `program` gives the class of their parts there; it
     is called when the first one is loaded.
 
     Raises RelaxError where there is such a kind.
     """
-    if not re.fullmatch("[a-z]+", kind) or kind in ("cpu", *_kinds):
+    if not re.fullmatch("[a-z]+", kind) or kind in ("cpu", *_kinds, *_OTHERS):
         raise OptionError(f"a kind of device has a name of its own, of letters a to z; got {kind!r}")
     _kinds[kind] = program
 
@@ -71,11 +81,12 @@ def program_class(codes: Sequence[DeviceCode]) -> type[DeviceProgram]:
 
 def devices_text() -> str:
     """The devices of all kinds with what they have, or why there are none of a kind."""
-    return "".join(f"{each}\n" for kind in _kinds for each in _described(kind))
+    return "".join(f"{each}\n" for kind in (*_kinds, *_OTHERS) for each in _described(kind))
 
 
 def _described(kind: str) -> Sequence[str]:
     try:
-        return _kinds[kind]().devices() or [f"no device of {kind}"]
+        listed = _OTHERS[kind]() if kind in _OTHERS else _kinds[kind]().devices()
+        return listed or [f"no device of {kind}"]
     except DeviceError as error:
         return [str(error)]

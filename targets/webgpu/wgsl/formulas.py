@@ -276,16 +276,18 @@ def _compare_floats(op: Operation, a: str, b: str) -> str:
 def _from_integer(*, is_unsigned: bool) -> _Formula:
     def formula(op: Operation, a: str) -> str:
         given, wide = _given(op), str(_type(op)) == "f64"
-        if not wide and str(_type(op)) != "f32":
-            raise RefusalError(f"it makes {_type(op)}, kernels f32 and f64")
+        if not wide and str(_type(op)) not in ("f32", "f16"):
+            raise RefusalError(f"it makes {_type(op)}, kernels f16, f32 and f64")
         if width(given) == 1:
             a = f"select(0u, 1u, {a})" if is_unsigned else f"select(0, -1, {a})"
         elif width(given) < 64 and is_unsigned:
             a = _unsigned(a, given)
+        # Integers that f32 has not exactly are infinite in f16.
+        form = "half_of_float({})" if str(_type(op)) == "f16" else "{}"
         if width(given) < 64 and not wide:
-            return f"f32_of_{'u32' if is_unsigned else 'i32'}({a})"
+            return form.format(f"f32_of_{'u32' if is_unsigned else 'i32'}({a})")
         pair = a if width(given) == 64 else f"vec2<u32>({a}, 0u)" if is_unsigned else f"wide_s({a})"
-        return f"{'f64_of' if wide else 'float_of'}_{'u64' if is_unsigned else 's64'}({pair})"
+        return form.format(f"{'f64_of' if wide else 'float_of'}_{'u64' if is_unsigned else 's64'}({pair})")
 
     return formula
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ....bindings.ir import Operation, Type
+from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, symbol_name
 from ....bindings.rewriting import located_error
 from ....support.errors import RefusalError
@@ -38,7 +39,7 @@ class Shader:
     #: Bytes of its blocks' memory.
     shared: int
     text: str
-    #: Of each argument: i32, i64, f32, f64 or bool.
+    #: Of each argument: index, i32, i64, f32, f64 or bool.
     arguments: tuple[str, ...]
     #: Kinds and messages.
     checks: tuple[tuple[str, str], ...]
@@ -74,8 +75,8 @@ def shader_of(kernel: Operation, shared: int, data: ProgramData, *, is_behind_ch
 
 
 def _passed(type_: Type) -> str:
-    if str(type_) == "f64":
-        return "f64"
+    if isinstance(type_, ir.IndexType) or str(type_) == "f64":
+        return str(type_)
     known = {"i32": "i32", "f32": "f32", "bool": "bool", "vec2<u32>": "i64"}
     found = register_type(type_)
     if found not in known:
@@ -90,7 +91,7 @@ def _word(place: int) -> str:
 def _argument(word: int, kind: str) -> str:
     low = _word(word)
     return {
-        "i32": f"i32({low})",
+        **dict.fromkeys(("index", "i32"), f"i32({low})"),
         **dict.fromkeys(PAIRS, f"vec2<u32>({low}, {_word(word + 1)})"),
         "f32": f"bitcast<f32>({low})",
         "bool": f"(({low} & 1u) != 0u)",
