@@ -16,6 +16,7 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, symbol_name
 from ....bindings.rewriting import located_error
 from ....support.errors import RefusalError
+from ...gpu.emit.threads import threads_of
 from . import control_flow, formulas, memory_rules, vector_lanes
 from .helpers import FAIL, RECORD, helpers_of, memory_of
 from .program_data import ProgramData
@@ -49,7 +50,7 @@ def shader_of(kernel: Operation, shared: int, data: ProgramData, *, is_behind_ch
     """`shared`: the bytes of memory that its operations have for a block. Tables that it reads become part of `data`.
 
     `is_behind_checks`: kernels that were launched before may have found something wrong; then it does nothing."""
-    threads = int(kernel.attributes["known_block_size"][0])
+    threads = threads_of(kernel)
     writer = KernelWriter(kernel, threads, _RULES, write_operations, data)
     block = body_of(kernel)
     if len(kernel.regions[0].blocks) > 1:
