@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..support.errors import OptionError
@@ -36,23 +37,13 @@ def _opencl() -> type[DeviceProgram]:
 _kinds: dict[str, Callable[[], type[DeviceProgram]]] = {"cuda": _cuda, "vulkan": _vulkan, "opencl": _opencl}
 
 
-def _webgpu() -> Sequence[str]:
-    from .webgpu.device import devices
-
-    return devices()
-
-
-#: Of which the programs are no code of devices to the loader (runtime/external): what lists their devices.
-_OTHERS: dict[str, Callable[[], Sequence[str]]] = {"webgpu": _webgpu}
-
-
 def register_device(kind: str, program: Callable[[], type[DeviceProgram]]) -> None:
     """Has programs with code for another kind of device run on it. `program` gives the class of their parts there; it
     is called when the first one is loaded.
 
     Raises RelaxError where there is such a kind.
     """
-    if not re.fullmatch("[a-z]+", kind) or kind in ("cpu", *_kinds, *_OTHERS):
+    if not re.fullmatch("[a-z]+", kind) or kind in ("cpu", *_kinds):
         raise OptionError(f"a kind of device has a name of its own, of letters a to z; got {kind!r}")
     _kinds[kind] = program
 
@@ -79,14 +70,19 @@ def program_class(codes: Sequence[DeviceCode]) -> type[DeviceProgram]:
     return _kinds[kind]()
 
 
-def devices_text() -> str:
-    """The devices of all kinds with what they have, or why there are none of a kind."""
-    return "".join(f"{each}\n" for kind in (*_kinds, *_OTHERS) for each in _described(kind))
+def devices_text(others: Sequence[Callable[[], Sequence[str]]] = ()) -> str:
+    """The devices of all kinds with what they have, or why there are none of a kind. `others` list devices of which
+    programs have no code that is loaded here, as WebGPU's."""
+    kinds = [partial(_devices_of, kind) for kind in _kinds]
+    return "".join(f"{each}\n" for listed in (*kinds, *others) for each in _described(listed))
 
 
-def _described(kind: str) -> Sequence[str]:
+def _devices_of(kind: str) -> Sequence[str]:
+    return _kinds[kind]().devices() or [f"no device of {kind}"]
+
+
+def _described(listed: Callable[[], Sequence[str]]) -> Sequence[str]:
     try:
-        listed = _OTHERS[kind]() if kind in _OTHERS else _kinds[kind]().devices()
-        return listed or [f"no device of {kind}"]
+        return listed()
     except DeviceError as error:
         return [str(error)]
