@@ -73,7 +73,7 @@ def program_class(codes: Sequence[DeviceCode]) -> type[DeviceProgram]:
 def devices_text(others: Sequence[Callable[[], Sequence[str]]] = ()) -> str:
     """The devices of all kinds with what they have, or why there are none of a kind. `others` list devices of which
     programs have no code that is loaded here, as WebGPU's."""
-    kinds = [partial(_devices_of, kind) for kind in _kinds]
+    kinds: list[Callable[[], Sequence[str]]] = [partial(_devices_of, kind) for kind in _kinds]
     return "".join(f"{each}\n" for listed in (*kinds, *others) for each in _described(listed))
 
 

@@ -171,7 +171,8 @@ class _Steps:
             yield *(each[lane % len(each)] for each in (a, b, c)), case | to << 16
 
     def _registers(self, value: Value | str) -> list[int]:
-        return self._places.get(value) or [self._given[each] for each in self._texts(value)]
+        known = None if isinstance(value, str) else self._places.get(value)
+        return known or [self._given[each] for each in self._texts(value)]
 
     def _texts(self, value: Value | str) -> list[str]:
         return [value] if isinstance(value, str) else [_packed(lane, value.type) for lane in self._writer.lanes(value)]
