@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..support.errors import OptionError
@@ -69,13 +70,19 @@ def program_class(codes: Sequence[DeviceCode]) -> type[DeviceProgram]:
     return _kinds[kind]()
 
 
-def devices_text() -> str:
-    """The devices of all kinds with what they have, or why there are none of a kind."""
-    return "".join(f"{each}\n" for kind in _kinds for each in _described(kind))
+def devices_text(others: Sequence[Callable[[], Sequence[str]]] = ()) -> str:
+    """The devices of all kinds with what they have, or why there are none of a kind. `others` list devices of which
+    programs have no code that is loaded here, as WebGPU's."""
+    kinds: list[Callable[[], Sequence[str]]] = [partial(_devices_of, kind) for kind in _kinds]
+    return "".join(f"{each}\n" for listed in (*kinds, *others) for each in _described(listed))
 
 
-def _described(kind: str) -> Sequence[str]:
+def _devices_of(kind: str) -> Sequence[str]:
+    return _kinds[kind]().devices() or [f"no device of {kind}"]
+
+
+def _described(listed: Callable[[], Sequence[str]]) -> Sequence[str]:
     try:
-        return _kinds[kind]().devices() or [f"no device of {kind}"]
+        return listed()
     except DeviceError as error:
         return [str(error)]

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -52,7 +54,38 @@ _HELP = (
 )
 
 
-def description() -> str:
-    """The device in words. Raises DeviceError where there is none."""
-    info = open_device().adapter.info
-    return f"{info['device']} by {info['backend_type']}"
+@contextmanager
+def told() -> Iterator[None]:
+    """What goes wrong on the device is a MemoryError or a RuntimeError, which says what it is.
+
+    Of a lost device nothing is asked again: programs that are loaded from then on open one anew.
+    """
+    try:
+        yield
+    except MemoryError as error:
+        raise MemoryError(f"the device of WebGPU has no room: {_line(error)}") from None
+    except (wgpu().GPUError, RuntimeError) as error:
+        if "lost" not in str(error).lower():
+            raise RuntimeError(f"the device of WebGPU refuses what it is asked: {_line(error)}") from None
+        open_device.cache_clear()
+        raise RuntimeError(f"the device of WebGPU is lost; load the program again: {_line(error)}") from None
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def devices() -> list[str]:
+    """What `relax-run --list-devices` shows. Raises DeviceError where there is none."""
+    device = open_device()
+    info, limits = device.adapter.info, device.limits
+    threads, shared = limits["max-compute-invocations-per-workgroup"], limits["max-compute-workgroup-storage-size"]
+    rows = {
+        "interface": f"WebGPU by {info['backend_type']}",
+        "largest buffer": f"{limits['max-storage-buffer-binding-size'] >> 20} MiB",
+        "threads of a block": threads,
+        "shared by a block": f"{shared >> 10} KiB",
+        "target": "webgpu",
+    }
+    lines = [f"webgpu:0 ({info['device']})", *(f"  {name:<20}{value}" for name, value in rows.items())]
+    return ["\n".join(lines)]

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import DeviceError
-from .device import open_device, wgpu
+from .device import open_device, told, wgpu
 from .heap import Heap
 from .instructions import failure
 
@@ -46,9 +46,10 @@ class DeviceMemory:
         words = [3 + sum(2 if each in _PAIRS else 1 for each in kernel["arguments"]) for kernel in program["kernels"]]
         self._argument_bytes = 16 * -(-max(words, default=1) // 4)
         self._buffer: Any = None
-        self._record = self._made(_RECORD_BYTES, self._usage.STORAGE | self._usage.COPY_SRC | self._usage.COPY_DST)
-        self._layout = self._device.create_bind_group_layout(entries=self._entries())
-        self._need(self._heap.end)
+        with told():
+            self._record = self._made(_RECORD_BYTES, self._usage.STORAGE | self._usage.COPY_SRC | self._usage.COPY_DST)
+            self._layout = self._device.create_bind_group_layout(entries=self._entries())
+            self._need(self._heap.end)
         if constants.nbytes:
             self.write(0, constants)
 
@@ -67,7 +68,7 @@ class DeviceMemory:
         limits = self._device.limits
         most = min(limits["max-storage-buffer-binding-size"], limits["max-buffer-size"], _MOST_BYTES)
         if bytes_ > most:
-            raise MemoryError(f"the program needs {bytes_} bytes of the device's memory, which has a buffer of {most}")
+            raise MemoryError(f"the program needs {bytes_} bytes of the device's memory, its largest buffer has {most}")
         wanted = bytes_ if self._buffer is None else min(most, max(bytes_, 2 * self._buffer.size))
         usage = self._usage.STORAGE | self._usage.COPY_SRC | self._usage.COPY_DST
         old, self._buffer = self._buffer, self._made(wanted, usage)
@@ -75,6 +76,7 @@ class DeviceMemory:
             encoder = self._device.create_command_encoder()
             encoder.copy_buffer_to_buffer(old, 0, self._buffer, 0, old.size)
             self._device.queue.submit([encoder.finish()])
+            old.destroy()
 
     # ---- memory ----
 
@@ -106,9 +108,10 @@ class DeviceMemory:
         data = memoryview(data).cast("B")
         if data.nbytes % 4:
             data = memoryview(bytes(data) + bytes(-data.nbytes % 4))
-        self._need(self._heap.end)
-        if data.nbytes:
-            self._device.queue.write_buffer(self._buffer, address, data)
+        with told():
+            self._need(self._heap.end)
+            if data.nbytes:
+                self._device.queue.write_buffer(self._buffer, address, data)
 
     # ---- launches ----
 
@@ -128,27 +131,27 @@ class DeviceMemory:
 
     def look(self, pieces: Sequence[tuple[int, int]]) -> list[memoryview]:
         """Submits, waits, and copies addresses' bytes; raises what kernels have found wrong."""
-        self._need(self._heap.end)
-        encoder = self._device.create_command_encoder()
-        if self._launches:
-            self._encode(encoder)
         sizes = [bytes_ + -bytes_ % 4 for _, bytes_ in pieces]
-        staging = self._made(_RECORD_BYTES + sum(sizes), self._usage.MAP_READ | self._usage.COPY_DST)
-        encoder.copy_buffer_to_buffer(self._record, 0, staging, 0, _RECORD_BYTES)
-        place, places = _RECORD_BYTES, []
-        for (address, _), size in zip(pieces, sizes, strict=True):
-            if size:
-                encoder.copy_buffer_to_buffer(self._buffer, address, staging, place, size)
-            places.append(place)
-            place += size
-        self._device.queue.submit([encoder.finish()])
-        staging.map_sync("READ")
-        held = memoryview(bytes(staging.read_mapped()))
-        staging.unmap()
+        places = list(itertools.accumulate(sizes, initial=_RECORD_BYTES))
+        with told():
+            self._need(self._heap.end)
+            encoder = self._device.create_command_encoder()
+            arguments = self._encode(encoder) if self._launches else None
+            staging = self._made(places[-1], self._usage.MAP_READ | self._usage.COPY_DST)
+            encoder.copy_buffer_to_buffer(self._record, 0, staging, 0, _RECORD_BYTES)
+            for (address, _), size, place in zip(pieces, sizes, places, strict=False):
+                if size:
+                    encoder.copy_buffer_to_buffer(self._buffer, address, staging, place, size)
+            self._device.queue.submit([encoder.finish()])
+            staging.map_sync("READ")
+            held = memoryview(bytes(staging.read_mapped()))
+            for buffer in (staging, arguments):
+                if buffer is not None:
+                    buffer.destroy()
         self._raise(held)
         self._launches.clear()
         self._places.clear()
-        return [held[first : first + bytes_] for first, (_, bytes_) in zip(places, pieces, strict=True)]
+        return [held[first : first + bytes_] for first, (_, bytes_) in zip(places, pieces, strict=False)]
 
     def _raise(self, record: memoryview) -> None:
         taken, launch, place = struct.unpack_from("<3I", record)
@@ -159,7 +162,8 @@ class DeviceMemory:
         kind, message = self._program["kernels"][kernel]["checks"][place]
         raise failure(kind, message, struct.unpack_from(f"<{_NUMBERS}q", record, 16), self._places[launch])
 
-    def _encode(self, encoder: Any) -> None:
+    def _encode(self, encoder: Any) -> Any:
+        """The buffer of what they are passed."""
         step = -(-self._argument_bytes // _STEP) * _STEP
         packed = b"".join(words.ljust(step, b"\0") for _, _, words in self._launches)
         arguments = self._device.create_buffer_with_data(data=packed, usage=self._usage.UNIFORM)
@@ -176,6 +180,7 @@ class DeviceMemory:
             runs.set_bind_group(0, group, [place * step])
             runs.dispatch_workgroups(min(blocks, _MOST_BLOCKS), -(-blocks // _MOST_BLOCKS))
         runs.end()
+        return arguments
 
     def _pipeline(self, kernel: int) -> Any:
         if kernel not in self._pipelines:
@@ -201,7 +206,7 @@ def _words(kind: str, value: int | float) -> bytes:
     if kind == "f64":
         return struct.pack("<d", value)
     bits = 64 if kind == "i64" else 32
-    if kind == "i32":
-        # As what is larger than any index is compared in kernels.
-        value = max(-(1 << 31), min(int(value), (1 << 31) - 1)) if abs(value) >= 1 << 32 else int(value)
+    if kind == "index":
+        # Of 32 bits in kernels: what is larger than all sizes stays so.
+        value = max(-(1 << 31), min(int(value), (1 << 31) - 1))
     return (int(value) & ((1 << bits) - 1)).to_bytes(bits // 8, "little")

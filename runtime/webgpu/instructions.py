@@ -121,8 +121,10 @@ class ProgramMemory(Protocol):
     def read(self, address: int, bytes_: int) -> bytes: ...
 
 
-_READ = {"i1": "<b", "i8": "<b", "i16": "<h", "i32": "<i", "i64": "<q", "index": "<q", "f32": "<f", "f64": "<d",
-         "f16": "<e"}  # fmt: skip
+#: What a number that is read of memory is, by its type; relax.js has the same.
+READABLE = {
+    "i1": "<b", "i8": "<b", "i16": "<h", "i32": "<i", "i64": "<q", "index": "<q", "f32": "<f", "f64": "<d"
+}  # fmt: skip
 
 
 def failure(kind: str, message: str, numbers: Sequence[int], place: str) -> Exception:
@@ -211,7 +213,7 @@ class Run:
             self._memory.give_back(registers[address])
 
     def _load(self, registers: list[Any], _: str, to: int, address: int, element: str) -> None:
-        form = _READ[element]
+        form = READABLE[element]
         data = self._memory.read(registers[address], struct.calcsize(form))
         (registers[to],) = struct.unpack(form, data)
 

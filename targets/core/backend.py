@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -91,6 +91,11 @@ class ChosenTarget:
     def option(self, name: str) -> str:
         """An option's value, empty where it is not given."""
         return dict(self.options).get(name, "")
+
+    def on_host(self, own: Iterable[str]) -> ChosenTarget:
+        """The target llvm, for a device's host, with the options that are not the device's own, by name."""
+        names = set(own)
+        return ChosenTarget("llvm", tuple(each for each in self.options if each[0] not in names))
 
     @property
     def options_text(self) -> str:

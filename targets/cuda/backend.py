@@ -63,7 +63,7 @@ class CudaBackend(Backend):
         ptx = self.assembly(module, target, options)
         for kernels in _kernel_modules(module):
             kernels.erase()
-        host = find_backend("llvm").build(module, _host(target), options)
+        host = find_backend("llvm").build(module, target.on_host(each.name for each in OPTIONS), options)
         # The driver reads it as a text of C.
         code = DeviceCode("cuda", arch.name, "ptx", names, memoryview(ptx.encode() + b"\0"))
         return replace(host, devices=(code, *_machine_code(code, ptx, options)))
@@ -89,8 +89,3 @@ def _machine_code(code: DeviceCode, ptx: str, options: CodeOptions) -> Iterator[
 
 def _kernel_modules(module: Module) -> list[Operation]:
     return [each for each in operations_of(body_of(module.operation)) if each.name == "gpu.module"]
-
-
-def _host(target: ChosenTarget) -> ChosenTarget:
-    own = [option.name for option in OPTIONS]
-    return ChosenTarget("llvm", tuple(each for each in target.options if each[0] not in own))

@@ -109,11 +109,11 @@ def _check_taken(mode: str, indices: Value, dtype: str, axis: int, size: int | V
 def _place(mode: str, index: Number, dtype: str, size: Number, axis: int) -> Number:
     if mode == "fast":
         return _position(index, dtype, size, axis)
-    if mode == "wrap" and is_unsigned(dtype):
-        return remainder(index.of(dtype).to("index").of("ui64"), size)
-    place = as_position(index, dtype)
     if mode == "wrap":
-        return floor_remainder(place, size)
+        # In 64 bits: devices have indices of fewer.
+        wide, divide = ("ui64", remainder) if is_unsigned(dtype) else ("i64", floor_remainder)
+        return divide(index.of(dtype).to(wide), size.to("i64").of(wide)).of("i64").to("index")
+    place = as_position(index, dtype)
     return minimum(maximum(place, 0), size - 1)
 
 

@@ -73,7 +73,9 @@ class SpirvBackend(Backend):
         for name in (WORDS, KERNELS_TEXT):
             if name in module.operation.attributes:
                 del module.operation.attributes[name]
-        host = find_backend("llvm").build(module, _host(target), options)
+        host = find_backend("llvm").build(
+            module, target.on_host(each.name for each in (*OPTIONS, MATRICES, VERSION)), options
+        )
         code = DeviceCode(self.api, str(target), self.format_of(target), names, memoryview(data))
         return replace(host, devices=(code,))
 
@@ -108,8 +110,3 @@ def words_of_kernels(module: Module) -> list[int]:
 
 def _spirv_modules(module: Module) -> list[Operation]:
     return [each for each in operations_of(body_of(module.operation)) if each.name == "spirv.module"]
-
-
-def _host(target: ChosenTarget) -> ChosenTarget:
-    own = [option.name for option in (*OPTIONS, MATRICES, VERSION)]
-    return ChosenTarget("llvm", tuple(each for each in target.options if each[0] not in own))

@@ -56,7 +56,7 @@ class WebgpuBackend(Backend):
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
         limits = limits_of(target)
-        host = find_backend("llvm").stages(_host(target))
+        host = find_backend("llvm").stages(target.on_host(each.name for each in OPTIONS))
         return (
             *kernel_stages("webgpu", target.options_text, _kernels_shared(target), limits.threads),
             Stage("device", _DEVICE, "kernels are of what WGSL has", verify="end"),
@@ -75,7 +75,7 @@ class WebgpuBackend(Backend):
                 f"target '{target}': an object file has no place for kernels",
                 notes=["--emit=artifact, the default, makes a program with them"],
             )
-        return find_backend("llvm").build(module, _host(target), options)
+        return find_backend("llvm").build(module, target.on_host(each.name for each in OPTIONS), options)
 
     def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:
         """The kernels in WGSL, one behind the other."""
@@ -94,8 +94,3 @@ def _kernels_shared(target: ChosenTarget) -> int:
     """What is left for kernels: threads exchange values through some."""
     limits = limits_of(target)
     return limits.shared - 4 * limits.threads - 16
-
-
-def _host(target: ChosenTarget) -> ChosenTarget:
-    own = [option.name for option in OPTIONS]
-    return ChosenTarget("llvm", tuple(each for each in target.options if each[0] not in own))

@@ -10,7 +10,7 @@ from ..core.registry import TargetOption
 from ..spirv.options import number_option
 
 OPTIONS = (
-    TargetOption("threads", "how many threads a block may have: 256 (all devices), from 32 to 1024"),
+    TargetOption("threads", "how many threads a block may have: 256 (all devices), a power of two from 32 to 1024"),
     TargetOption("shared", "bytes of memory that a block may have: 16384 (all devices), from 16384 to 65536"),
 )
 

@@ -18,6 +18,7 @@ from generated import ROOT
 from relax_mlir.runtime.errors import DeviceError
 from relax_mlir.runtime.opencl.driver import driver as opencl_driver
 from relax_mlir.runtime.vulkan.driver import driver as vulkan_driver
+from relax_mlir.runtime.webgpu.device import open_device
 from relax_mlir.support.plugins import load_plugin
 from relax_mlir.testing import Report, check, isolated
 from relax_mlir.testing.fitting import all_rows
@@ -44,6 +45,7 @@ SUBJECTS = {
     "cuda": Subject("cuda", plugin="test/gpu_emulator/in_place.py", share=0.25),
     "vulkan": Subject("vulkan", share=0.1, device="vulkan"),
     "opencl": Subject("opencl", share=0.1, device="opencl"),
+    "webgpu": Subject("webgpu", share=0.02, device="webgpu"),
     "c": Subject("c", share=0.25),
     **{name: Subject(name) for name in ("dnnl", "blas", "onnxruntime", "example_npu")},
 }
@@ -78,7 +80,7 @@ def _target_of(kind: str) -> tuple[str, str]:
     try:
         if kind == "vulkan":
             return vulkan_driver().device(0).target, ""
-        opencl_driver().device(0)
+        (open_device if kind == "webgpu" else lambda: opencl_driver().device(0))()
         return kind, ""
     except DeviceError as error:
         return "", str(error)

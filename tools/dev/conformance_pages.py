@@ -23,7 +23,7 @@ _WRITTEN = "<!-- Written by tools/dev/check_codegens.py from a run (`make check-
 TITLES = {
     "llvm": "target llvm", "target_c": "target c", "cuda": "target cuda, on the emulator",
     "vulkan": "target vulkan, on Mesa's lavapipe", "opencl": "target opencl, on Intel's runtime for CPUs",
-    "c": "codegen c",
+    "webgpu": "target webgpu, on Mesa's lavapipe", "c": "codegen c",
     "dnnl": "codegen dnnl", "blas": "codegen blas", "onnxruntime": "codegen onnxruntime",
     "example_npu": "codegen example_npu",
 }  # fmt: skip

@@ -14,7 +14,7 @@ from ....bindings.navigation import blocks_of, last_of, operations_in, operation
 from ....emit.groups import Group
 from ....emit.loops import for_range, load, store, when
 from ....emit.numbers import as_index, number
-from ..emit.threads import from_kept, kept_type, shared_memory, thread_id, to_keep
+from ..emit.threads import from_kept, kept_type, shared_memory, thread_id, threads_of, to_keep
 from ..parallel_work import READS, WRITES, has_work, is_shared, is_structured
 from .collapse import collapse_loops
 from .points import Points
@@ -28,7 +28,7 @@ class Together:
 
     def __init__(self, kernel: Operation):
         self._kernel = kernel
-        self._threads = int(kernel.attributes["known_block_size"][0])
+        self._threads = threads_of(kernel)
         #: Whether memory was read, or written, since all threads have waited for each other.
         self._is_read = self._is_written = False
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from ....bindings.ir import Operation, Type
 from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import constant_of
+from ....runtime.webgpu.instructions import READABLE
 from ....support.errors import RefusalError
 from ..wgsl.memory_rules import described
 from ..wgsl.wgsl_types import memory_bytes
@@ -214,6 +215,8 @@ def _same(writer: HostWriter, op: Operation) -> None:
 def _read(writer: HostWriter, op: Operation) -> None:
     memref, *indices = op.operands
     view = writer.view(memref)
+    if str(view.element) not in READABLE:
+        raise RefusalError(f"it reads a {view.element}, of which host code reads {', '.join(READABLE)}")
     place: int | Register = 0
     for value, size in zip(indices, view.sizes, strict=True):
         index = writer.size(value)

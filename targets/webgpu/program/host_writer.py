@@ -25,8 +25,6 @@ from ..wgsl.wgsl_types import memory_bytes
 Instruction = list[object]
 #: What writes an operation.
 Rule = Callable[["HostWriter", Operation], None]
-#: A register's number, or a number itself.
-Size = "int | Register"
 
 
 @dataclass(frozen=True)

@@ -34,17 +34,16 @@ from ....runtime.webgpu.program_bytes import VERSION
 from ...host.abi import dlpack_name, element_bytes
 from ..wgsl.kernel import Shader, shader_of
 from ..wgsl.memory_rules import shared_bytes
+from ..wgsl.program_data import ALIGNMENT, ProgramData
 from .host_rules import RULES
 from .host_writer import HostWriter, Known, Register
-
-#: Where each constant begins, in bytes.
-_ALIGNMENT = 16
 
 
 def program_of(module: Operation, shared: int) -> tuple[dict[str, object], bytes]:
     """The program of a module of kernels and host code. Raises RelaxError, with the place, for what it cannot say."""
-    shaders = _shaders(module, shared)
-    constants, data = _constants(module)
+    data = ProgramData()
+    constants = _constants(module, data)
+    shaders = _shaders(module, shared, data)
     functions = {symbol_name(each): each for each in functions_in(module) if has_body(each)}
     known = Known(
         functions,
@@ -77,15 +76,15 @@ def program_of(module: Operation, shared: int) -> tuple[dict[str, object], bytes
         "functions": written,
         "kernels": kernels,
     }
-    return program, data
+    return program, bytes(data)
 
 
-def _shaders(module: Operation, shared: int) -> list[Shader]:
+def _shaders(module: Operation, shared: int, data: ProgramData) -> list[Shader]:
     kernels = [each for each in operations_in(module) if each.name == "gpu.func"]
     checks = any(op.name == "tir.assert" for kernel in kernels for op in operations_in(kernel))
     made = []
     for kernel in kernels:
-        shader = shader_of(kernel, shared_bytes(kernel, module), is_behind_checks=checks)
+        shader = shader_of(kernel, shared_bytes(kernel, module), data, is_behind_checks=checks)
         if shader.shared > shared:
             text = f"kernel '{shader.name}' needs {shader.shared} bytes of its blocks' memory, there are {shared}"
             raise located_error(text, kernel.location, ["the target's option says how many there are: shared"])
@@ -93,21 +92,16 @@ def _shaders(module: Operation, shared: int) -> list[Shader]:
     return made
 
 
-def _constants(module: Operation) -> tuple[list[dict[str, object]], bytes]:
-    """Places in the bytes."""
+def _constants(module: Operation, data: ProgramData) -> list[dict[str, object]]:
+    """Names and places in the bytes."""
     found: list[dict[str, object]] = []
-    pieces: list[bytes] = []
-    offset = 0
     for each in operations_of(body_of(module)):
         if each.name == "memref.global" and "initial_value" in each.attributes:
             type_ = each.attributes["type"].value
             element, count = str(type_.element_type), [math.prod(type_.shape)]
-            data = array_of_attribute(each.attributes["initial_value"], element, count).tobytes()
-            found.append({"name": symbol_name(each), "offset": offset, "bytes": len(data)})
-            data += bytes(-len(data) % _ALIGNMENT)
-            pieces.append(data)
-            offset += len(data)
-    return found, b"".join(pieces)
+            bytes_ = array_of_attribute(each.attributes["initial_value"], element, count).tobytes()
+            found.append({"name": symbol_name(each), "offset": data.add(bytes_), "bytes": len(bytes_)})
+    return found
 
 
 class _EntryWriter:
@@ -243,5 +237,5 @@ def _as_taken(type_: ir.Type, registers: Sequence[Register]) -> list[Register]:
 def packed(program: dict[str, object], data: bytes) -> bytes:
     """Eight bytes that say how many the program has, it as JSON, the constants."""
     text = json.dumps(program, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % _ALIGNMENT)
+    text += b" " * (-len(text) % ALIGNMENT)
     return len(text).to_bytes(8, "little") + bytes(8) + text + data

@@ -37,6 +37,7 @@ export class ProgramError extends Error {
 const wrapped = (value, width) => BigInt.asIntN(width, value);
 const unsigned = (value, width) => BigInt.asUintN(width, value);
 const least = (a, b) => (a < b ? a : b);
+const clamped = (value, low, high) => (value < low ? low : value > high ? high : value);
 const floored = (a, b) => {
   const quotient = a / b;
   return quotient * b !== a && (a < 0n) !== (b < 0n) ? quotient - 1n : quotient;
@@ -169,9 +170,8 @@ class DeviceMemory {
         words.push(...new Uint32Array(new (kind === "f32" ? Float32Array : Float64Array)([value]).buffer));
         return;
       }
-      const most = (1n << 31n) - 1n;
-      const far = value > 2n * most + 1n || value < -2n * most - 2n;
-      const held = kind === "i32" && far ? (value > 0n ? most : -most - 1n) : value;
+      // An index is of 32 bits in kernels: what is larger than all sizes stays so.
+      const held = kind === "index" ? clamped(value, -(1n << 31n), (1n << 31n) - 1n) : value;
       words.push(Number(BigInt.asUintN(32, held)));
       if (kind === "i64") words.push(Number(BigInt.asUintN(32, held >> 32n)));
     });

@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions of f32 in WGSL, whose own are inexact, and of which NaNs and infinities are nobody's concern.
 
-Elsewhere these are computed in f64, which takes too much code here. Polynomials are Cephes'; angles of any size lose
-their quarter turns by 2 / pi in integers, as in Arm's routines.
+WGSL lets devices round x * y + z twice: where hardly anything of z is left it is put together of exact products here.
+Elsewhere most functions are computed in f64, which is slow here. Polynomials are Cephes'; angles of any size lose their
+quarter turns by 2 / pi in integers, as in Arm's routines.
 """
 
 TEXTS = """\
+fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
+    let x = bitcast<f32>(bitcast<u32>(a) & 0xfffff000u);
+    let y = bitcast<f32>(bitcast<u32>(b) & 0xfffff000u);
+    let rest = x * (b - y) + (a - x) * y;
+    let near = ((x * y + c) + rest) + (a - x) * (b - y);
+    let found = fma(a, b, c);
+    return select(found, near, abs(found) < 0.5f * abs(c));
+}
+
 fn exp_f32(x: f32) -> f32 {
     if (is_nan(x)) { return x; }
     if (x > 89f) { return float_of(0x7f800000u); }

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Floats of 64 bits by integers, which WGSL does not have: their bits are two words, low one first.
 
-They are as IEEE 754 says, to the nearest even number, but fma, which rounds twice. A mantissa is a number of 63 bits of
-which the highest is 1, that of 1.0; the lowest ten are for rounding, where the last one says whether any bit was lost.
+They are as IEEE 754 says, to the nearest even number. Sums and products are fma's: drivers inline each call, so one
+function is less to compile than three. A mantissa is a number of 63 bits of which the highest is 1, that of 1.0; the
+lowest ten are for rounding, where the last one says whether any bit was lost.
 """
 
 TEXTS = """\
@@ -67,52 +68,75 @@ fn with_sign_f64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(a.x, (a.y & 0x7fffffffu) | (b.y & 0x80000000u));
 }
 
-fn add_f64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-    if (is_nan_64(a)) { return quiet_f64(a); }
-    if (is_nan_64(b)) { return quiet_f64(b); }
-    if (is_inf_64(a)) {
-        if (is_inf_64(b) && a.y != b.y) { return vec2<u32>(0u, 0x7ff80000u); }
-        return a;
-    }
-    if (is_inf_64(b)) { return b; }
-    let x = parts_f64(a);
-    let y = parts_f64(b);
-    let e = max(x.exponent, y.exponent);
-    let m = shr_kept(x.mantissa, u32(min(e - x.exponent, 100)));
-    let n = shr_kept(y.mantissa, u32(min(e - y.exponent, 100)));
-    if (x.sign == y.sign) { return normal_f64(x.sign, e, add_64(m, n)); }
-    if (all(m == n)) { return vec2<u32>(0u, 0u); }
-    if (less_u64(m, n)) { return normal_f64(y.sign, e, sub_64(n, m)); }
-    return normal_f64(x.sign, e, sub_64(m, n));
+fn shr_128(a: vec4<u32>, n: u32) -> vec4<u32> {
+    var x = select(a, vec4<u32>(a.zw, 0u, 0u), (n & 64u) != 0u);
+    x = select(x, vec4<u32>(x.yzw, 0u), (n & 32u) != 0u);
+    let by = vec4<u32>(n & 31u);
+    return (x >> by) | ((vec4<u32>(x.yzw, 0u) << (31u - by)) << vec4<u32>(1u));
 }
 
-fn sub_f64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-    if (is_nan_64(b)) { return quiet_f64(b); }
-    return add_f64(a, negative_f64(b));
+fn shl_128(a: vec4<u32>, n: u32) -> vec4<u32> {
+    var x = select(a, vec4<u32>(0u, 0u, a.xy), (n & 64u) != 0u);
+    x = select(x, vec4<u32>(0u, x.xyz), (n & 32u) != 0u);
+    let by = vec4<u32>(n & 31u);
+    return (x << by) | ((vec4<u32>(0u, x.xyz) >> (31u - by)) >> vec4<u32>(1u));
 }
 
-fn high_128(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+fn shr_kept_128(a: vec4<u32>, distance: i32) -> vec4<u32> {
+    let n = u32(min(distance, 127));
+    let made = shr_128(a, n);
+    return vec4<u32>(made.x | select(0u, 1u, any(shl_128(made, n) != a)), made.yzw);
+}
+
+fn add_128(a: vec4<u32>, b: vec4<u32>, carry: u32) -> vec4<u32> {
+    let low = add_64(add_64(a.xy, b.xy), vec2<u32>(carry, 0u));
+    let is_over = less_u64(low, a.xy) || (carry == 1u && all(low == a.xy));
+    return vec4<u32>(low, add_64(add_64(a.zw, b.zw), vec2<u32>(select(0u, 1u, is_over), 0u)));
+}
+
+fn product_64(a: vec2<u32>, b: vec2<u32>) -> vec4<u32> {
     let low = product_32(a.x, b.x);
     let first = add_64(product_32(a.y, b.x), vec2<u32>(low.y, 0u));
     let second = add_64(product_32(a.x, b.y), vec2<u32>(first.x, 0u));
     let high = add_64(product_32(a.y, b.y), add_64(vec2<u32>(first.y, 0u), vec2<u32>(second.y, 0u)));
-    return vec2<u32>(high.x | select(0u, 1u, (low.x | second.x) != 0u), high.y);
+    return vec4<u32>(low.x, second.x, high);
 }
 
-fn mul_f64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+fn endless_fma_f64(a: vec2<u32>, b: vec2<u32>, c: vec2<u32>) -> vec2<u32> {
     if (is_nan_64(a)) { return quiet_f64(a); }
     if (is_nan_64(b)) { return quiet_f64(b); }
+    if (is_nan_64(c)) { return quiet_f64(c); }
     let sign = (a.y ^ b.y) & 0x80000000u;
-    if (is_inf_64(a) || is_inf_64(b)) {
-        if (is_zero_64(a) || is_zero_64(b)) { return vec2<u32>(0u, 0x7ff80000u); }
-        return vec2<u32>(0u, sign | 0x7ff00000u);
+    if (!is_inf_64(a) && !is_inf_64(b)) { return c; }
+    let is_nothing = is_zero_64(a) || is_zero_64(b) || (is_inf_64(c) && (c.y & 0x80000000u) != sign);
+    return vec2<u32>(0u, select(sign | 0x7ff00000u, 0x7ff80000u, is_nothing));
+}
+
+fn fma_f64(a: vec2<u32>, b: vec2<u32>, c: vec2<u32>) -> vec2<u32> {
+    if (max(max(a.y & 0x7fffffffu, b.y & 0x7fffffffu), c.y & 0x7fffffffu) >= 0x7ff00000u) {
+        return endless_fma_f64(a, b, c);
     }
-    if (is_zero_64(a) || is_zero_64(b)) { return vec2<u32>(0u, sign); }
     let x = parts_f64(a);
     let y = parts_f64(b);
-    let one = vec2<u32>(1u, 0u);
-    let m = high_128(shl_64(x.mantissa, one), shl_64(y.mantissa, one));
-    return normal_f64(sign >> 31u, x.exponent + y.exponent - 1023, m);
+    let z = parts_f64(c);
+    let product = product_64(x.mantissa, y.mantissa + y.mantissa + vec2<u32>(0u, y.mantissa.x >> 31u));
+    let product_exponent = select(x.exponent + y.exponent - 1022, -5000, is_zero_64(a) || is_zero_64(b));
+    let other_exponent = select(z.exponent, -5000, is_zero_64(c));
+    let e = max(product_exponent, other_exponent);
+    let m = shr_kept_128(product, e - product_exponent);
+    let n = shr_kept_128(vec4<u32>(0u, 0u, z.mantissa), e - other_exponent);
+    let sign = x.sign ^ y.sign;
+    let differ = sign != z.sign;
+    var sum = add_128(m, select(n, ~n, differ), select(0u, 1u, differ));
+    let is_turned = differ && (sum.w >> 31u) == 1u;
+    if (is_turned) { sum = add_128(~sum, vec4<u32>(), 1u); }
+    if (all(sum == vec4<u32>())) { return vec2<u32>(0u, select(sign << 31u, 0u, differ)); }
+    let high = zeros_before_64(sum.zw).x;
+    let zeros = select(high, 64u + zeros_before_64(sum.xy).x, high == 64u);
+    let top = shl_128(sum, zeros);
+    let lost = (top.x | top.y | (top.z & 1u)) != 0u;
+    let mantissa = vec2<u32>((top.z >> 1u) | (top.w << 31u) | select(0u, 1u, lost), top.w >> 1u);
+    return packed_f64(sign ^ select(0u, 1u, is_turned), e + 1 - i32(zeros), mantissa);
 }
 
 fn div_f64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
@@ -173,8 +197,6 @@ fn sqrt_f64(a: vec2<u32>) -> vec2<u32> {
 }
 
 fn rsqrt_f64(a: vec2<u32>) -> vec2<u32> { return div_f64(vec2<u32>(0u, 0x3ff00000u), sqrt_f64(a)); }
-
-fn fma_f64(a: vec2<u32>, b: vec2<u32>, c: vec2<u32>) -> vec2<u32> { return add_f64(mul_f64(a, b), c); }
 
 fn order_f64(a: vec2<u32>) -> vec2<u32> {
     if (is_zero_64(a)) { return vec2<u32>(0u, 0x80000000u); }
@@ -258,33 +280,47 @@ fn s64_of_f64(a: vec2<u32>) -> vec2<u32> {
     return select(size, vec2<u32>(0xffffffffu, 0x7fffffffu), (size.y >> 31u) == 1u);
 }
 
-fn trunc_f64(a: vec2<u32>) -> vec2<u32> {
+fn whole_f64(a: vec2<u32>, upwards: vec2<u32>) -> vec2<u32> {
     let e = i32((a.y >> 20u) & 0x7ffu) - 1023;
-    if (e >= 52) { return a; }
-    if (e < 0) { return vec2<u32>(0u, a.y & 0x80000000u); }
-    let gone = vec2<u32>(u32(52 - e), 0u);
-    return shl_64(shr_u64(a, gone), gone);
+    let behind = shr_u64(vec2<u32>(0xffffffffu, 0xfffffu), vec2<u32>(u32(clamp(e, 0, 52)), 0u));
+    let moved = add_64(size_f64(a), upwards & behind) & ~behind;
+    return select(with_sign_f64(moved, a), a, e >= 52);
 }
 
-fn floor_f64(a: vec2<u32>) -> vec2<u32> {
-    let whole = trunc_f64(a);
-    if (less_f64(a, whole)) { return sub_f64(whole, vec2<u32>(0u, 0x3ff00000u)); }
-    return whole;
+fn one_or_0_f64(a: vec2<u32>, is_one: bool) -> vec2<u32> {
+    return with_sign_f64(vec2<u32>(0u, select(0u, 0x3ff00000u, is_one)), a);
 }
 
-fn ceil_f64(a: vec2<u32>) -> vec2<u32> { return negative_f64(floor_f64(negative_f64(a))); }
+fn is_below_1_f64(a: vec2<u32>) -> bool { return (a.y & 0x7fffffffu) < 0x3ff00000u; }
 
-fn even_f64(a: vec2<u32>) -> vec2<u32> {
-    let size = size_f64(a);
-    let far = vec2<u32>(0u, 0x43300000u);
-    if (!less_f64(size, far)) { return a; }
-    return with_sign_f64(sub_f64(add_f64(size, far), far), a);
+fn trunc_f64(a: vec2<u32>) -> vec2<u32> {
+    return select(whole_f64(a, vec2<u32>()), one_or_0_f64(a, false), is_below_1_f64(a));
+}
+
+fn away_f64(a: vec2<u32>, is_away: bool) -> vec2<u32> {
+    let upwards = vec2<u32>(select(0u, 0xffffffffu, is_away));
+    return select(whole_f64(a, upwards), one_or_0_f64(a, is_away && !is_zero_64(a)), is_below_1_f64(a));
+}
+
+fn floor_f64(a: vec2<u32>) -> vec2<u32> { return away_f64(a, (a.y >> 31u) == 1u); }
+
+fn ceil_f64(a: vec2<u32>) -> vec2<u32> { return away_f64(a, (a.y >> 31u) == 0u); }
+
+fn half_of_1_f64(a: vec2<u32>) -> vec2<u32> {
+    let e = clamp(i32((a.y >> 20u) & 0x7ffu) - 1023, 0, 52);
+    return shr_u64(vec2<u32>(0u, 0x80000u), vec2<u32>(u32(e), 0u));
 }
 
 fn round_f64(a: vec2<u32>) -> vec2<u32> {
-    let whole = trunc_f64(a);
-    let rest = size_f64(sub_f64(a, whole));
-    let step = select(vec2<u32>(0u, 0u), vec2<u32>(0u, 0x3ff00000u), !less_f64(rest, vec2<u32>(0u, 0x3fe00000u)));
-    return select(with_sign_f64(add_f64(size_f64(whole), step), a), a, is_nan_64(a) || is_inf_64(a));
+    let small = one_or_0_f64(a, (a.y & 0x7fffffffu) >= 0x3fe00000u);
+    return select(whole_f64(a, half_of_1_f64(a)), small, is_below_1_f64(a));
+}
+
+fn even_f64(a: vec2<u32>) -> vec2<u32> {
+    let half = half_of_1_f64(a);
+    let is_odd = any((a & (half + half + vec2<u32>(0u, half.x >> 31u))) != vec2<u32>());
+    let upwards = select(sub_64(half, vec2<u32>(1u, 0u)), half, is_odd);
+    let small = one_or_0_f64(a, less_u64(vec2<u32>(0u, 0x3fe00000u), size_f64(a)));
+    return select(whole_f64(a, upwards), small, is_below_1_f64(a));
 }
 """

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
@@ -12,6 +13,7 @@ from ....support.errors import RefusalError
 from .wgsl_types import HALVES, element_of, register_type, width
 from .writer import KernelWriter, Rule
 
+_T = TypeVar("_T")
 #: Of operands' texts and the operation: the result's.
 _Formula = Callable[..., str]
 
@@ -204,18 +206,37 @@ def _counted(function: str, pair: str) -> _Formula:
 
 # ---- floats ----
 
+#: Sums, differences and products of f64 as x * y + z: operands by their places, and -1, 1 and -0.
+_AS_FMA: dict[str, tuple[int | str, ...]] = {
+    "arith.addf": (0, "vec2<u32>(0u, 0x3ff00000u)", 1),
+    "arith.subf": (1, "vec2<u32>(0u, 0xbff00000u)", 0),
+    "arith.mulf": (0, 1, "vec2<u32>(0u, 0x80000000u)"),
+}
+
+
+def f64_operands(op: Operation, operands: Sequence[_T]) -> list[_T | str]:
+    """What the function of f64 is called with."""
+    places = _AS_FMA.get(op.name, range(len(operands)))
+    return [operands[each] if isinstance(each, int) else each for each in places]
+
 
 def _floats(text: str, wide: str) -> _Formula:
     """By a format with {a}, {b}, {c}, for f32, and a function of f64."""
 
     def formula(op: Operation, *operands: str) -> str:
         if str(_given(op)) == "f64":
-            return f"{wide}({', '.join(operands)})"
+            return f"{wide}({', '.join(f64_operands(op, operands))})"
         if str(_given(op)) != "f32":
             raise RefusalError(f"it computes with {_given(op)}, kernels with f32 and f64")
         return text.format(**dict(zip("abc", operands, strict=False)))
 
     return formula
+
+
+def _fma(op: Operation, a: str, b: str, c: str) -> str:
+    """In polynomials, to which a number is added each time, it does not matter whether devices round twice."""
+    is_number = c.endswith("f")
+    return _floats("fma({a}, {b}, {c})" if is_number else "fma_f32({a}, {b}, {c})", "fma_f64")(op, a, b, c)
 
 
 def _single(name: str) -> _Formula:
@@ -255,16 +276,18 @@ def _compare_floats(op: Operation, a: str, b: str) -> str:
 def _from_integer(*, is_unsigned: bool) -> _Formula:
     def formula(op: Operation, a: str) -> str:
         given, wide = _given(op), str(_type(op)) == "f64"
-        if not wide and str(_type(op)) != "f32":
-            raise RefusalError(f"it makes {_type(op)}, kernels f32 and f64")
+        if not wide and str(_type(op)) not in ("f32", "f16"):
+            raise RefusalError(f"it makes {_type(op)}, kernels f16, f32 and f64")
         if width(given) == 1:
             a = f"select(0u, 1u, {a})" if is_unsigned else f"select(0, -1, {a})"
         elif width(given) < 64 and is_unsigned:
             a = _unsigned(a, given)
+        # Integers that f32 has not exactly are infinite in f16.
+        form = "half_of_float({})" if str(_type(op)) == "f16" else "{}"
         if width(given) < 64 and not wide:
-            return f"f32_of_{'u32' if is_unsigned else 'i32'}({a})"
+            return form.format(f"f32_of_{'u32' if is_unsigned else 'i32'}({a})")
         pair = a if width(given) == 64 else f"vec2<u32>({a}, 0u)" if is_unsigned else f"wide_s({a})"
-        return f"{'f64_of' if wide else 'float_of'}_{'u64' if is_unsigned else 's64'}({pair})"
+        return form.format(f"{'f64_of' if wide else 'float_of'}_{'u64' if is_unsigned else 's64'}({pair})")
 
     return formula
 
@@ -315,7 +338,8 @@ def _select(op: Operation, condition: str, yes: str, no: str) -> str:
     return f"select({no}, {yes}, {condition})"
 
 
-_FORMULAS: dict[str, _Formula] = {
+#: Of operations whose lanes are computed one by one.
+FORMULAS: dict[str, _Formula] = {
     "arith.addi": _integers("+", "add_64", "!="),
     "arith.subi": _integers("-", "sub_64", "!="),
     "arith.muli": _integers("*", "mul_64", "&"),
@@ -343,9 +367,9 @@ _FORMULAS: dict[str, _Formula] = {
     "math.ctlz": _counted("countLeadingZeros", "zeros_before_64"),
     "math.cttz": _counted("countTrailingZeros", "zeros_behind_64"),
     "math.ctpop": _counted("countOneBits", "ones_64"),
-    "arith.addf": _floats("{a} + {b}", "add_f64"),
-    "arith.subf": _floats("{a} - {b}", "sub_f64"),
-    "arith.mulf": _floats("{a} * {b}", "mul_f64"),
+    "arith.addf": _floats("{a} + {b}", "fma_f64"),
+    "arith.subf": _floats("{a} - {b}", "fma_f64"),
+    "arith.mulf": _floats("{a} * {b}", "fma_f64"),
     "arith.divf": _floats("{a} / {b}", "div_f64"),
     "arith.negf": _floats("-({a})", "negative_f64"),
     "arith.maximumf": _floats("most_f32({a}, {b})", "most_f64"),
@@ -369,7 +393,7 @@ _FORMULAS: dict[str, _Formula] = {
     "math.roundeven": _floats("round({a})", "even_f64"),
     "math.sqrt": _floats("sqrt({a})", "sqrt_f64"),
     "math.rsqrt": _floats("1f / sqrt({a})", "rsqrt_f64"),
-    "math.fma": _floats("fma({a}, {b}, {c})", "fma_f64"),
+    "math.fma": _fma,
     "math.copysign": _floats("with_sign({a}, {b})", "with_sign_f64"),
     **{f"math.{name}": _single(name) for name in "sin cos tan sinh cosh asinh acosh atanh cbrt".split()},
     "math.powf": _single("pow"),
@@ -460,7 +484,7 @@ def _sum_with_carry(writer: KernelWriter, op: Operation) -> None:
 
 
 RULES: dict[str, Rule] = {
-    **{name: _of_lanes(formula) for name, formula in _FORMULAS.items()},
+    **{name: _of_lanes(formula) for name, formula in FORMULAS.items()},
     "arith.constant": _constant,
     "arith.mulsi_extended": _whole_product(is_unsigned=False),
     "arith.mului_extended": _whole_product(is_unsigned=True),

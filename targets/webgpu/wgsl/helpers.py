@@ -121,25 +121,22 @@ fn less_s64(a: vec2<u32>, b: vec2<u32>) -> bool {
 }
 
 fn shl_64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-    let n = b.x & 63u;
-    if (n >= 32u) { return vec2<u32>(0u, a.x << (n - 32u)); }
-    if (n == 0u) { return a; }
-    return vec2<u32>(a.x << n, (a.y << n) | (a.x >> (32u - n)));
+    let n = b.x & 31u;
+    let moved = vec2<u32>(a.x << n, (a.y << n) | ((a.x >> 1u) >> (31u - n)));
+    return select(moved, vec2<u32>(0u, moved.x), (b.x & 32u) != 0u);
 }
 
 fn shr_u64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-    let n = b.x & 63u;
-    if (n >= 32u) { return vec2<u32>(a.y >> (n - 32u), 0u); }
-    if (n == 0u) { return a; }
-    return vec2<u32>((a.x >> n) | (a.y << (32u - n)), a.y >> n);
+    let n = b.x & 31u;
+    let moved = vec2<u32>((a.x >> n) | ((a.y << 1u) << (31u - n)), a.y >> n);
+    return select(moved, vec2<u32>(moved.y, 0u), (b.x & 32u) != 0u);
 }
 
 fn shr_s64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-    let n = b.x & 63u;
-    let high = i32(a.y);
-    if (n >= 32u) { return vec2<u32>(u32(high >> (n - 32u)), u32(high >> 31u)); }
-    if (n == 0u) { return a; }
-    return vec2<u32>((a.x >> n) | (a.y << (32u - n)), u32(high >> n));
+    let n = b.x & 31u;
+    let high = u32(i32(a.y) >> n);
+    let moved = vec2<u32>((a.x >> n) | ((a.y << 1u) << (31u - n)), high);
+    return select(moved, vec2<u32>(high, u32(i32(a.y) >> 31u)), (b.x & 32u) != 0u);
 }
 
 fn divided_64(a: vec2<u32>, b: vec2<u32>) -> vec4<u32> {

@@ -12,11 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ....bindings.ir import Operation, Type
+from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, symbol_name
 from ....bindings.rewriting import located_error
 from ....support.errors import RefusalError
+from ...gpu.emit.threads import threads_of
 from . import control_flow, formulas, memory_rules, vector_lanes
 from .helpers import FAIL, RECORD, helpers_of, memory_of
+from .program_data import ProgramData
+from .steps import write_operations
 from .wgsl_types import register_type
 from .writer import KernelWriter, Rule
 
@@ -36,18 +40,18 @@ class Shader:
     #: Bytes of its blocks' memory.
     shared: int
     text: str
-    #: Of each argument: i32, i64, f32, f64 or bool.
+    #: Of each argument: index, i32, i64, f32, f64 or bool.
     arguments: tuple[str, ...]
     #: Kinds and messages.
     checks: tuple[tuple[str, str], ...]
 
 
-def shader_of(kernel: Operation, shared: int, *, is_behind_checks: bool) -> Shader:
-    """`shared`: the bytes of memory that its operations have for a block.
+def shader_of(kernel: Operation, shared: int, data: ProgramData, *, is_behind_checks: bool) -> Shader:
+    """`shared`: the bytes of memory that its operations have for a block. Tables that it reads become part of `data`.
 
     `is_behind_checks`: kernels that were launched before may have found something wrong; then it does nothing."""
-    threads = int(kernel.attributes["known_block_size"][0])
-    writer = KernelWriter(kernel, threads, _RULES)
+    threads = threads_of(kernel)
+    writer = KernelWriter(kernel, threads, _RULES, write_operations, data)
     block = body_of(kernel)
     if len(kernel.regions[0].blocks) > 1:
         raise located_error(
@@ -72,8 +76,8 @@ def shader_of(kernel: Operation, shared: int, *, is_behind_checks: bool) -> Shad
 
 
 def _passed(type_: Type) -> str:
-    if str(type_) == "f64":
-        return "f64"
+    if isinstance(type_, ir.IndexType) or str(type_) == "f64":
+        return str(type_)
     known = {"i32": "i32", "f32": "f32", "bool": "bool", "vec2<u32>": "i64"}
     found = register_type(type_)
     if found not in known:
@@ -88,7 +92,7 @@ def _word(place: int) -> str:
 def _argument(word: int, kind: str) -> str:
     low = _word(word)
     return {
-        "i32": f"i32({low})",
+        **dict.fromkeys(("index", "i32"), f"i32({low})"),
         **dict.fromkeys(PAIRS, f"vec2<u32>({low}, {_word(word + 1)})"),
         "f32": f"bitcast<f32>({low})",
         "bool": f"(({low} & 1u) != 0u)",
@@ -118,7 +122,7 @@ def _text(writer: KernelWriter, words: int) -> str:
     fail = FAIL if writer.may_fail else ""
     helpers = helpers_of(body)
     launch = ["    let launch = arguments[0].y;"] if writer.may_fail else []
-    launch += ["    let zero = arguments[0].z;"] if "apart(" in body else []
+    launch += ["    let zero = arguments[0].z;"] if "zero)" in body else []
     main = [
         f"@compute @workgroup_size({writer.threads})",
         "fn main(@builtin(local_invocation_index) local: u32, @builtin(workgroup_id) group: vec3<u32>,",

@@ -13,10 +13,13 @@ from ....bindings.rewriting import located_error
 from ....dialects.tir.prim_func import ASSERT
 from ....support.errors import RefusalError
 from .array_views import ArrayView
+from .program_data import ProgramData
 from .wgsl_types import element_of, literal, register_type
 
 #: What writes an operation.
 Rule = Callable[["KernelWriter", Operation], None]
+#: What writes some in a row.
+RowRule = Callable[["KernelWriter", Sequence[Operation]], None]
 #: What all threads of a block wait for each other in.
 BARRIERS = ("gpu.barrier", "gpu.shuffle")
 #: What a block's threads agree on goes through this variable.
@@ -26,9 +29,13 @@ AGREED = "agreed"
 class KernelWriter:
     """A vector's lanes are scalars, each with a name; a memref is where its elements are."""
 
-    def __init__(self, kernel: Operation, threads: int, rules: dict[str, Rule]) -> None:
+    def __init__(
+        self, kernel: Operation, threads: int, rules: dict[str, Rule], in_a_row: RowRule, data: ProgramData
+    ) -> None:
         self.kernel, self.threads = kernel, threads
-        self._rules = rules
+        #: Gives the address of a table that the kernel reads.
+        self.table = data.add
+        self._rules, self._in_a_row = rules, in_a_row
         self._lanes: dict[Value, list[str]] = {}
         self._views: dict[Value, ArrayView] = {}
         #: What is the same for all threads of a block, as WGSL's rules for barriers see it.
@@ -120,8 +127,7 @@ class KernelWriter:
     def block(self, block: Block) -> Operation:
         """All but the last operation, which it returns."""
         *ops, end = operations_of(block)
-        for op in ops:
-            self.operation(op)
+        self._in_a_row(self, ops)
         return end
 
     def operation(self, op: Operation) -> None:

@@ -153,3 +153,4 @@ def test_the_devices_are_listed() -> None:
     assert listed.startswith("cuda:0 (Fake)\n  architecture        sm_86\n")
     assert "vulkan:0 (" in listed or "no Vulkan " in listed
     assert "opencl:0 (" in listed or "no OpenCL " in listed
+    assert "webgpu:0 (" in listed or " WebGPU " in listed.splitlines()[-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import random
+import struct
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from relax_mlir.runtime.errors import ArtifactError, DeviceError
 from relax_mlir.runtime.webgpu import device
-from relax_mlir.runtime.webgpu.device_memory import check_needs
+from relax_mlir.runtime.webgpu.device_memory import _words, check_needs
 from relax_mlir.runtime.webgpu.heap import Heap
 from relax_mlir.runtime.webgpu.instructions import Run, wrapped
 from relax_mlir.runtime.webgpu.program_bytes import unpacked
@@ -73,6 +74,32 @@ def test_an_adapter_that_gives_no_device(monkeypatch: pytest.MonkeyPatch) -> Non
     _found(monkeypatch, SimpleNamespace(gpu=SimpleNamespace(request_adapter_sync=lambda **_: adapter)))
     with pytest.raises(DeviceError, match="the adapter 'a GPU' gives no device: lost"):
         device.open_device()
+
+
+class _GPUError(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind", "message"),
+    [
+        (
+            _GPUError("Parent device is lost"),
+            RuntimeError,
+            "the device of WebGPU is lost; load the program again: Parent",
+        ),
+        (RuntimeError("Could not map buffer (Aborted : lost)."), RuntimeError, "the device of WebGPU is lost"),
+        (MemoryError("Not enough\n memory left."), MemoryError, "has no room: Not enough memory left"),
+        (_GPUError("Validation Error"), RuntimeError, "refuses what it is asked: Validation Error"),
+        (IndexError("index 3"), IndexError, "^index 3$"),
+    ],
+)
+def test_what_goes_wrong_on_a_device(
+    monkeypatch: pytest.MonkeyPatch, raised: Exception, kind: type[Exception], message: str
+) -> None:
+    _found(monkeypatch, SimpleNamespace(GPUError=_GPUError))
+    with pytest.raises(kind, match=message), device.told():
+        raise raised
 
 
 def test_a_device_that_is_too_small() -> None:
@@ -141,6 +168,14 @@ def _computed(*body: list[Any], registers: int = 8) -> list[Any]:
 def test_integers(name: str, a: int, b: int, width: int, wanted: int) -> None:
     found = _computed(["int", 0, str(a)], ["int", 1, str(b)], [name, 2, 0, 1, width])
     assert found[2] == wanted == wrapped(wanted, width)
+
+
+def test_indices_of_kernels_have_32_bits() -> None:
+    """Too large ones are the largest; of other numbers the lowest bits are passed."""
+    most = struct.pack("<i", 2**31 - 1)
+    assert [_words("index", each) for each in (2**31, 3 * 2**30, 2**40)] == [most] * 3
+    assert _words("index", -(2**40)) == struct.pack("<i", -(2**31)) and _words("index", 5) == struct.pack("<i", 5)
+    assert _words("i32", 2**32 - 1) == b"\xff" * 4
 
 
 def test_a_loop_and_a_branch() -> None:

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 from typing import Any
 
 import numpy
 import pytest
 from real_webgpu import compiled, graph, skip_without
+from relax_mlir.runtime.webgpu.device import open_device
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -178,3 +180,49 @@ def test_powers_of_f32() -> None:
         wanted = numpy.power(x.astype("float64"), y.astype("float64")).astype("float32")
     found = compiled(relax.power, rx.tensor(x.shape), rx.tensor(y.shape))(x, y)
     numpy.testing.assert_allclose(found, wanted, rtol=4e-6)
+
+
+@pytest.mark.parametrize("mode", ["wrap", "clip"])
+def test_indices_of_all_sizes(mode: str) -> None:
+    indices = integers()
+    wanted = indices % 7 if mode == "wrap" else numpy.clip(indices, 0, 6)
+    f = compiled(lambda x, i: relax.take(x, i, axis=0, mode=mode), rx.tensor((7,)), rx.tensor(("n",), "i64"))
+    numpy.testing.assert_array_equal(f(numpy.arange(7, dtype="float32"), indices), wanted.astype("float32"))
+
+
+def test_an_i64_as_f16() -> None:
+    x = numpy.concatenate([integers(), numpy.arange(65500, 65540), [2049, 2051, -2049]])
+    with numpy.errstate(over="ignore"):
+        wanted = x.astype("float16")
+    found = compiled(lambda x: relax.astype(x, dtype="f16"), rx.tensor(x.shape, "i64"))(x)
+    numpy.testing.assert_array_equal(found, wanted)
+
+
+def test_a_lost_device() -> None:
+    """It is told each time; programs that are loaded then run on another one."""
+    x = RANDOM.normal(size=9).astype("float32")
+    executable = rx.compile(graph(relax.nn.relu, rx.tensor((9,))), "webgpu")
+    executable["main"](x)
+    open_device().destroy()
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"^the device of WebGPU is lost; load the program again: "):
+            executable["main"](x)
+    found = pickle.loads(pickle.dumps(executable))["main"](x)
+    numpy.testing.assert_array_equal(found, numpy.maximum(x, 0))
+
+
+def test_calls_leave_no_buffers() -> None:
+    """But for the memory of the program, which grows twice here, and the record of what checks find."""
+    f = compiled(relax.nn.relu, rx.tensor(("n",)))
+    f(numpy.ones(5, "float32"))
+    buffers = _buffers()
+    for count in (9, 1 << 12, 1 << 16):
+        f(numpy.ones(count, "float32"))
+    assert _buffers() == buffers
+
+
+def _buffers() -> int:
+    import wgpu
+
+    gc.collect()
+    return int(wgpu.diagnostics.object_counts.get_dict()["Buffer"]["count"])
