@@ -10,8 +10,9 @@ TEXTS = """\
 fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
     let x = bitcast<f32>(bitcast<u32>(a) & 0xfffff000u);
     let y = bitcast<f32>(bitcast<u32>(b) & 0xfffff000u);
-    let rest = x * (b - y) + (a - x) * y;
-    let near = ((x * y + c) + rest) + (a - x) * (b - y);
+    let zero = arguments[0].z;
+    let rest = apart(x * (b - y) + (a - x) * y, zero);
+    let near = (apart(x * y + c, zero) + rest) + (a - x) * (b - y);
     let found = fma(a, b, c);
     return select(found, near, abs(found) < 0.5f * abs(c));
 }
