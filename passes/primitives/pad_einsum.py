@@ -10,7 +10,7 @@ from ...support.replacing import replace
 from ..loops.body_scalars import Compute, Element, Expr
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import REDUCE, Access, Block, Buffer, Loop, Node, variable
+from ..loops.tree import REDUCE, Access, Block, Buffer, Loop, Node, iter_variable, variable
 from .caching import copying
 from .code_motion import plain_iter
 from .legality import plain_path
@@ -37,12 +37,15 @@ def pad_einsum(edit: Edit, block: BlockRV, padding: Sequence[int]) -> None:
     if not grown:
         return
     padded = {buffer: _padded(edit, found, buffer, extents) for buffer in found.buffers}
+    iters = tuple(replace(each, extent=extents[each.name]) for each in found.iters)
+    # Variables know how far they go.
+    longer = found.at({each.name: iter_variable(each) for each in iters})
     new = replace(
-        found,
-        iters=tuple(replace(each, extent=extents[each.name]) for each in found.iters),
+        longer,
+        iters=iters,
         bindings=tuple(variable(name, extents[each.name]) for name, each in plain.items()),
-        reads=tuple(Access(padded[access.buffer], access.indices) for access in found.reads),
-        writes=tuple(Access(padded[access.buffer], access.indices) for access in found.writes),
+        reads=tuple(Access(padded[access.buffer], access.indices) for access in longer.reads),
+        writes=tuple(Access(padded[access.buffer], access.indices) for access in longer.writes),
     )
     node: Node = new
     for loop in reversed(path):

@@ -61,6 +61,14 @@ def test_a_reader_that_is_inlined_leaves_out_what_it_left_out() -> None:
     check(kernel("chain"), sch)
 
 
+def test_a_reader_that_is_inlined_leaves_out_what_was_padded() -> None:
+    sch = rx.Schedule(kernel("chain").module())
+    sch.pad_einsum("B", [16, 64])
+    sch.reverse_compute_inline("B_cut")
+    assert "T.where(" in sch.show() or "if " in sch.show()
+    check(kernel("chain"), sch)
+
+
 def test_limits_of_loops_that_the_maker_has_not_are_refused() -> None:
     sch = rx.Schedule(kernel("nested").module())
     sch.cache_read("C", 0, "global")
