@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from struct import Struct
 from typing import NamedTuple
@@ -19,6 +19,8 @@ _MAGIC, _HEADER_WORDS = 0x07230203, 5
 _OP_CAPABILITY, _OP_EXECUTION_MODE, _OP_CONSTANT, _OP_VARIABLE, _OP_FUNCTION = 17, 16, 43, 59, 54
 _OP_INT, _OP_FLOAT, _OP_VECTOR, _OP_ARRAY, _OP_STRUCT, _OP_POINTER = 21, 22, 23, 28, 30, 32
 _LOCAL_SIZE, _WORKGROUP = 17, 4
+#: What targets have without options (targets/spirv/options.py).
+USUAL_SUBGROUP, _USUAL_THREADS, _USUAL_SHARED = 32, 256, 32 << 10
 
 
 class BlockNeeds(NamedTuple):
@@ -124,3 +126,20 @@ def _instructions(module: bytes) -> Iterator[tuple[int, memoryview]]:
             return
         yield opcode, words[place + 1 : place + length]
         place += length
+
+
+def fitting_target(
+    kind: str, first: Sequence[str], threads: int, shared: int, types: Mapping[str, bool], last: Sequence[str] = ()
+) -> str:
+    """The target for a device: options that differ from those that it has without any. `types` are those that not all
+    devices have, `first` and `last` the kind's own options.
+    """
+    lacking = "+".join(name for name, is_there in types.items() if not is_there)
+    options = [
+        *first,
+        *([f"threads={threads}"] if threads < _USUAL_THREADS else []),
+        *([f"shared={shared}"] if shared < _USUAL_SHARED else []),
+        *([f"lacks={lacking}"] if lacking else []),
+        *last,
+    ]
+    return f"{kind}{{{' '.join(options)}}}" if options else kind

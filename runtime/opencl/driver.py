@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...support.byte_sizes import byte_text
+from ..devices.spirv import USUAL_SUBGROUP, fitting_target
 from ..errors import DeviceError
 from .statuses import NO_DEVICE, NO_PLATFORM, status_text
 
@@ -34,8 +35,6 @@ _NAME, _EXTENSIONS, _VERSION, _DOUBLE, _IL, _SVM, _SUBGROUP_SIZES = (
 )
 # CL_DEVICE_SINGLE_FP_CONFIG, and its bit for divisions and roots.
 _SINGLE, _EXACT = 0x101B, 1 << 7
-#: What the target has without options (targets/spirv/options.py).
-_USUAL_SUBGROUP, _USUAL_THREADS, _USUAL_SHARED = 32, 256, 32 << 10
 _GIVES_HANDLE = frozenset(
     {
         *("clCreateContext", "clCreateCommandQueueWithProperties", "clCreateProgramWithIL"),
@@ -88,17 +87,10 @@ class OpenclDevice(NamedTuple):
     @property
     def target(self) -> str:
         """The target that fits it, as rx.compile and relax-compile take it."""
-        sizes = [each for each in self.subgroup_sizes if each <= _USUAL_SUBGROUP and not each & (each - 1)]
-        is_usual = not self.spirv or not self.subgroup_sizes or _USUAL_SUBGROUP in sizes
-        lacking = [name for name, is_there in self._types().items() if not is_there]
-        options = [
-            *([] if self.spirv else ["language=c"]),
-            *([] if is_usual else [f"subgroup={max(sizes, default=1)}"]),
-            *([f"threads={self.threads}"] if self.threads < _USUAL_THREADS else []),
-            *([f"shared={self.local_memory}"] if self.local_memory < _USUAL_SHARED else []),
-            *([f"lacks={'+'.join(lacking)}"] if lacking else []),
-        ]
-        return f"opencl{{{' '.join(options)}}}" if options else "opencl"
+        sizes = [each for each in self.subgroup_sizes if each <= USUAL_SUBGROUP and not each & (each - 1)]
+        is_usual = not self.spirv or not self.subgroup_sizes or USUAL_SUBGROUP in sizes
+        own = [*([] if self.spirv else ["language=c"]), *([] if is_usual else [f"subgroup={max(sizes, default=1)}"])]
+        return fitting_target("opencl", own, self.threads, self.local_memory, self._types())
 
     def _types(self) -> dict[str, bool]:
         """Whether it has those that not all have."""

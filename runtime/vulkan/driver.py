@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ...support.byte_sizes import byte_text
+from ..devices.spirv import USUAL_SUBGROUP, fitting_target
 from ..errors import DeviceError
 from . import structures as vk
 from .statuses import INCOMPATIBLE_DRIVER, status_text
@@ -19,8 +20,8 @@ _INSTALL = "on Debian and Ubuntu: apt install libvulkan1 mesa-vulkan-drivers"
 #: The version that is asked for; a device has at least 1.2.
 _WANTED, _OLDEST = (1, 3), (1, 2)
 _COMPUTE_QUEUE = 2
-#: What the target has without options (targets/spirv/options.py); drivers that round x * y + z twice.
-_USUAL_SUBGROUP, _USUAL_THREADS, _USUAL_SHARED, _ROUNDS_TWICE = 32, 256, 32 << 10, "llvmpipe"
+#: Drivers that round x * y + z twice.
+_ROUNDS_TWICE = "llvmpipe"
 _COMPUTE_STAGE = 0x20
 #: Extensions, and what targets call factors of matrices (targets/spirv/matrices.py): by both factors' types, that of
 #: what they are added to, and of the result.
@@ -132,18 +133,14 @@ class PhysicalDevice(NamedTuple):
     def target(self) -> str:
         """The target that fits it, as rx.compile and relax-compile take it."""
         has, limits = self.capabilities, self.capabilities.properties.limits
-        threads = min(has.subgroups.size, _USUAL_SUBGROUP)
+        threads = min(has.subgroups.size, USUAL_SUBGROUP)
         matrices = _matrices_for(has, threads) if self.version >= _WANTED else []
-        lacking = [name for name, is_there in _types(has).items() if not is_there]
-        options = [
-            *([f"subgroup={has.subgroups.size}"] if has.subgroups.size < _USUAL_SUBGROUP else []),
-            *([f"threads={limits.threads}"] if limits.threads < _USUAL_THREADS else []),
-            *([f"shared={limits.shared_memory}"] if limits.shared_memory < _USUAL_SHARED else []),
-            *([f"lacks={'+'.join(lacking)}"] if lacking else []),
+        first = [f"subgroup={has.subgroups.size}"] if has.subgroups.size < USUAL_SUBGROUP else []
+        last = [
             *([f"matrices={'+'.join(matrices)}"] if matrices else []),
             *(["fma=twice"] if self.name.startswith(_ROUNDS_TWICE) else []),
         ]
-        return f"vulkan{{{' '.join(options)}}}" if options else "vulkan"
+        return fitting_target("vulkan", first, limits.threads, limits.shared_memory, _types(has), last)
 
     def table(self) -> str:
         """What programs may use of it, a line each."""

@@ -14,7 +14,6 @@ from ...runtime.foreign_types import Array
 from ...runtime.manifest import parse_signature
 from ...runtime.noise import clock_cost, notes_on_calls
 from ...runtime.threads import notes_on_threads
-from ...runtime.webgpu.device import devices as webgpu_devices
 from ...support.array_files import write_npz
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, refuse_unwritable, write_whole
@@ -38,6 +37,8 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
     if shows_information(arguments, stdout, "relax-run", HELP_HEAD, OPTIONS, has_mlir=False):
         return 0
     if arguments["list-devices"]:
+        from ...runtime.webgpu.device import devices as webgpu_devices
+
         write_text(stdout, devices_text([webgpu_devices]))
         return 0
     try:
