@@ -17,6 +17,7 @@ from ...bindings.mlir import i64_attribute, ir
 from ...dialects.core.symbols_expr import Size, variables_of
 from ...emit import linalg, loops
 from ...emit.arithmetic import result_of
+from ...emit.memrefs import reshape
 from ...emit.numbers import Number, as_index, number
 from ...emit.subviews import part_of
 from ...support.errors import RelaxError
@@ -214,13 +215,11 @@ def _known(sizes: Iterable[Size]) -> list[int]:
 
 
 def _taken(buffer: Buffer, shape: Sequence[int], state: WriterState, is_own: bool) -> Value:
-    """Memory of each thread, or of the block: as many lines as LLVM may load at once where it needs fewer elements."""
-    if shape and not is_own:
-        line = math.prod(shape[1:]) * max(getattr(buffer.element, "width", 64) // 8, 1)
-        least = _MOST_AT_ONCE // math.gcd(_MOST_AT_ONCE, line) if line else 1
-        shape = [-(-shape[0] // least) * least, *shape[1:]]
-    type_ = ir.MemRefType.get(list(shape), buffer.element)
-    alignment = i64_attribute(64)
+    """Memory of each thread, or of the block: as many elements as LLVM may load at once where it needs fewer."""
+    least = 1 if is_own else _MOST_AT_ONCE // min(max(getattr(buffer.element, "width", 64) // 8, 1), _MOST_AT_ONCE)
+    rest = math.prod(shape) % least
+    sizes = [math.prod(shape) - rest + least] if rest else shape
     with ir.InsertionPoint.at_block_begin(state.stack):
-        name = "memref.alloca" if is_own else "memref.alloc"
-        return result_of(name, [], type_, alignment=alignment, **linalg.segments(0, 0))
+        name, type_ = "memref.alloca" if is_own else "memref.alloc", ir.MemRefType.get(list(sizes), buffer.element)
+        made = result_of(name, [], type_, alignment=i64_attribute(64), **linalg.segments(0, 0))
+        return reshape(made, shape) if rest else made

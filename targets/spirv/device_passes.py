@@ -26,6 +26,7 @@ def device_passes(api: str, device: DeviceLimits, *, is_text: bool = False) -> t
     said, subgroup = f"{{api={api}}}", f"api={api} subgroup={device.subgroup}"
     return (
         f"gpu.module({','.join(_STRAIGHT)})",
+        "gpu-lower-masks",
         "spirv-lift-branches",
         "gpu.module(canonicalize)",
         f"spirv-rewrite-arithmetic{said}",

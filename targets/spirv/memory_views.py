@@ -81,6 +81,8 @@ class Views:
             if maker.name in _SAME:
                 return self.of(maker.operands[0])
             if maker.name == "builtin.unrealized_conversion_cast":
+                if isinstance(maker.operands[0].type, ir.MemRefType):
+                    return self._as_other_elements(maker)
                 return self._described(maker.operands[0], type_)
             if maker.name == "memref.get_global":
                 symbol = maker.attributes["name"].value
@@ -94,6 +96,13 @@ class Views:
             if maker.name == "memref.view" and self.of(maker.operands[0]).base.storage == self._storage:
                 return self._cut_out(maker)
         raise located_error(f"'{maker.name}' op gives memory that SPIR-V cannot reach", maker.location)
+
+    def _as_other_elements(self, cast: Operation) -> View:
+        """Truth values as bytes, which they are in memory."""
+        source, element = self.of(cast.operands[0]), in_memory(cast.results[0].type.element_type)
+        if source.element != element:
+            raise located_error(f"memory of {source.element} is no memory of {element}", cast.location)
+        return source
 
     def _described(self, descriptor: Value, type_: Type) -> View:
         """Of a descriptor that is put together: two addresses, offset, sizes, strides."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _OF_HOST = ("bufferize", "constants", "entries", "errors", "memory", "calls", "to-llvm")
 _DEVICE = (
     "gpu.module(convert-linalg-to-loops,convert-vector-to-scf{full-unroll=1})",
+    "gpu-lower-masks",
     "gpu.module(canonicalize)",
     "spirv-rewrite-arithmetic{api=vulkan}",
     # Halves are computed in f32, which makes numbers of the kinds that WGSL has.

@@ -22,6 +22,11 @@ ALIGNMENT = 16
 STATIC_SHARED = 48 << 10
 
 
+def usual_threads(most: int) -> int:
+    """Of a block where nothing says how many, on a device whose blocks have `most` at most."""
+    return min(256, most)
+
+
 def thread_id() -> Number:
     return _id("thread_id")
 

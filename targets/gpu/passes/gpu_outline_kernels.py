@@ -50,7 +50,7 @@ from ....emit.numbers import Number, as_index, ceil_divided, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...core.backend import Machine
-from ..emit.threads import STATIC_SHARED, WARP
+from ..emit.threads import STATIC_SHARED, WARP, usual_threads
 from ..kernels.cases import by_rows
 from ..kernels.fused import Fused, fused_in
 from ..kernels.outline import Kernels
@@ -68,8 +68,7 @@ from ..unplanned.teams import TeamShape, steps_of
 from ..unplanned.transpose import turned
 from ..unplanned.vectors import lanes_of
 
-#: Threads of a block, at most, and how many steps each of them is to have before there are more.
-THREADS = 256
+#: How many steps each thread of a block is to have before there are more threads.
 _STEPS = 4
 
 
@@ -107,7 +106,7 @@ class _HostCode:
     @property
     def threads(self) -> int:
         """Of a block, where nothing says how many."""
-        return min(THREADS, self.most_threads)
+        return usual_threads(self.most_threads)
 
     def outline(self, block: Block) -> None:
         group: list[Operation] = []

@@ -28,6 +28,7 @@ from ....passes.schedule.plan_steps import operations_of_blocks
 from ....passes.schedule.planning import plan_each
 from ....passes.schedule.registry import ScheduleContext
 from ....targets.core.backend import Machine
+from ..emit.threads import usual_threads
 from ..kernels.fused import Fused, fused_in
 from ..parallel_work import is_shared
 from ..unplanned.collapse import collapse_loops, joined_loops
@@ -38,7 +39,6 @@ from ..unplanned.split import count_of_parts
 from ..unplanned.teams import TeamShape, steps_of
 from ..unplanned.transpose import turned
 from ..unplanned.vectors import lanes_of
-from .point_steps import THREADS as THREADS_OF_BLOCK
 from .point_steps import schedule_points, schedule_turned
 from .product_steps import schedule_product
 from .row_steps import Member, schedule_parts, schedule_rows
@@ -54,7 +54,7 @@ def schedule_of_kernels(function: Operation, context: ScheduleContext) -> Schedu
     # Loops of operations are joined where forms are asked for.
     copy = Scratch(function)
     with copy.function.context:
-        _Kernels(sch, tree, copy.function).schedule(teams)
+        _Kernels(sch, tree, copy.function, context.machine).schedule(teams)
     _check_kernels(sch.trees()[0])
     return sch
 
@@ -83,16 +83,16 @@ def _teams(function: Operation, machine: Machine) -> list[tuple[TeamShape, int]]
     for rows in [each for each in rows_in(body_of(copy)) if is_worth_it(each, machine)]:
         write(rows, machine)
     loops = [op for op in operations_of(body_of(over_memory(module, symbol_name(function)))) if is_shared(op)]
-    return [_team(loop) for loop in loops]
+    return [_team(loop, machine.block_threads) for loop in loops]
 
 
-def _team(loop: Operation) -> tuple[TeamShape, int]:
+def _team(loop: Operation, most: int) -> tuple[TeamShape, int]:
     with loop.location, ir.InsertionPoint(loop):
         steps = steps_of(loop)
     rows = rows_of(loop)
     if rows is None:
-        return TeamShape(THREADS_OF_BLOCK, 1, 0), 1
-    shape = rows.shape()
+        return TeamShape(usual_threads(most), 1, 0), 1
+    shape = rows.shape().within(most)
     return shape, shape.teams(steps if isinstance(steps, int) else -1)
 
 
@@ -104,6 +104,12 @@ class _Kernels:
     sch: Schedule
     tree: Tree
     function: Operation
+    machine: Machine
+
+    @property
+    def threads(self) -> int:
+        """Of a block, where nothing says how many."""
+        return usual_threads(self.machine.block_threads)
 
     def schedule(self, teams: Sequence[tuple[TeamShape, int]]) -> None:
         body = body_of(self.function)
@@ -130,29 +136,31 @@ class _Kernels:
 
     def _kernel(self, fused: Fused, block: Block, epilogues: Sequence[Block]) -> None:
         if fused.plan is not None:
-            schedule_product(self.sch, block, epilogues, fused.planned())
+            schedule_product(self.sch, block, epilogues, fused.planned(), self.threads)
             return
         points = Points(fused.main)
         with fused.main.location, ir.InsertionPoint(fused.main):
             parts = count_of_parts(points)
         if isinstance(parts, int):  # else sizes tell at run time, and there is one
-            schedule_parts(self.sch, block, epilogues, parts, shape_of_row(points) if points.reduces_rows() else None)
+            shape = shape_of_row(points).within(self.threads) if points.reduces_rows() else None
+            schedule_parts(self.sch, block, epilogues, parts, shape, self.threads)
             return
         chains = joined_loops(fused.main)
         main, others = collapse_loops(fused.main), [collapse_loops(op) for op in fused.epilogues]
         points = Points(main)
         if points.reduces_rows() and is_combined(points):
-            shape = shape_of_row(points)
+            shape = shape_of_row(points).within(self.threads)
             with main.location, ir.InsertionPoint(main):
                 rows = constant_of(as_index(points.count()))
             member = Member(block, tuple(n for n, each in enumerate(block.iters) if each.kind == SPATIAL))
             schedule_rows(self.sch, [member], shape, shape.teams(-1 if rows is None else rows), epilogues)
             return
-        tile = None if others else turned(points)
+        tile = None if others else turned(points, self.machine.shared_bytes)
         if tile is not None:
-            schedule_turned(self.sch, block, tile, chains)
+            schedule_turned(self.sch, block, tile, chains, self.threads)
             return
-        schedule_points(self.sch, block, epilogues, lanes_of(points, [Points(each) for each in others]))
+        lanes = lanes_of(points, [Points(each) for each in others])
+        schedule_points(self.sch, block, epilogues, lanes, self.threads)
 
 
 def _row_number(op: Operation) -> int | None:

@@ -12,12 +12,9 @@ from ....passes.loops.tree import REDUCE, SPATIAL, Block, iter_variable, variabl
 from ..emit.threads import WARP
 from ..unplanned.transpose import Turned
 
-#: Threads of a block.
-THREADS = 256
 
-
-def schedule_points(sch: Schedule, block: Block, epilogues: Sequence[Block], lanes: int) -> None:
-    """Threads compute `lanes` adjacent elements of the output each, whose sums stay in registers."""
+def schedule_points(sch: Schedule, block: Block, epilogues: Sequence[Block], lanes: int, threads: int) -> None:
+    """Threads, so many a block, compute `lanes` adjacent elements of the output each, whose sums stay in registers."""
     handle = sch.get_block(block.name)
     loops = sch.get_loops(handle)
     parallel, reduced = (by_kind(block, loops, kind) for kind in (SPATIAL, REDUCE))
@@ -25,7 +22,7 @@ def schedule_points(sch: Schedule, block: Block, epilogues: Sequence[Block], lan
         parallel = [sch.add_unit_loop(loops[0] if loops else handle)]
     elif [*parallel, *reduced] != loops:
         sch.reorder(*parallel, *reduced)
-    _, thread, *lane = _bound(sch, fused(sch, parallel), lanes)
+    _, thread, *lane = _bound(sch, fused(sch, parallel), lanes, threads)
     if reduced and lane:
         sch.reorder(*reduced, *lane)
     kept = [handle]
@@ -37,9 +34,9 @@ def schedule_points(sch: Schedule, block: Block, epilogues: Sequence[Block], lan
         sch.vectorize(sch.get_loops(each)[-1])
 
 
-def _bound(sch: Schedule, loop: LoopRV, lanes: int) -> list[LoopRV]:
+def _bound(sch: Schedule, loop: LoopRV, lanes: int, threads: int) -> list[LoopRV]:
     """Blocks of threads, threads, and where there are several the lanes of a thread."""
-    made: list[LoopRV] = sch.split(loop, [None, THREADS, *([lanes] if lanes > 1 else [])])
+    made: list[LoopRV] = sch.split(loop, [None, threads, *([lanes] if lanes > 1 else [])])
     sch.bind(made[0], "blockIdx.x")
     sch.bind(made[1], "threadIdx.x")
     return made
@@ -85,7 +82,7 @@ def block_of(sch: Schedule, handle: BlockRV) -> Block:
     return tree.block(handle.name)
 
 
-def schedule_turned(sch: Schedule, block: Block, tile: Turned, chains: Sequence[Sequence[int]]) -> None:
+def schedule_turned(sch: Schedule, block: Block, tile: Turned, chains: Sequence[Sequence[int]], threads: int) -> None:
     """A block of threads for each tile, which they read along the one loop and write along the other."""
     handle = sch.get_block(block.name)
     if any(len(chain) > 1 for chain in chains) or len(chains) < len(block.iters):
@@ -104,8 +101,8 @@ def schedule_turned(sch: Schedule, block: Block, tile: Turned, chains: Sequence[
         sch.compute_at(copy, outside)
         *_, first, second = sch.get_loops(copy)
         along = (first, second) if tile.outside < tile.inside else (second, first)
-        _share_tile(sch, along[0], along[1], tile.lanes)
-    _share_tile(sch, rows, columns, tile.lanes)
+        _share_tile(sch, along[0], along[1], tile.lanes, threads)
+    _share_tile(sch, rows, columns, tile.lanes, threads)
 
 
 def _reads(tile: Turned) -> list[int]:
@@ -126,9 +123,9 @@ def _turned_copy(sch: Schedule, handle: BlockRV, block: Block, number: int, tile
     return copy
 
 
-def _share_tile(sch: Schedule, rows: LoopRV, columns: LoopRV, lanes: int) -> None:
+def _share_tile(sch: Schedule, rows: LoopRV, columns: LoopRV, lanes: int, threads: int) -> None:
     """A warp has rows, a thread of it adjacent columns."""
-    _, warp = sch.split(rows, [None, THREADS // WARP])
+    _, warp = sch.split(rows, [None, threads // WARP])
     _, thread, *lane = sch.split(columns, [None, WARP, *([lanes] if lanes > 1 else [])])
     sch.bind(warp, "threadIdx.y")
     sch.bind(thread, "threadIdx.x")

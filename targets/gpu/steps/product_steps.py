@@ -15,13 +15,15 @@ from ....passes.loops.tree import Access, Block, iter_variable, variable
 from ...core.backend import Machine
 from ..planned.group import PlannedGroup, Tile
 from ..planned.made import made_of
-from .point_steps import THREADS, block_of, fused, joined_map
+from .point_steps import block_of, fused, joined_map
 
 #: Rows that a thread has next to each other, as kernels have them.
 _ROWS_TOGETHER = 4
 
 
-def schedule_product(sch: Schedule, block: Block, epilogues: Sequence[Block], group: PlannedGroup) -> None:
+def schedule_product(
+    sch: Schedule, block: Block, epilogues: Sequence[Block], group: PlannedGroup, threads: int
+) -> None:
     """Raises Decline where no steps say what the plan does. Of parts whose number is only known at run time there is
     one: kernels do so too where one block's threads are enough."""
     op, plan = group.op, group.plan
@@ -30,7 +32,7 @@ def schedule_product(sch: Schedule, block: Block, epilogues: Sequence[Block], gr
     if any(made_of(op, operand) for operand in range(op.input_count)):
         raise Decline(f"'{block.name}' makes its weights of codes for a thread's rows together, which no step says")
     is_strip = plan.order[-1] in dict(plan.threads)
-    (_Strips if is_strip else _Tiles)(sch, group, block, epilogues).schedule()
+    (_Strips if is_strip else _Tiles)(sch, group, block, epilogues, threads).schedule()
 
 
 class _Cut(NamedTuple):
@@ -60,7 +62,9 @@ def _places(block: Block, access: Access) -> list[int | None]:
 class _Product:
     """The block that computes a product, and its loops: those of the plan, which run as one joined."""
 
-    def __init__(self, sch: Schedule, group: PlannedGroup, block: Block, epilogues: Sequence[Block]):
+    def __init__(self, sch: Schedule, group: PlannedGroup, block: Block, epilogues: Sequence[Block], threads: int):
+        #: Of a block of the kernel that adds parts up.
+        self._threads = threads
         self._sch, self._group, self._tile = sch, group, Tile(group.plan)
         self._whole: BlockRV = sch.get_block(block.name)
         #: What takes results out of registers.
@@ -162,7 +166,7 @@ class _Product:
             return
         sch = self._sch
         loops = sch.get_loops(self._whole)
-        block, thread = sch.split(fused(sch, loops[:-1]), [None, THREADS])
+        block, thread = sch.split(fused(sch, loops[:-1]), [None, self._threads])
         sch.bind(block, "blockIdx.x")
         sch.bind(thread, "threadIdx.x")
         self._finish(self._whole, thread)

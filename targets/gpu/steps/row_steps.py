@@ -140,7 +140,7 @@ def _read_vectors(sch: Schedule, part: BlockRV, steps: LoopRV, lane: LoopRV, cou
 
 
 def schedule_parts(
-    sch: Schedule, block: Block, epilogues: Sequence[Block], parts: int, shape: TeamShape | None
+    sch: Schedule, block: Block, epilogues: Sequence[Block], parts: int, shape: TeamShape | None, threads: int
 ) -> None:
     """A reduction in parts, each by a block of threads or by a thread; what adds them up is another kernel."""
     handle = sch.get_block(block.name)
@@ -153,15 +153,15 @@ def schedule_parts(
         steps, part = sch.split(line, [None, parts])
         sch.reorder(part, steps)
         sums = block_of(sch, sch.rfactor(part, 0))
-        schedule_points(sch, sums, [], 1)
-        schedule_points(sch, block_of(sch, handle), epilogues, 1)
+        schedule_points(sch, sums, [], 1, threads)
+        schedule_points(sch, block_of(sch, handle), epilogues, 1, threads)
         return
     steps, part, inner = sch.split(line, [None, parts, shape.threads * shape.lanes])
     sch.reorder(part, steps, inner)
     sums = block_of(sch, sch.rfactor(part, len(spatial)))
     schedule_rows(sch, [Member(sums, tuple(range(len(spatial) + 1)))], shape, 1)
     lanes = math.gcd(parts, _LANES)
-    team = shape_for(parts, lanes, _BYTES, FOR_REDUCTIONS)
+    team = shape_for(parts, lanes, _BYTES, FOR_REDUCTIONS).within(threads)
     counts = [each.extent for each in block.iters if each.kind == SPATIAL]
     known = [count for count in counts if isinstance(count, int)]
     rows = math.prod(known) if len(known) == len(counts) else -1

@@ -42,12 +42,16 @@ class ArrayView:
     #: Of an array: its name, and whether it is of atomic words.
     array: str = ""
     is_atomic: bool = False
+    #: Whether that is of truth values, which are read as bytes.
+    is_of_truth: bool = False
 
     def place(self, indices: Sequence[Size]) -> Size:
         """Of an element, behind the first one."""
         return reduce(plus, map(times, indices, self.strides), self.offset)
 
     def read(self, place: Size) -> str:
+        if self.is_of_truth:
+            return f"select(0, 1, {self.array}[{place}])"
         if self.array:
             return f"i32(atomicLoad(&{self.array}[{place}]))" if self.is_atomic else f"{self.array}[{place}]"
         name, where = str(self.element), self._where(place)
@@ -65,6 +69,8 @@ class ArrayView:
 
     def write(self, place: Size, value: str) -> str:
         """The statement."""
+        if self.is_of_truth:
+            return f"{self.array}[{place}] = ({value}) != 0;"
         if self.array:
             return f"atomicStore(&{self.array}[{place}], u32({value}));" if self.is_atomic else (
                 f"{self.array}[{place}] = {value};"

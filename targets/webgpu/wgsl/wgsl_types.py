@@ -79,7 +79,8 @@ def integer(value: int, type_: Type) -> str:
 
 
 def _i32(value: int) -> str:
-    return "i32(-2147483648)" if value == LEAST else str(value)
+    """Of a type of its own where u32() takes no abstract number: u32(-1) is refused."""
+    return f"i32({value})" if value < 0 else str(value)
 
 
 def _float(attribute: Attribute) -> str:

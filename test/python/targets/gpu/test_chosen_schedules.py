@@ -10,7 +10,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+import real_devices
 from emulated_gpu import run_emulated
+from real_devices import with_more
+from relax_mlir.runtime.devices.spirv import block_needs
+from relax_mlir.targets.spirv.abi import unpacked
 from schedule_kernels import KERNELS, Kernel
 from scheduled_gpu import code_of
 
@@ -33,13 +37,13 @@ def results(program: rx.Executable, arrays: list[np.ndarray]) -> list[np.ndarray
     return [np.from_dlpack(each) for each in (given if isinstance(given, tuple) else (given,))]
 
 
-def by_steps(module: rx.Module, folder: Path) -> rx.Executable:
+def by_steps(module: rx.Module, folder: Path, target: str = TARGET) -> rx.Executable:
     """By the steps of all kernels, each of which has some."""
-    text = rx.schedules.chosen(module, TARGET)
+    text = rx.schedules.chosen(module, target)
     assert "# Without steps" not in text, text
     file = folder / "kernels.py"
     file.write_text(text, encoding="utf-8")
-    return rx.compile(module, TARGET, schedules=file)
+    return rx.compile(module, target, schedules=file)
 
 
 @pytest.mark.slow
@@ -166,6 +170,21 @@ def test_steps_give_what_kernels_give(name: str, tmp_path: Path) -> None:
                 np.testing.assert_array_equal(found, expected)
             else:
                 np.testing.assert_allclose(found.astype("f4"), expected.astype("f4"), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+def test_steps_fit_the_smallest_devices(name: str, tmp_path: Path) -> None:
+    """With the least that Vulkan's devices have: no block has more threads, or more memory."""
+    real_devices.skip_without("vulkan")
+    make, inputs, _, _ = MODELS[name]
+    target, module = with_more(real_devices.target("vulkan"), "threads=128 shared=16384"), graph(make, inputs)
+    scheduled, planned = by_steps(module, tmp_path, target), rx.compile(module, target)
+    needs = [block_needs(each.module) for each in unpacked(scheduled._artifact.devices[0].data)[0]]
+    assert needs and all(each.threads <= 128 and each.shared_bytes <= 16 << 10 for each in needs)
+    arrays = arrays_for(inputs, 2)
+    found, expected = (each.copying()["main"](*arrays) for each in (scheduled, planned))
+    np.testing.assert_allclose(found.astype("f4"), expected.astype("f4"), rtol=1e-3, atol=1e-4)
 
 
 def two_kernels() -> rx.Module:

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Vectors of which a mask says which lanes are in memory, for devices whose code has no such loads and stores.
+
+Where all lanes are there they are one vector, else each lane is asked for by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from ....bindings.ir import Operation, Type, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import made_by, operations_in
+from ....bindings.rewriting import replace_op
+from ....emit import loops, vectors
+from ....emit.loops import Body, Carried, when
+from ....emit.numbers import Number, as_index, number
+from ....emit.vectors import from_elements, lane_of
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+
+
+@register_pass
+class LowerMasks(Pass):
+    """Has loads and stores of vectors with masks become conditions."""
+
+    name: ClassVar[str] = "gpu-lower-masks"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "scf", "vector")
+
+    def run(self, op: Operation) -> None:
+        with op.context:
+            masks = []
+            for each in operations_in(op):
+                with each.location, ir.InsertionPoint(each):
+                    if each.name == "vector.maskedload":
+                        replace_op(each, _load(each))
+                    elif each.name == "vector.maskedstore":
+                        _store(each)
+                        each.erase()
+                    elif each.name in ("vector.create_mask", "vector.constant_mask"):
+                        masks.append(each)
+            for each in masks:
+                with each.location, ir.InsertionPoint(each):
+                    mask = _Mask(each.results[0])
+                    replace_op(each, [from_elements([mask.has(lane).value for lane in range(mask.lanes)])])
+
+
+@dataclass(frozen=True)
+class _Mask:
+    """Of one dimension."""
+
+    value: Value
+
+    @property
+    def lanes(self) -> int:
+        (lanes,) = self.value.type.shape
+        return int(lanes)
+
+    @property
+    def count(self) -> Number | None:
+        """How many lanes there are, where these are the first ones."""
+        made = made_by(self.value, "vector.create_mask", "vector.constant_mask")
+        if made is None:
+            return None
+        return number(made.operands[0]) if len(made.operands) else as_index(made.attributes["mask_dim_sizes"][0])
+
+    def has(self, lane: int) -> Number:
+        count = self.count
+        return number(lane_of(self.value, lane)) if count is None else as_index(lane) < count
+
+    def split(self, whole: Body, lanes: Body, types: Sequence[Type] = ()) -> Carried:
+        """What is done where all lanes are there, and else; without a count nobody asks."""
+        count = self.count
+        return lanes() if count is None else when(count >= self.lanes, whole, lanes, types)
+
+
+def _load(op: Operation) -> Carried:
+    memref, *places, mask, nothing = op.operands
+    kept, type_ = _Mask(mask), op.results[0].type
+    *first, last = map(number, places)
+
+    def lane(each: int) -> Value:
+        def read() -> list[Value]:
+            return [loops.load(memref, *first, last + each)]
+
+        return when(kept.has(each), read, lambda: [lane_of(nothing, each)], [type_.element_type])[0]
+
+    def lanes() -> list[Value]:
+        return [from_elements([lane(each) for each in range(kept.lanes)])]
+
+    return kept.split(lambda: [vectors.load(type_, memref, *first, last)], lanes, [type_])
+
+
+def _store(op: Operation) -> None:
+    memref, *places, mask, value = op.operands
+    kept = _Mask(mask)
+    *first, last = map(number, places)
+
+    def lanes() -> list[Value]:
+        for lane in range(kept.lanes):
+            when(kept.has(lane), partial(loops.store, lane_of(value, lane), memref, *first, last + lane))
+        return []
+
+    def whole() -> list[Value]:
+        vectors.store(value, memref, *first, last)
+        return []
+
+    kept.split(whole, lanes)
