@@ -202,13 +202,14 @@ test-gpu-real: env env-opencl ## tests on devices of Vulkan, OpenCL and WebGPU, 
 	done; \
 	exit $$status
 
-fuzz: env ## for eleven minutes mutated inputs and models, random graphs and scripts beside others, calls from threads
+fuzz: env ## for up to fourteen minutes mutated inputs and models, random graphs and scripts beside others, calls from threads
 	@$(BIN)/python test/fuzz/run.py --seconds 60
 	@$(BIN)/python test/fuzz/run.py --seconds 60 --onnx
 	@$(BIN)/python test/fuzz/differential.py --kind relax --seconds 60
 	@$(BIN)/python test/fuzz/differential.py --kind relax --schedules --seconds 60
 	@$(BIN)/python test/fuzz/differential.py --kind relax --target c --seconds 60
 	@$(BIN)/python test/fuzz/differential.py --kind relax --target cuda --seconds 60
+	@for target in vulkan opencl webgpu; do $(BIN)/python test/fuzz/differential.py --kind relax --target $$target --seconds 60 || exit 1; done
 	@$(BIN)/python test/fuzz/differential.py --kind onnx --seconds 60
 	@$(BIN)/python test/fuzz/partitions.py --seconds 60
 	@$(BIN)/python test/fuzz/quantized.py --seconds 60

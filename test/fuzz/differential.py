@@ -4,7 +4,7 @@
     differential.py --seconds 60                  new graphs for a minute: relax's against numpy, ONNX's against
                                                   onnxruntime and the reference evaluator
     differential.py --kind onnx --seconds 60      one kind only
-    differential.py --kind relax --target c       on another target
+    differential.py --kind relax --target c       on another target: c, cuda, vulkan, opencl, webgpu
     differential.py --kind script --seconds 60    PrimFuncs in TVMScript against numpy, statement by statement
     differential.py --kind relax --schedules      the kernels' loops by random steps of rx.Schedule
     differential.py --kind relax --seed 7 --case 1234    one case again, made as small as it can be
@@ -165,8 +165,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--case", type=int, help="run this case of the seed and show it")
     parser.add_argument("--schedules", action="store_true", help="kernels run by random schedules, not by plans")
     options = parser.parse_args(argv)
-    if TARGETS[options.target].lacks:
-        print(f"target {options.target}: no graph, as this machine lacks {TARGETS[options.target].lacks}")
+    lacks = TARGETS[options.target].lacks()
+    if lacks:
+        print(f"target {options.target}: no graph, as this machine lacks {lacks}")
         return 0
     if options.schedules:
         random_schedules.register()

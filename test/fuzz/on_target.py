@@ -6,14 +6,18 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import c_programs
 import emulated_gpu
 import numpy
+import real_devices
+import real_webgpu
 from drawing import SIZES
 from graphs import Graph
 from relax_mlir.runtime import guard_pages
+from relax_mlir.testing import isolated
 
 import relax_mlir as rx
 
@@ -33,8 +37,8 @@ class OnTarget(NamedTuple):
     argument: str = "rx.runtime.tensor({})"
     #: What valid graphs are refused for, in these words.
     known_limits: tuple[str, ...] = (_UNKNOWN_SIZES,)
-    #: What it needs that this machine lacks.
-    lacks: str = ""
+    #: What it needs that this machine lacks; drivers are asked in another process, as theirs do not survive a fork.
+    lacks: Callable[[], str] = str
 
 
 # ---- llvm ----
@@ -98,6 +102,33 @@ def _on_cuda(module: rx.Module, graph: Graph, level: int) -> Call:
     return call
 
 
+# ---- devices ----
+
+
+def _on_device(kind: str) -> OnTarget:
+    """By a real driver, on the first device."""
+
+    def target() -> str:
+        return kind if kind == "webgpu" else real_devices.target(kind)
+
+    def compiled(module: rx.Module, graph: Graph, level: int) -> Call:
+        main = rx.compile(module, target(), opt_level=level, cache=False, jobs=1).copying()["main"]
+
+        def call(arrays: Sequence[Any]) -> list[Any]:
+            results = main(*arrays)
+            return [rx.runtime.to_numpy(each) for each in ([results] if len(graph.outputs) == 1 else results)]
+
+        return call
+
+    def lacks() -> str:
+        ask = real_webgpu.why_none if kind == "webgpu" else partial(real_devices.why_none, kind)
+        return str(isolated.alone(ask, 60.0, lambda cause, _: f"a driver that works: {cause}"))
+
+    name = "'webgpu'" if kind == "webgpu" else f"real_devices.target('{kind}')"
+    making = f"main = rx.compile(module, {name}, opt_level={{level}}, cache=False).copying()['main']"
+    return OnTarget(compiled, f"import real_devices  # test/python\n{making}", argument="{}", lacks=lacks)
+
+
 TARGETS = {
     "llvm": OnTarget(_on_llvm, "main = rx.compile(module, opt_level={level}, cache=False)['main']"),
     "c": OnTarget(
@@ -106,7 +137,7 @@ TARGETS = {
         "main = CProgram(module, 'c{{memory=heap}}', opt_level={level})",
         argument="{}",
         known_limits=(_UNKNOWN_SIZES, "is only known when the data are there", "so it has no place in static memory"),
-        lacks="" if c_programs.COMPILER else "a compiler of C ($CC, cc)",
+        lacks=lambda: "" if c_programs.COMPILER else "a compiler of C ($CC, cc)",
     ),
     "cuda": OnTarget(
         _on_cuda,
@@ -115,4 +146,5 @@ TARGETS = {
         "main = lambda *arrays: run_emulated(executable, *arrays)",
         argument="{}",
     ),
+    **{kind: _on_device(kind) for kind in (*real_devices.KINDS, "webgpu")},
 }

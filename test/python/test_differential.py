@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import real_devices
+import real_webgpu
 from c_programs import needs_compiler
 
 pytestmark = pytest.mark.slow
@@ -63,6 +65,16 @@ sys.exit(differential.main(["--kind", "relax", "--target", "c", "--seed", "9", "
 
 def test_random_graphs_run_on_an_emulated_device() -> None:
     done = run("--kind", "relax", "--target", "cuda", "--seed", "71001", "--cases", "8", "--jobs", "2")
+    assert re.match(r"seed 71001: 8 graphs, [78] agree, \d undefined, 0 failed", done.stdout), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("kind", [*real_devices.KINDS, "webgpu"])
+def test_random_graphs_run_on_a_device(kind: str) -> None:
+    if kind == "webgpu":
+        real_webgpu.skip_without()
+    else:
+        real_devices.skip_without(kind)
+    done = run("--kind", "relax", "--target", kind, "--seed", "71001", "--cases", "8", "--jobs", "2")
     assert re.match(r"seed 71001: 8 graphs, [78] agree, \d undefined, 0 failed", done.stdout), done.stdout + done.stderr
 
 
