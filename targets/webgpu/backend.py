@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 #: Of llvm's stages those by which a function of a graph that calls what runs programs becomes code.
 _OF_HOST = ("bufferize", "constants", "entries", "errors", "memory", "calls", "to-llvm")
 _DEVICE = (
-    "gpu.module(convert-linalg-to-loops,convert-vector-to-scf{full-unroll=1})",
+    # Views become offsets and strides before canonicalize: that takes casts out of views, which forget that elements of
+    # a row are adjacent then.
+    "gpu.module(convert-linalg-to-loops,convert-vector-to-scf{full-unroll=1},expand-strided-metadata)",
     "gpu-lower-masks",
     "gpu.module(canonicalize)",
     "spirv-rewrite-arithmetic{api=vulkan}",

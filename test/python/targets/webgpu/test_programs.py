@@ -123,6 +123,14 @@ def test_host_loops_go_on_as_long_as_the_sizes_say() -> None:
         numpy.testing.assert_array_equal(f(x), numpy.sort(x, axis=0))
 
 
+def test_a_view_of_dynamic_sizes_without_optimization() -> None:
+    """Its elements are adjacent, whatever canonicalize forgets of views of views."""
+    flat = compiled(relax.nn.batch_flatten, rx.tensor((8, "m", "m", 8), "f16"), opt_level=0)
+    for m in (1, 3):
+        x = RANDOM.normal(size=(8, m, m, 8)).astype("float16")
+        numpy.testing.assert_array_equal(flat(x), x.reshape(8, -1))
+
+
 def test_memory_grows_with_the_sizes() -> None:
     """Constants stay where they are."""
     weight = RANDOM.normal(size=(64, 64)).astype("float32")
@@ -188,6 +196,14 @@ def test_indices_of_all_sizes(mode: str) -> None:
     wanted = indices % 7 if mode == "wrap" else numpy.clip(indices, 0, 6)
     f = compiled(lambda x, i: relax.take(x, i, axis=0, mode=mode), rx.tensor((7,)), rx.tensor(("n",), "i64"))
     numpy.testing.assert_array_equal(f(numpy.arange(7, dtype="float32"), indices), wanted.astype("float32"))
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i32", "i64", "f16", "f32"])
+def test_numbers_below_zero_are_stored(dtype: str) -> None:
+    """WGSL has no u32(-1)."""
+    f = compiled(lambda x: relax.full_like(x, relax.const(-7, dtype)), rx.tensor(("n",), dtype))
+    x = numpy.zeros(5, {"i": "int", "f": "float"}[dtype[0]] + dtype[1:])
+    numpy.testing.assert_array_equal(f(x), x - 7)
 
 
 def test_an_i64_as_f16() -> None:
