@@ -141,6 +141,10 @@ def _view(writer: HostWriter, op: Operation) -> None:
     writer.know(op.results[0], HostView(address, sizes, type_.element_type))
 
 
+def _address(writer: HostWriter, op: Operation) -> None:
+    writer.know(op.results[0], writer.view(op.operands[0]).address)
+
+
 def _cast_view(writer: HostWriter, op: Operation) -> None:
     view = writer.view(op.operands[0])
     pairs = zip(view.sizes, op.results[0].type.shape, strict=True)
@@ -272,6 +276,7 @@ RULES: dict[str, Rule] = {
     "memref.alloc": _allocate,
     "memref.dealloc": _free,
     "memref.dim": _dim,
+    "memref.extract_aligned_pointer_as_index": _address,
     "memref.view": _view,
     "memref.cast": _cast_view,
     "memref.memory_space_cast": _same,

@@ -131,6 +131,12 @@ def test_a_view_of_dynamic_sizes_without_optimization() -> None:
         numpy.testing.assert_array_equal(flat(x), x.reshape(8, -1))
 
 
+def test_a_copy_to_itself_is_skipped_without_optimization() -> None:
+    """By addresses, which the host compares."""
+    f = compiled(lambda x: relax.split(relax.abs(x), [1], axis=0)[0], rx.tensor((1,)), opt_level=0)
+    numpy.testing.assert_array_equal(f(numpy.array([-2], "float32")), [2])
+
+
 def test_memory_grows_with_the_sizes() -> None:
     """Constants stay where they are."""
     weight = RANDOM.normal(size=(64, 64)).astype("float32")
