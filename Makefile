@@ -84,7 +84,8 @@ test-torch: env-torch ## the tests with torch, in build/env-torch (1 GB); DRAW= 
 torch-ops: env-torch ## torch's own tables of operators, whole, compared with the lists of what is refused (TORCH_OPS=...)
 	@$(TORCH_ENV)/bin/python tools/dev/torch_ops.py --jobs $(JOBS) $(TORCH_OPS)
 
-test-jax: env-jax ## the tests with jax, in build/env-jax (600 MB)
+test-jax: export RELAX_MLIR_DRAW = $(DRAW)
+test-jax: env-jax ## the tests with jax, in build/env-jax (600 MB); DRAW= for all: some of the models are drawn
 	@$(JAX_ENV)/bin/python -m pytest test/with_jax -n $(JOBS) --dist worksteal
 
 test-tvm: env-tvm ## the tests with TVM, in build/env-tvm (1 GB)

@@ -5,8 +5,25 @@ from __future__ import annotations
 
 import os
 
+import example_counts
+import pytest
+import run_settings
 from run_settings import interruptions, own_cache  # noqa: F401  # fixtures of all tests
 
 # Other platforms are asked for in processes of their own. As many processes run tests as there are CPUs.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+
+#: Of a test that trains or runs whole models, each compiled several times, how many models run.
+_MODELS = {"test_jax_models.py": 3, "test_platform.py": 1}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    models = {
+        item.nodeid: _MODELS[item.path.name] for item in items if "::test_a_model_agrees_with_jax[" in item.nodeid
+    }
+    run_settings.leave_out(config, items, set(models) - example_counts.drawn(models))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    run_settings.say_what_was_drawn(terminalreporter, "test-jax", "test-jax DRAW=")
