@@ -205,11 +205,11 @@ def _conversion(writer: HostWriter, op: Operation) -> None:
         bytes_ = writer.product([*view.sizes, memory_bytes(view.element)])
         writer.know(result, HostView(view.address, (bytes_,), result.type.element_type))
         return
-    writer.know(result, writer.view(source).address if isinstance(source.type, ir.MemRefType) else writer.get(source))
+    writer.know(result, writer.view(source).address if isinstance(source.type, ir.MemRefType) else writer.held(source))
 
 
 def _same(writer: HostWriter, op: Operation) -> None:
-    writer.know(op.results[0], writer.get(op.operands[0]))
+    writer.know(op.results[0], writer.held(op.operands[0]))
 
 
 def _read(writer: HostWriter, op: Operation) -> None:
