@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from threading import Lock
 from typing import Any
 
@@ -18,7 +19,7 @@ from ..webgpu.program_bytes import unpacked
 
 @register_runtime("webgpu")
 class WebgpuRuntime(ExternalRuntime):
-    """Functions on tensors of the CPU: they are copied to the device, and what they give is copied back."""
+    """Functions on tensors of the CPU: they are copied to the device, what they give and write is copied back."""
 
     def requires(self, data: memoryview) -> str:
         del data
@@ -55,30 +56,68 @@ def _called(program: dict[str, Any], entry: dict[str, Any], memory: DeviceMemory
     import numpy
 
     given: list[int | float] = []
-    copies: list[tuple[int, Any]] = []
-    for described, argument in zip(entry["inputs"], arguments, strict=True):
+    uploads: list[tuple[int, Any]] = []
+    written: list[tuple[int, Any]] = []
+    for place, (described, argument) in enumerate(zip(entry["inputs"], arguments, strict=True)):
         if "shape" not in described:
             given.append(argument)
             continue
         held = storage(argument)
         address = memory.take(held.nbytes)
-        copies.append((address, held))
+        read, new = _parts(entry, place, arguments, held.nbytes)
+        uploads += [(address + first, held[first:end]) for first, end in _whole_words(read, held.nbytes)]
+        if described.get("written"):
+            written += [(address + first, held[first:end]) for first, end in new]
         given += [address, *argument.shape]
-    for address, held in copies:
-        memory.write(address, held)
+    for address, part in uploads:
+        memory.write(address, part)
     run = Run(program, memory)
     run.enter(entry, given, "the program")
     found = [run.given[place] for place in range(len(entry["outputs"]))]
-    pieces = [(each.address, each.element_bytes * _count(each.sizes)) for each in found]
+    pieces = [(each.address, each.element_bytes * math.prod(each.sizes)) for each in found]
+    looked = memory.look([*pieces, *((address, part.nbytes) for address, part in written)])
+    for (_, part), data in zip(written, looked[len(pieces) :], strict=True):
+        part[:] = numpy.frombuffer(data, "uint8")
     results: list[object] = []
-    for described, each, data in zip(entry["outputs"], found, memory.look(pieces), strict=True):
+    for described, each, data in zip(entry["outputs"], found, looked, strict=False):
         elements = numpy.frombuffer(bytearray(data), numpy_type(described["dtype"]))
         results.append(tensor(elements.reshape(each.sizes)))
     return results
 
 
-def _count(sizes: tuple[int, ...]) -> int:
-    count = 1
-    for size in sizes:
-        count *= size
-    return count
+_Parts = list[tuple[int, int]]
+
+
+def _parts(entry: dict[str, Any], place: int, arguments: Any, bytes_: int) -> tuple[_Parts, _Parts]:
+    """The bytes of an argument that a call may read, and those that it may write: where they begin and end. Of what
+    grows these are the rows that are there, and those that are new."""
+    grown = next((each for each in entry.get("grown", ()) if each["input"] == place), None)
+    if grown is None:
+        return [(0, bytes_)], [(0, bytes_)]
+    shape, axis = arguments[place].shape, grown["axis"]
+    capacity, length = shape[axis], arguments[grown["length"]].shape[0]
+    row = bytes_ // max(1, math.prod(shape[: axis + 1]))
+    new = length + _added(entry, grown["added"], arguments)
+    starts = [each * capacity * row for each in range(math.prod(shape[:axis]))]
+    return (
+        [(start, start + min(length, capacity) * row) for start in starts],
+        [(start + length * row, start + new * row) for start in starts if new <= capacity],
+    )
+
+
+def _added(entry: dict[str, Any], added: str, arguments: Any) -> int:
+    """How many rows are new: a number, or the size of a name."""
+    if added.isdecimal():
+        return int(added)
+    return next(
+        size
+        for described, argument in zip(entry["inputs"], arguments, strict=True)
+        for name, size in zip(described.get("shape", ()), getattr(argument, "shape", ()), strict=False)
+        if name == added
+    )
+
+
+def _whole_words(parts: _Parts, bytes_: int) -> Iterator[tuple[int, int]]:
+    """What is copied to the device: what else the first and last words have is there already, too."""
+    for first, end in parts:
+        yield first - first % 4, min(bytes_, end + -end % 4)

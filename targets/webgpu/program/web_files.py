@@ -27,5 +27,5 @@ def program_in(module: Operation) -> tuple[dict[str, Any], memoryview]:
 def files_of(module: Operation, version: str) -> dict[str, str | bytes]:
     program, data = program_in(module)
     text = json.dumps({"made_by": f"relax-mlir {version}", **program}, indent=1)
-    own = {name: (_WEB / name).read_text() for name in ("relax.js", "index.html")}
+    own = {name: (_WEB / name).read_text() for name in ("relax.js", "device.js", "index.html")}
     return {"program.json": text, "weights.bin": bytes(data), **own}

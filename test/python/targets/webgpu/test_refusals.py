@@ -58,7 +58,7 @@ def _program(build: Any, *infos: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def test_sources_are_a_program_and_what_runs_it() -> None:
     files, program = _program(relax.nn.softmax, rx.tensor(("n", 300)))
-    assert sorted(files) == ["index.html", "program.json", "relax.js", "weights.bin"]
+    assert sorted(files) == ["device.js", "index.html", "program.json", "relax.js", "weights.bin"]
     assert program["entries"]["main"]["inputs"] == [{"dtype": "float32", "shape": ["n", 300], "name": "arg0"}]
     assert program["needs"]["threads"] <= 256 and program["needs"]["shared"] <= 16384
     assert files == _program(relax.nn.softmax, rx.tensor(("n", 300)))[0]
