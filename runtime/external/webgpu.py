@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterator, Mapping
 from threading import Lock
 from typing import Any
 
-from ...support.external_runtime import ExternalRuntime, register_runtime
+from ...support.external_runtime import CallingRuntime, register_runtime
 from ..arrays import numpy_type, storage, tensor
 from ..errors import DeviceError
 from ..webgpu.device import open_device
 from ..webgpu.device_memory import DeviceMemory
-from ..webgpu.instructions import Run
+from ..webgpu.instructions import Passed, Run
 from ..webgpu.program_bytes import unpacked
 
 
 @register_runtime("webgpu")
-class WebgpuRuntime(ExternalRuntime):
+class WebgpuRuntime(CallingRuntime):
     """Functions on tensors of the CPU: they are copied to the device, what they give and write is copied back."""
 
     def requires(self, data: memoryview) -> str:
@@ -32,11 +32,52 @@ class WebgpuRuntime(ExternalRuntime):
     def load(self, data: memoryview) -> Mapping[str, Callable[..., object]]:
         program, constants = unpacked(data)
         held = DeviceMemory(program, constants)
-        lock = Lock()
-        return {name: _function(program, name, held, lock) for name in program["entries"]}
+        self._others, lock = _OtherFunctions(held), Lock()
+        return {name: _function(program, name, held, self._others, lock) for name in program["entries"]}
+
+    def link(self, functions: Mapping[str, Callable[..., object]]) -> None:
+        self._others.linked = functions
 
 
-def _function(program: dict[str, Any], name: str, memory: DeviceMemory, lock: Lock) -> Callable[..., object]:
+class _OtherFunctions:
+    """Functions of other parts, and those that are registered: their tensors are copied from the device and back."""
+
+    def __init__(self, memory: DeviceMemory) -> None:
+        self._memory = memory
+        self.linked: Mapping[str, Callable[..., object]] = {}
+
+    def __call__(self, name: str, arguments: list[Any]) -> None:
+        import numpy
+
+        kinds = {each: numpy_type(each.dtype) for each in arguments if isinstance(each, Passed)}
+        # Whole words: what else the first and last ones have is as before.
+        ends = [each.address + math.prod(each.sizes) * kind.itemsize for each, kind in kinds.items()]
+        firsts = [each.address - each.address % 4 for each in kinds]
+        looked = self._memory.look([(first, end + -end % 4 - first) for first, end in zip(firsts, ends, strict=True)])
+        words = [bytearray(each) for each in looked]
+        tensors = {
+            each: tensor(numpy.frombuffer(held, kind, math.prod(each.sizes), each.address % 4).reshape(each.sizes))
+            for (each, kind), held in zip(kinds.items(), words, strict=True)
+        }
+        self._function(name)(*(tensors.get(each, each) for each in arguments))
+        for first, before, held in zip(firsts, looked, words, strict=True):
+            if before != held:
+                self._memory.write(first, held)
+
+    def _function(self, name: str) -> Callable[..., object]:
+        from ..ffi import tvm_ffi
+
+        found = self.linked.get(name) or tvm_ffi.get_global_func(name, allow_missing=True)
+        if found is None:
+            raise RuntimeError(
+                f"the program calls '{name}', which nobody has registered (tvm_ffi.register_global_func)"
+            )
+        return found
+
+
+def _function(
+    program: dict[str, Any], name: str, memory: DeviceMemory, others: _OtherFunctions, lock: Lock
+) -> Callable[..., object]:
     from ..ffi import tvm_ffi
 
     entry = program["entries"][name]
@@ -44,7 +85,7 @@ def _function(program: dict[str, Any], name: str, memory: DeviceMemory, lock: Lo
     def call(*arguments: Any) -> object:
         with lock:  # memory and what is to be submitted are one call's at a time
             try:
-                results = _called(program, entry, memory, arguments)
+                results = _called(program, entry, memory, others, arguments)
             finally:
                 memory.end()
         return tvm_ffi.convert(results)
@@ -52,7 +93,9 @@ def _function(program: dict[str, Any], name: str, memory: DeviceMemory, lock: Lo
     return tvm_ffi.convert(call)
 
 
-def _called(program: dict[str, Any], entry: dict[str, Any], memory: DeviceMemory, arguments: Any) -> list[object]:
+def _called(
+    program: dict[str, Any], entry: dict[str, Any], memory: DeviceMemory, others: _OtherFunctions, arguments: Any
+) -> list[object]:
     import numpy
 
     given: list[int | float] = []
@@ -71,7 +114,7 @@ def _called(program: dict[str, Any], entry: dict[str, Any], memory: DeviceMemory
         given += [address, *argument.shape]
     for address, part in uploads:
         memory.write(address, part)
-    run = Run(program, memory)
+    run = Run(program, memory, others)
     run.enter(entry, given, "the program")
     found = [run.given[place] for place in range(len(entry["outputs"]))]
     pieces = [(each.address, each.element_bytes * math.prod(each.sizes)) for each in found]

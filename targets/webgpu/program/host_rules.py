@@ -288,6 +288,7 @@ RULES: dict[str, Rule] = {
     "llvm.mlir.poison": _nothing,
     "llvm.insertvalue": _nothing,
     "func.call": HostWriter.call,
+    "tir.packed": HostWriter.packed,
     "gpu.launch_func": HostWriter.launch,
     "scf.for": HostWriter.loop,
     "scf.while": HostWriter.while_,

@@ -17,9 +17,10 @@ from ....bindings.ir import Block, Location, Operation, Type, Value
 from ....bindings.mlir import DYNAMIC, ir, string_value
 from ....bindings.navigation import body_of, callee_of, constant_of, symbol_name
 from ....bindings.rewriting import located_error
-from ....dialects.core.ir_attributes import GRAPH_INPUTS, OPERATOR
+from ....dialects.core.ir_attributes import GRAPH_INPUTS, OPERATOR, PACKED_DTYPES, PACKED_TEXT
 from ....support.errors import RefusalError
 from ...gpu.kernels.outline import launched
+from ...host.abi import dlpack_name
 from ...text.operation_writer import OperationWriter
 from ..wgsl.wgsl_types import memory_bytes
 
@@ -173,6 +174,24 @@ class HostWriter(OperationWriter[Register | HostView]):
             raise RefusalError(f"it calls '{callee_of(op)}', which is C")
         given = [part.number for value in op.operands for part in self.parts(value)]
         self.write("call", callee_of(op), given, _place_text(callee, op.location))
+
+    def packed(self, op: Operation) -> None:
+        """A function that is no part of the program writes some of the tensors that it is passed."""
+        name = string_value(op.attributes["func"])
+        if len(op.results) or PACKED_TEXT in op.attributes:
+            raise RefusalError(
+                f"'{name}' is given text, or gives values: programs for WebGPU call functions that write their results",
+                notes=["relax.call_dps_packed calls such functions"],
+            )
+        dtypes = map(string_value, op.attributes[PACKED_DTYPES])
+        given = [self._passed(value, dtype) for value, dtype in zip(op.operands, dtypes, strict=True)]
+        self.write("packed", name, given)
+
+    def _passed(self, value: Value, dtype: str) -> object:
+        held = self.held(value)
+        if isinstance(held, Register):
+            return held.number
+        return [dlpack_name(dtype), held.address.number, [self.sized(each).number for each in held.sizes]]
 
     def launch(self, op: Operation) -> None:
         blocks, _, _, _, _, _, *given = op.operands

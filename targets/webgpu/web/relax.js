@@ -61,8 +61,8 @@ function toInteger(value) {
 // ---- host code ----
 
 class Run {
-  constructor(program, memory) {
-    Object.assign(this, {program, memory, given: new Map(), taken: new Set()});
+  constructor({program, memory, functions}) {
+    Object.assign(this, {program, memory, functions, given: new Map(), taken: new Set()});
   }
 
   take(bytes) {
@@ -133,6 +133,32 @@ class Run {
 
   do_call(registers, _, name, given, place) {
     return this.enter(this.program.functions[name], given.map((each) => registers[each]), place);
+  }
+
+  /** A function of whoever loads the program writes some of the tensors that it is passed. */
+  async do_packed(registers, _, name, given) {
+    const call = this.functions[name];
+    if (!call) throw new TypeError(`the program calls '${name}': load(folder, device, {"${name}": (...tensors) => ...})`);
+    const passed = given.map((each) => {
+      if (!Array.isArray(each)) return registers[each];
+      const [dtype, address, sizes] = each;
+      return {dtype, address: registers[address], shape: sizes.map((size) => Number(registers[size]))};
+    });
+    const tensors = passed.filter((each) => each.shape);
+    // Whole words: what else the first and last ones have is as before.
+    const pieces = tensors.map(({dtype, address, shape}) => {
+      const bytes = Number(address % 4n) + count(shape) * ARRAYS[dtype].BYTES_PER_ELEMENT;
+      return [address - address % 4n, Math.ceil(bytes / 4) * 4];
+    });
+    const words = await this.memory.look(pieces);
+    tensors.forEach((each, place) => {
+      each.data = new ARRAYS[each.dtype](words[place].buffer, Number(each.address % 4n), count(each.shape));
+    });
+    const before = words.map((each) => each.slice());
+    await call(...passed);
+    words.forEach((each, place) => {
+      if (each.some((byte, at) => byte !== before[place][at])) this.memory.write(pieces[place][0], each);
+    });
   }
 
   do_constant(registers, _, to, place) { registers[to] = BigInt(this.program.constants[place].offset); }
@@ -256,8 +282,8 @@ export class Cache {
 }
 
 export class Program {
-  constructor(program, memory) {
-    Object.assign(this, {program, memory, entries: program.entries, last: Promise.resolve()});
+  constructor(program, memory, functions) {
+    Object.assign(this, {program, memory, functions, entries: program.entries, last: Promise.resolve()});
   }
 
   /** An empty cache for the arguments of a function that grow; {room, batch: 1}: rows that have a place at first, and
@@ -283,7 +309,7 @@ export class Program {
     const entry = this.entries[name];
     if (!entry) throw new TypeError(`no function '${name}'; there are ${Object.keys(this.entries).join(", ")}`);
     if (entry.grown && !cache) throw new TypeError(`'${name}' adds rows to a cache: run(given, cache("${name}"))`);
-    const run = new Run(this.program, this.memory);
+    const run = new Run(this);
     try {
       const shapes = this.#shapes(entry.inputs.filter((_, place) => !cache?.places.has(place)), given);
       const added = await cache?.reserve(sizesOf(shapes));
@@ -345,8 +371,9 @@ async function fetched(folder, name) {
   return response;
 }
 
-/** The program of a folder that `relax-compile --target webgpu -o folder/` has written. */
-export async function load(folder = ".", device = undefined) {
+/** The program of a folder that `relax-compile --target webgpu -o folder/` has written; functions that it calls by
+ * names take tensors, {data, shape}, and write to them. */
+export async function load(folder = ".", device = undefined, functions = {}) {
   const program = await (await fetched(folder, "program.json")).json();
   if (program.version !== 1) throw new Error(`${folder}/program.json has version ${program.version}, not 1`);
   const chosen = device ?? await openDevice();
@@ -354,5 +381,5 @@ export async function load(folder = ".", device = undefined) {
   const weights = new Uint8Array(await (await fetched(folder, "weights.bin")).arrayBuffer());
   const memory = new DeviceMemory(program, weights, chosen);
   await memory.makePipelines();
-  return new Program(program, memory);
+  return new Program(program, memory, functions);
 }

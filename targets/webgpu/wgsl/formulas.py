@@ -267,7 +267,8 @@ def _compare_floats(op: Operation, a: str, b: str) -> str:
         6: f"(!{unordered} && {a} != {b})",
         7: f"!{unordered}",
         8: f"({unordered} || {a} == {b})",
-        13: unordered if a == b else f"({a} != {b})",
+        # Some compilers take != for a comparison that a NaN fails.
+        13: unordered if a == b else f"({unordered} || {a} != {b})" if asked else f"({a} != {b})",
         14: unordered,
         15: "true",
     }

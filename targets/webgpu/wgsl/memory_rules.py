@@ -170,7 +170,10 @@ def _update(writer: KernelWriter, op: Operation) -> None:
     elif is_alone and kind == _MOST and _is_index(value):
         writer.line(f"most_index_at({view.where(place)}, {given});")
     elif name not in ("i32", "index") or (kind not in _ATOMIC and (kind not in _SIGNED or view.array)):
-        raise RefusalError(f"WGSL has atomic operations of 32 bits on integers; this one is of {name}, of kind {kind}")
+        raise RefusalError(
+            f"WGSL has atomic operations of 32 bits on integers; this one is of {name}, of kind {kind}",
+            notes=["where the numbers fit, scatter them as i32: relax.astype before and behind"],
+        )
     elif kind in _SIGNED:
         writer.define(op, [f"i32({_SIGNED[kind]}({view.where(place)}, {given}))"])
     else:
