@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from ...support.external_runtime import CallingRuntime, register_runtime
@@ -32,7 +32,7 @@ class WebgpuRuntime(CallingRuntime):
     def load(self, data: memoryview) -> Mapping[str, Callable[..., object]]:
         program, constants = unpacked(data)
         held = DeviceMemory(program, constants)
-        self._others, lock = _OtherFunctions(held), Lock()
+        self._others, lock = _OtherFunctions(held), RLock()
         return {name: _function(program, name, held, self._others, lock) for name in program["entries"]}
 
     def link(self, functions: Mapping[str, Callable[..., object]]) -> None:
@@ -45,6 +45,8 @@ class _OtherFunctions:
     def __init__(self, memory: DeviceMemory) -> None:
         self._memory = memory
         self.linked: Mapping[str, Callable[..., object]] = {}
+        #: The one that runs; empty between them.
+        self.running = ""
 
     def __call__(self, name: str, arguments: list[Any]) -> None:
         import numpy
@@ -59,7 +61,11 @@ class _OtherFunctions:
             each: tensor(numpy.frombuffer(held, kind, math.prod(each.sizes), each.address % 4).reshape(each.sizes))
             for (each, kind), held in zip(kinds.items(), words, strict=True)
         }
-        self._function(name)(*(tensors.get(each, each) for each in arguments))
+        function, self.running = self._function(name), name
+        try:
+            function(*(tensors.get(each, each) for each in arguments))
+        finally:
+            self.running = ""
         for first, before, held in zip(firsts, looked, words, strict=True):
             if before != held:
                 self._memory.write(first, held)
@@ -76,7 +82,7 @@ class _OtherFunctions:
 
 
 def _function(
-    program: dict[str, Any], name: str, memory: DeviceMemory, others: _OtherFunctions, lock: Lock
+    program: dict[str, Any], name: str, memory: DeviceMemory, others: _OtherFunctions, lock: RLock
 ) -> Callable[..., object]:
     from ..ffi import tvm_ffi
 
@@ -84,6 +90,8 @@ def _function(
 
     def call(*arguments: Any) -> object:
         with lock:  # memory and what is to be submitted are one call's at a time
+            if others.running:
+                raise RuntimeError(f"@{name} is called by '{others.running}', which the program itself has called")
             try:
                 results = _called(program, entry, memory, others, arguments)
             finally:

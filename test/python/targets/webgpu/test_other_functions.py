@@ -64,6 +64,21 @@ def test_its_errors_come_through() -> None:
         g(numpy.ones(3, "float32"))
 
 
+def test_it_cannot_call_the_program_that_calls_it() -> None:
+    """Both would take the program's memory, and wait for each other."""
+    functions: list[Any] = []
+
+    def again(x: Any, out: Any) -> None:
+        functions[0](x)
+
+    tvm_ffi.register_global_func("test_other_functions.again", again, override=True)
+    info = rx.tensor((3,))
+    functions.append(compiled(lambda x: relax.call_dps_packed("test_other_functions.again", [x], info), info))
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"@main is called by 'test_other_functions.again'"):
+            functions[0](numpy.ones(3, "float32"))
+
+
 def test_parts_of_a_codegen(tmp_path: Path) -> None:
     """The product is a library's, of this machine; the program is saved and loaded as others are."""
     weight = RANDOM.standard_normal((9, 5), "float32")
