@@ -189,13 +189,16 @@ def sources(
     opt_level: int = USUAL_LEVEL,
     instruments: Iterable[Instrument] = (),
     bind: Mapping[str, int | str] | None = None,
+    donate: Iterable[str] = (),
     schedules: str | os.PathLike[str] | Mapping[str, object] | None = None,
 ) -> dict[str, str | bytes]:
     """A module's functions as source files, by name, for targets that make such; the options are `compile`'s.
 
     They are text, but those that hold numbers, which are bytes.
     """
-    options = CompileOptions(target, pipeline, opt_level, tuple(instruments), bind=bind, schedules=schedules)
+    options = CompileOptions(
+        target, pipeline, opt_level, tuple(instruments), bind=bind, donate=donate, schedules=schedules
+    )
     backend = find_backend(options.chosen.name)
     with working(options, options.code()):
         lowered = _lowered(module, options)

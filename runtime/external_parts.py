@@ -10,7 +10,7 @@ from typing import TypeVar
 from ..support.blaming import is_ours, message_at, place_of
 from ..support.errors import RelaxError, message_of
 from ..support.external_part import ExternalPart
-from ..support.external_runtime import ExternalRuntime, find_runtime
+from ..support.external_runtime import CallingRuntime, ExternalRuntime, find_runtime
 from .errors import ArtifactError
 from .native_calls import NativeFunction
 from .part_steps import are_steps_wanted, part_call
@@ -65,11 +65,16 @@ def loaded_functions(
     """What the runtimes make of the parts, as the program calls them: lists of C calls by its own function for them, if
     it has one. Raises ArtifactError.
     """
-    return {
+    parts = list(parts)
+    found = {
         f"{external.name}.{name}": _as_called(external, name, function, native_function)
         for external, runtime in parts
         for name, function in _loaded(external, runtime).items()
     }
+    for _, runtime in parts:
+        if isinstance(runtime, CallingRuntime):
+            runtime.link(found)
+    return found
 
 
 def _loaded(external: ExternalPart, runtime: ExternalRuntime) -> dict[str, Callable[..., object]]:

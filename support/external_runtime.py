@@ -46,6 +46,14 @@ class ExternalRuntime:
         return ""
 
 
+class CallingRuntime(ExternalRuntime):
+    """One whose functions call those of other parts."""
+
+    def link(self, functions: Mapping[str, Callable[..., object]]) -> None:
+        """Told once, behind `load`: all functions of the program's parts, `part.function`."""
+        raise NotImplementedError
+
+
 def _import_own(name: str | None) -> None:
     for folder in _OWN if name is not None and name.isidentifier() else ():
         if importlib.util.find_spec(f"{folder}.{name}") is not None:

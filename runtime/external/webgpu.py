@@ -3,22 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from threading import Lock
+import math
+from collections.abc import Callable, Iterator, Mapping
+from threading import RLock
 from typing import Any
 
-from ...support.external_runtime import ExternalRuntime, register_runtime
+from ...support.external_runtime import CallingRuntime, register_runtime
 from ..arrays import numpy_type, storage, tensor
 from ..errors import DeviceError
 from ..webgpu.device import open_device
 from ..webgpu.device_memory import DeviceMemory
-from ..webgpu.instructions import Run
+from ..webgpu.instructions import Passed, Run
 from ..webgpu.program_bytes import unpacked
 
 
 @register_runtime("webgpu")
-class WebgpuRuntime(ExternalRuntime):
-    """Functions on tensors of the CPU: they are copied to the device, and what they give is copied back."""
+class WebgpuRuntime(CallingRuntime):
+    """Functions on tensors of the CPU: they are copied to the device, what they give and write is copied back."""
 
     def requires(self, data: memoryview) -> str:
         del data
@@ -31,19 +32,68 @@ class WebgpuRuntime(ExternalRuntime):
     def load(self, data: memoryview) -> Mapping[str, Callable[..., object]]:
         program, constants = unpacked(data)
         held = DeviceMemory(program, constants)
-        lock = Lock()
-        return {name: _function(program, name, held, lock) for name in program["entries"]}
+        self._others, lock = _OtherFunctions(held), RLock()
+        return {name: _function(program, name, held, self._others, lock) for name in program["entries"]}
+
+    def link(self, functions: Mapping[str, Callable[..., object]]) -> None:
+        self._others.linked = functions
 
 
-def _function(program: dict[str, Any], name: str, memory: DeviceMemory, lock: Lock) -> Callable[..., object]:
+class _OtherFunctions:
+    """Functions of other parts, and those that are registered: their tensors are copied from the device and back."""
+
+    def __init__(self, memory: DeviceMemory) -> None:
+        self._memory = memory
+        self.linked: Mapping[str, Callable[..., object]] = {}
+        #: The one that runs; empty between them.
+        self.running = ""
+
+    def __call__(self, name: str, arguments: list[Any]) -> None:
+        import numpy
+
+        kinds = {each: numpy_type(each.dtype) for each in arguments if isinstance(each, Passed)}
+        # Whole words: what else the first and last ones have is as before.
+        ends = [each.address + math.prod(each.sizes) * kind.itemsize for each, kind in kinds.items()]
+        firsts = [each.address - each.address % 4 for each in kinds]
+        looked = self._memory.look([(first, end + -end % 4 - first) for first, end in zip(firsts, ends, strict=True)])
+        words = [bytearray(each) for each in looked]
+        tensors = {
+            each: tensor(numpy.frombuffer(held, kind, math.prod(each.sizes), each.address % 4).reshape(each.sizes))
+            for (each, kind), held in zip(kinds.items(), words, strict=True)
+        }
+        function, self.running = self._function(name), name
+        try:
+            function(*(tensors.get(each, each) for each in arguments))
+        finally:
+            self.running = ""
+        for first, before, held in zip(firsts, looked, words, strict=True):
+            if before != held:
+                self._memory.write(first, held)
+
+    def _function(self, name: str) -> Callable[..., object]:
+        from ..ffi import tvm_ffi
+
+        found = self.linked.get(name) or tvm_ffi.get_global_func(name, allow_missing=True)
+        if found is None:
+            raise RuntimeError(
+                f"the program calls '{name}', which nobody has registered (tvm_ffi.register_global_func)"
+            )
+        return found
+
+
+def _function(
+    program: dict[str, Any], name: str, memory: DeviceMemory, others: _OtherFunctions, lock: RLock
+) -> Callable[..., object]:
     from ..ffi import tvm_ffi
 
     entry = program["entries"][name]
 
     def call(*arguments: Any) -> object:
         with lock:  # memory and what is to be submitted are one call's at a time
+            if others.running:
+                raise RuntimeError(f"@{name} is called by '{others.running}', which the program itself has called")
             try:
-                results = _called(program, entry, memory, arguments)
+                results = _called(program, entry, memory, others, arguments)
             finally:
                 memory.end()
         return tvm_ffi.convert(results)
@@ -51,34 +101,74 @@ def _function(program: dict[str, Any], name: str, memory: DeviceMemory, lock: Lo
     return tvm_ffi.convert(call)
 
 
-def _called(program: dict[str, Any], entry: dict[str, Any], memory: DeviceMemory, arguments: Any) -> list[object]:
+def _called(
+    program: dict[str, Any], entry: dict[str, Any], memory: DeviceMemory, others: _OtherFunctions, arguments: Any
+) -> list[object]:
     import numpy
 
     given: list[int | float] = []
-    copies: list[tuple[int, Any]] = []
-    for described, argument in zip(entry["inputs"], arguments, strict=True):
+    uploads: list[tuple[int, Any]] = []
+    written: list[tuple[int, Any]] = []
+    for place, (described, argument) in enumerate(zip(entry["inputs"], arguments, strict=True)):
         if "shape" not in described:
             given.append(argument)
             continue
         held = storage(argument)
         address = memory.take(held.nbytes)
-        copies.append((address, held))
+        read, new = _parts(entry, place, arguments, held.nbytes)
+        uploads += [(address + first, held[first:end]) for first, end in _whole_words(read, held.nbytes)]
+        if described.get("written"):
+            written += [(address + first, held[first:end]) for first, end in new]
         given += [address, *argument.shape]
-    for address, held in copies:
-        memory.write(address, held)
-    run = Run(program, memory)
+    for address, part in uploads:
+        memory.write(address, part)
+    run = Run(program, memory, others)
     run.enter(entry, given, "the program")
     found = [run.given[place] for place in range(len(entry["outputs"]))]
-    pieces = [(each.address, each.element_bytes * _count(each.sizes)) for each in found]
+    pieces = [(each.address, each.element_bytes * math.prod(each.sizes)) for each in found]
+    looked = memory.look([*pieces, *((address, part.nbytes) for address, part in written)])
+    for (_, part), data in zip(written, looked[len(pieces) :], strict=True):
+        part[:] = numpy.frombuffer(data, "uint8")
     results: list[object] = []
-    for described, each, data in zip(entry["outputs"], found, memory.look(pieces), strict=True):
+    for described, each, data in zip(entry["outputs"], found, looked, strict=False):
         elements = numpy.frombuffer(bytearray(data), numpy_type(described["dtype"]))
         results.append(tensor(elements.reshape(each.sizes)))
     return results
 
 
-def _count(sizes: tuple[int, ...]) -> int:
-    count = 1
-    for size in sizes:
-        count *= size
-    return count
+_Parts = list[tuple[int, int]]
+
+
+def _parts(entry: dict[str, Any], place: int, arguments: Any, bytes_: int) -> tuple[_Parts, _Parts]:
+    """The bytes of an argument that a call may read, and those that it may write: where they begin and end. Of what
+    grows these are the rows that are there, and those that are new."""
+    grown = next((each for each in entry.get("grown", ()) if each["input"] == place), None)
+    if grown is None:
+        return [(0, bytes_)], [(0, bytes_)]
+    shape, axis = arguments[place].shape, grown["axis"]
+    capacity, length = shape[axis], arguments[grown["length"]].shape[0]
+    row = bytes_ // max(1, math.prod(shape[: axis + 1]))
+    new = length + _added(entry, grown["added"], arguments)
+    starts = [each * capacity * row for each in range(math.prod(shape[:axis]))]
+    return (
+        [(start, start + min(length, capacity) * row) for start in starts],
+        [(start + length * row, start + new * row) for start in starts if new <= capacity],
+    )
+
+
+def _added(entry: dict[str, Any], added: str, arguments: Any) -> int:
+    """How many rows are new: a number, or the size of a name."""
+    if added.isdecimal():
+        return int(added)
+    return next(
+        size
+        for described, argument in zip(entry["inputs"], arguments, strict=True)
+        for name, size in zip(described.get("shape", ()), getattr(argument, "shape", ()), strict=False)
+        if name == added
+    )
+
+
+def _whole_words(parts: _Parts, bytes_: int) -> Iterator[tuple[int, int]]:
+    """What is copied to the device: what else the first and last words have is there already, too."""
+    for first, end in parts:
+        yield first - first % 4, min(bytes_, end + -end % 4)

@@ -125,13 +125,13 @@ class DeviceMemory:
         self._places.append(place)
 
     def read(self, address: int, bytes_: int) -> bytes:
-        first = address - address % 4
-        (found,) = self.look([(first, bytes_ + address - first)])
-        return bytes(found[address - first :])
+        (found,) = self.look([(address, bytes_)])
+        return bytes(found)
 
     def look(self, pieces: Sequence[tuple[int, int]]) -> list[memoryview]:
         """Submits, waits, and copies addresses' bytes; raises what kernels have found wrong."""
-        sizes = [bytes_ + -bytes_ % 4 for _, bytes_ in pieces]
+        # Whole words are copied.
+        sizes = [address % 4 + bytes_ + -(address + bytes_) % 4 for address, bytes_ in pieces]
         places = list(itertools.accumulate(sizes, initial=_RECORD_BYTES))
         with told():
             self._need(self._heap.end)
@@ -141,7 +141,7 @@ class DeviceMemory:
             encoder.copy_buffer_to_buffer(self._record, 0, staging, 0, _RECORD_BYTES)
             for (address, _), size, place in zip(pieces, sizes, places, strict=False):
                 if size:
-                    encoder.copy_buffer_to_buffer(self._buffer, address, staging, place, size)
+                    encoder.copy_buffer_to_buffer(self._buffer, address - address % 4, staging, place, size)
             self._device.queue.submit([encoder.finish()])
             staging.map_sync("READ")
             held = memoryview(bytes(staging.read_mapped()))
@@ -151,7 +151,8 @@ class DeviceMemory:
         self._raise(held)
         self._launches.clear()
         self._places.clear()
-        return [held[first : first + bytes_] for first, (_, bytes_) in zip(places, pieces, strict=False)]
+        starts = [place + address % 4 for place, (address, _) in zip(places, pieces, strict=False)]
+        return [held[start : start + bytes_] for start, (_, bytes_) in zip(starts, pieces, strict=True)]
 
     def _raise(self, record: memoryview) -> None:
         taken, launch, place = struct.unpack_from("<3I", record)

@@ -105,6 +105,14 @@ class Given(NamedTuple):
     element_bytes: int
 
 
+class Passed(NamedTuple):
+    """A tensor that another function is called with: its type, where it is, its sizes."""
+
+    dtype: str
+    address: int
+    sizes: tuple[int, ...]
+
+
 class ProgramMemory(Protocol):
     """What a program has on a device."""
 
@@ -139,8 +147,11 @@ def failure(kind: str, message: str, numbers: Sequence[int], place: str) -> Exce
 class Run:
     """A call of a program."""
 
-    def __init__(self, program: dict[str, Any], memory: ProgramMemory) -> None:
-        self._functions, self._memory = program["functions"], memory
+    def __init__(
+        self, program: dict[str, Any], memory: ProgramMemory, packed: Callable[[str, list[Any]], None]
+    ) -> None:
+        """`packed` calls a function that is no part of the program."""
+        self._functions, self._memory, self._call_packed = program["functions"], memory, packed
         self.given: dict[int, Given] = {}
 
     def enter(self, function: dict[str, Any], arguments: Sequence[int | float], place: str) -> None:
@@ -199,6 +210,13 @@ class Run:
     def _call(self, registers: list[Any], _: str, name: str, arguments: list[int], place: str) -> None:
         self.enter(self._functions[name], [registers[each] for each in arguments], place)
 
+    def _packed(self, registers: list[Any], _: str, name: str, arguments: list[Any]) -> None:
+        def passed(dtype: str, address: int, sizes: list[int]) -> Passed:
+            return Passed(dtype, registers[address], tuple(registers[each] for each in sizes))
+
+        given = [passed(*each) if isinstance(each, list) else registers[each] for each in arguments]
+        self._call_packed(name, given)
+
     def _constant(self, registers: list[Any], _: str, to: int, place: int) -> None:
         registers[to] = self._memory.constant(place)
 
@@ -246,6 +264,7 @@ _OTHERS: dict[str, Callable[..., None]] = {
     "if": Run._if,
     "while": Run._while,
     "call": Run._call,
+    "packed": Run._packed,
     "constant": Run._constant,
     "random_key": Run._random_key,
     "alloc": Run._alloc,

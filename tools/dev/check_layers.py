@@ -58,7 +58,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     PACKAGE: (*_BELOW_TOOLS, "tools"),
 }
 # A target imports no other; these are what targets share.
-SHARED_TARGETS = frozenset({"core", "host", "default", "gpu"})
+SHARED_TARGETS = frozenset({"core", "host", "default", "gpu", "text"})
 #: What some of them share besides.
 FAMILIES = {"vulkan": frozenset({"spirv"}), "opencl": frozenset({"spirv"}), "webgpu": frozenset({"spirv"})}
 # These are imported whenever a tool starts, and these modules are what would make that slow.

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops and branches: scf's as C's. What a region yields is a variable that is assigned at its end."""
+"""Loops over sizes, loops whose steps may be in any order, regions that run once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ....bindings.ir import Operation, Type, Value
-from ....bindings.mlir import ir
-from ....bindings.navigation import body_of, use_count
+from ....bindings.ir import Operation, Value
+from ....bindings.navigation import body_of
 from ....support.errors import RefusalError
-from .expressions import Expression, Size, binary, integer, name, of_size
-from .memref_views import MemrefView, dense
-from .types import INDEX, literal, scalar_type
+from ...text import structured_control
+from .expressions import Expression, Size, integer, name, of_size
+from .types import INDEX
 from .writer import FunctionWriter, Rule
 
 
@@ -22,167 +21,8 @@ def loop(writer: FunctionWriter, size: Size) -> Iterator[Expression]:
     if isinstance(size, int) and size == 1:
         yield integer(0)
         return
-    writer.settle()
-    index = writer.names.free(f"i{writer.depth - 1}")
-    with writer.braces(_head(INDEX, index, integer(0), of_size(size), integer(1))):
+    with writer.counting(INDEX, integer(0), of_size(size), integer(1)) as index:
         yield name(index, is_place=True)
-
-
-def _head(type_: str, index: str, start: Expression, end: Expression, step: Expression) -> str:
-    goes_on = binary("<", name(index), end)
-    move = f"{index}++" if step.number == 1 else f"{index} += {step.text}"
-    return f"for ({type_} {index} = {start.text}; {goes_on.text}; {move})"
-
-
-# ---- what is carried ----
-
-
-class _Variable:
-    """What a region's results are assigned to."""
-
-    def __init__(
-        self, writer: FunctionWriter, type_: Type, initial: Expression | MemrefView | None, wanted: str
-    ) -> None:
-        self._type = type_
-        if isinstance(type_, ir.MemRefType):
-            self._declare_pointer(writer, type_, initial, wanted)
-        else:
-            assert not isinstance(initial, MemrefView)
-            start = initial if initial is not None else _zero(type_)
-            self.held: Expression | MemrefView = writer.variable(scalar_type(type_), start, wanted)
-
-    def _declare_pointer(
-        self, writer: FunctionWriter, type_: Type, initial: Expression | MemrefView | None, wanted: str
-    ) -> None:
-        if not type_.has_static_shape:
-            raise RefusalError(f"memory whose size may change ({type_}) is handed on by it")
-        element = type_.element_type
-        made = dense(name(writer.names.fresh(wanted)), element, list(type_.shape))
-        start = initial.address().text if isinstance(initial, MemrefView) else "0"
-        writer.line(f"{made.memory_type} *{made.pointer.text} = {start};")
-        self.held = made
-
-    def text(self, value: Expression | MemrefView) -> str:
-        """What is assigned."""
-        if isinstance(value, MemrefView):
-            if not value.is_dense:
-                raise RefusalError("it hands on memory that is a part of other memory")
-            return value.address().text
-        return value.text
-
-    @property
-    def name(self) -> str:
-        return self.held.pointer.text if isinstance(self.held, MemrefView) else self.held.text
-
-    @property
-    def c_type(self) -> str:
-        return f"{self.held.memory_type} *" if isinstance(self.held, MemrefView) else f"{scalar_type(self._type)} "
-
-
-def _zero(type_: Type) -> Expression:
-    return literal(0, "index" if isinstance(type_, ir.IndexType) else str(type_))
-
-
-def _held(writer: FunctionWriter, value: Value) -> Expression | MemrefView:
-    return writer.view(value) if isinstance(value.type, ir.MemRefType) else writer.get(value)
-
-
-#: None stands for an unused one.
-_Variables = Sequence[_Variable | None]
-
-
-def _carry(writer: FunctionWriter, op: Operation, values: Sequence[Value], arguments: Sequence[Value]) -> _Variables:
-    """What a loop begins with, for those that it reads or leaves."""
-    left: list[Value | None] = [*op.results] if op.name == "scf.for" else [None] * len(arguments)
-    made: list[_Variable | None] = []
-    for value, argument, result in zip(values, arguments, left, strict=True):
-        held = _held(writer, value)
-        is_read = use_count(argument) > 0 or (result is not None and use_count(result) > 0)
-        made.append(_Variable(writer, value.type, held, "carried") if is_read else None)
-    return made
-
-
-def _left(writer: FunctionWriter, op: Operation, wanted: str, arguments: Sequence[Value] = ()) -> _Variables:
-    """What an operation leaves, and hands to arguments of a region of its own."""
-    others: list[Value | None] = [*arguments] or [None] * len(op.results)
-    return [
-        _Variable(writer, result.type, None, wanted)
-        if use_count(result) or (other is not None and use_count(other))
-        else None
-        for result, other in zip(op.results, others, strict=True)
-    ]
-
-
-def _assign(writer: FunctionWriter, variables: _Variables, values: Sequence[Value]) -> None:
-    """All at once: what one of them was before, another may become."""
-    kept = [(each, value) for each, value in zip(variables, values, strict=True) if each is not None]
-    found = [(variable, variable.text(_held(writer, value))) for variable, value in kept]
-    pairs = [(variable, text) for variable, text in found if variable.name != text]
-    if len(pairs) > 1:
-        for place, (variable, text) in enumerate(pairs):
-            chosen = writer.names.fresh(f"next_{variable.name}")
-            writer.line(f"{'' if variable.c_type.endswith('*') else 'const '}{variable.c_type}{chosen} = {text};")
-            pairs[place] = (variable, chosen)
-    for variable, text in pairs:
-        writer.line(f"{variable.name} = {text};")
-
-
-def _know_all(writer: FunctionWriter, values: Sequence[Value], variables: _Variables) -> None:
-    for value, variable in zip(values, variables, strict=True):
-        if variable is not None:
-            writer.know(value, variable.held)
-
-
-# ---- scf ----
-
-
-def _for(writer: FunctionWriter, op: Operation) -> None:
-    lower, upper, step, *initial = op.operands
-    first, bound, by = writer.all([lower, upper, step])
-    body = body_of(op)
-    counter, *arguments = body.arguments
-    variables = _carry(writer, op, initial, arguments)
-    bound, by = (writer.atom(each, lower.type) for each in (bound, by))
-    index = writer.names.free(f"i{writer.depth - 1}")
-    head = _head(scalar_type(counter.type), index, first, bound, by)
-    writer.settle()
-    with writer.braces(head):
-        is_place = isinstance(counter.type, ir.IndexType)
-        writer.know(counter, name(index, is_place=is_place, is_natural=is_place and first.is_natural))
-        _know_all(writer, arguments, variables)
-        _assign(writer, variables, list(writer.block(body).operands))
-    _know_all(writer, list(op.results), variables)
-
-
-def _if(writer: FunctionWriter, op: Operation) -> None:
-    condition = writer.get(op.operands[0])
-    variables = _left(writer, op, "chosen")
-    blocks = [region.blocks[0] for region in op.regions if len(region.blocks)]
-    writer.settle()
-    for position, block in enumerate(blocks):
-        head = f"if ({condition.text})" if position == 0 else "else"
-        with writer.braces(head, follows=position > 0):
-            end = writer.block(block)
-            _assign(writer, variables, list(end.operands))
-    _know_all(writer, list(op.results), variables)
-
-
-def _while(writer: FunctionWriter, op: Operation) -> None:
-    before, after = (region.blocks[0] for region in op.regions)
-    variables = _carry(writer, op, list(op.operands), list(before.arguments))
-    results = _left(writer, op, "left", list(after.arguments))
-    writer.settle()
-    with writer.braces("for (;;)"):
-        _know_all(writer, list(before.arguments), variables)
-        end = writer.block(before)
-        condition, *passed = end.operands
-        kept = writer.get(condition)
-        _assign(writer, results, passed)
-        with writer.braces(f"if (!{kept.atom})"):
-            writer.line("break;")
-        _know_all(writer, list(after.arguments), results)
-        _assign(writer, variables, list(writer.block(after).operands))
-    _know_all(writer, list(op.results), results)
 
 
 def _parallel(writer: FunctionWriter, op: Operation) -> None:
@@ -202,9 +42,7 @@ def _nest(writer: FunctionWriter, op: Operation, loops: list[tuple[Value, Expres
         writer.block(body_of(op))
         return
     (counter, start, end, step), *inner = loops
-    index = writer.names.free(f"i{writer.depth - 1}")
-    writer.settle()
-    with writer.braces(_head(INDEX, index, start, end, step)):
+    with writer.counting(INDEX, start, end, step) as index:
         writer.know(counter, name(index, is_place=True))
         _nest(writer, op, inner)
 
@@ -212,16 +50,13 @@ def _nest(writer: FunctionWriter, op: Operation, loops: list[tuple[Value, Expres
 def _execute(writer: FunctionWriter, op: Operation) -> None:
     if len(op.regions[0].blocks) > 1:
         raise RefusalError("it has several blocks: write branches as scf's")
-    variables = _left(writer, op, "left")
-    end = writer.block(body_of(op))
-    _assign(writer, variables, list(end.operands))
-    _know_all(writer, list(op.results), variables)
+    variables = writer.leave(op, "left")
+    writer.assign(variables, list(writer.block(body_of(op)).operands))
+    writer.know_all(op.results, variables)
 
 
 RULES: dict[str, Rule] = {
-    "scf.for": _for,
-    "scf.if": _if,
-    "scf.while": _while,
+    **structured_control.RULES,
     "scf.parallel": _parallel,
     "scf.execute_region": _execute,
     "memref.alloca_scope": _execute,

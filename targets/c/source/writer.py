@@ -5,19 +5,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
-from ....bindings.ir import Block, Operation, Type, Value
+from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import operations_of, use_count
-from ....bindings.rewriting import located_error
-from ....support.errors import RefusalError, RelaxError
+from ....bindings.navigation import body_of, use_count
+from ....support.errors import RefusalError
+from ...text.text_writer import TextWriter
 from .c_names import CNames
-from .expressions import ATOM, Expression, name
-from .memref_views import MemrefView
-from .types import scalar_type
+from .expressions import ATOM, Expression, binary, name
+from .memref_views import MemrefView, dense
+from .types import literal, scalar_type
 
 if TYPE_CHECKING:
     from .program import Program
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 _MOST_CHARACTERS = 96
 # Indices that are shorter are written again and again.
 _SHORT = 16
-_INDENT = "    "
 
 #: Gives an operation's result from its operands.
 ScalarRule = Callable[["FunctionWriter", Operation, list[Expression]], Expression]
@@ -34,27 +33,23 @@ ScalarRule = Callable[["FunctionWriter", Operation, list[Expression]], Expressio
 Rule = Callable[["FunctionWriter", Operation], None]
 
 
-class FunctionWriter:
+class FunctionWriter(TextWriter[Expression | MemrefView]):
     """What is known while a function is written."""
 
+    target, unknown, endless = "c", "it has no counterpart in C", "for (;;)"
+
     def __init__(self, program: Program, function: str, names: CNames, rules: dict[str, Rule]) -> None:
+        super().__init__(rules, f"in @{function}")
         self.program = program
         #: As the module calls it.
         self.function = function
         self.names = names
-        self._rules = rules
-        self.lines: list[str] = []
-        self._depth = 1
-        self._known: dict[Value, Expression | MemrefView] = {}
         #: What may be unused, by the number of the line that declares it.
         self._needless: dict[int, str] = {}
         #: What stands nowhere yet, in its order.
         self._pending: dict[Value, Expression] = {}
 
     # ---- text ----
-
-    def line(self, text: str) -> None:
-        self.lines.append(_INDENT * self._depth + text if text else "")
 
     def pointer(self, chosen: str, c_type: str, address: str) -> None:
         """Declares a pointer."""
@@ -77,20 +72,17 @@ class FunctionWriter:
         return self._depth
 
     @contextmanager
-    def braces(self, head: str = "", *, follows: bool = False) -> Iterator[None]:
-        """A block. `follows`: an else behind its if."""
+    def braces(self, head: str = "") -> Iterator[None]:
         self.settle()
-        if follows:
-            self.lines.pop()
-            head = f"}} {head}"
-        self.line(f"{head} {{".lstrip())
-        self._depth += 1
         around = set(self._pending)
-        yield
-        # What is unused by now stays so.
-        self._pending = {value: text for value, text in self._pending.items() if value in around}
-        self._depth -= 1
-        self.line("}")
+        with super().braces(head):
+            yield
+            # What is unused by now stays so.
+            self._pending = {value: text for value, text in self._pending.items() if value in around}
+
+    def otherwise(self) -> AbstractContextManager[None]:
+        self.lines.pop()
+        return self.braces("} else")
 
     def helper(self, function: str) -> str:
         """The name of a function of helpers.c, which the program has from here on."""
@@ -100,23 +92,21 @@ class FunctionWriter:
     # ---- values ----
 
     def view(self, value: Value) -> MemrefView:
-        found = self._known[value]
+        found = self.held(value)
         assert isinstance(found, MemrefView), value
         return found
 
+    def held(self, value: Value) -> Expression | MemrefView:
+        """A scalar's text is to be written into what comes next."""
+        return self._pending.pop(value) if value in self._pending else super().held(value)
+
     def get(self, value: Value) -> Expression:
-        """A scalar's text, to be written into what comes next."""
-        if value in self._pending:
-            return self._pending.pop(value)
-        found = self._known[value]
+        found = self.held(value)
         assert isinstance(found, Expression), value
         return found
 
     def all(self, values: Sequence[Value]) -> list[Expression]:
         return [self.get(value) for value in values]
-
-    def know(self, value: Value, what: Expression | MemrefView) -> None:
-        self._known[value] = what
 
     def define(self, value: Value, expression: Expression, wanted: str = "t") -> None:
         """A value that is computed: written where it is used, where that is one place in this block."""
@@ -168,30 +158,85 @@ class FunctionWriter:
             del self._pending[value]
             self._known[value] = self.declare(expression, value.type)
 
-    # ---- operations ----
+    # ---- variables ----
 
-    def block(self, block: Block) -> Operation:
-        """Writes all but the terminator, which it gives."""
-        *operations, end = operations_of(block)
-        for op in operations:
-            self.operation(op)
-        return end
+    def carry(self, op: Operation, values: Sequence[Value], arguments: Sequence[Value]) -> Sequence[_Variable]:
+        left: list[Value | None] = [*op.results] if op.name == "scf.for" else [None] * len(arguments)
+        variables = [
+            self._handed_on(value.type, self.held(value), "carried") if _is_used(argument, result) else None
+            for value, argument, result in zip(values, arguments, left, strict=True)
+        ]
+        self.know_all(arguments, variables)
+        return variables
 
-    def operation(self, op: Operation) -> None:
-        rule = self._rules.get(op.name)
-        if rule is None:
-            raise self.refusal(op, "it has no counterpart in C")
-        try:
-            rule(self, op)
-        except RelaxError as error:
-            if error.location:
-                raise
-            raise self.refusal(op, error.message) from None
+    def leave(self, op: Operation, wanted: str, arguments: Sequence[Value] = ()) -> Sequence[_Variable]:
+        others: list[Value | None] = [*arguments] or [None] * len(op.results)
+        return [
+            self._handed_on(result.type, None, wanted) if _is_used(result, other) else None
+            for result, other in zip(op.results, others, strict=True)
+        ]
 
-    def refusal(self, op: Operation, reason: str, *notes: str) -> RelaxError:
-        message = f"target 'c' cannot write '{op.name}' op in @{self.function}: {reason}"
-        error = located_error(message, op.location)
-        return RefusalError(message, location=error.location, notes=notes, diagnostics=error.diagnostics)
+    def _handed_on(self, type_: Type, initial: Expression | MemrefView | None, wanted: str) -> Expression | MemrefView:
+        if not isinstance(type_, ir.MemRefType):
+            assert not isinstance(initial, MemrefView)
+            zero = literal(0, "index" if isinstance(type_, ir.IndexType) else str(type_))
+            return self.variable(scalar_type(type_), initial if initial is not None else zero, wanted)
+        if not type_.has_static_shape:
+            raise RefusalError(f"memory whose size may change ({type_}) is handed on by it")
+        made = dense(name(self.names.fresh(wanted)), type_.element_type, list(type_.shape))
+        start = initial.address().text if isinstance(initial, MemrefView) else "0"
+        self.line(f"{made.memory_type} *{made.pointer.text} = {start};")
+        return made
+
+    def assigned(self, variable: Expression | MemrefView, value: Value) -> Iterable[tuple[str, str, str]]:
+        given = self.held(value)
+        if isinstance(variable, Expression):
+            assert isinstance(given, Expression)
+            return [(variable.text, given.text, f"const {scalar_type(value.type)} ")]
+        assert isinstance(given, MemrefView)
+        if not given.is_dense:
+            raise RefusalError("it hands on memory that is a part of other memory")
+        return [(variable.pointer.text, given.address().text, f"{variable.memory_type} *")]
+
+    def keep(self, name: str, text: str, type_: str) -> str:
+        chosen = self.names.fresh(f"next_{name}")
+        self.line(f"{type_}{chosen} = {text};")
+        return chosen
+
+    def is_changed(self, text: str, names: Sequence[str]) -> bool:
+        return len(names) > 1
+
+    # ---- control ----
+
+    def condition(self, op: Operation, value: Value, *, is_negated: bool = False) -> str:
+        found = self.get(value)
+        return f"!{found.atom}" if is_negated else found.text
+
+    @contextmanager
+    def steps(self, op: Operation) -> Iterator[None]:
+        first, *others = self.all(op.operands[:3])
+        counter = body_of(op).arguments[0]
+        end, by = (self.atom(each, counter.type) for each in others)
+        is_place = isinstance(counter.type, ir.IndexType)
+        with self.counting(scalar_type(counter.type), first, end, by) as index:
+            self.know(counter, name(index, is_place=is_place, is_natural=is_place and first.is_natural))
+            yield
+
+    @contextmanager
+    def counting(self, type_: str, first: Expression, end: Expression, by: Expression) -> Iterator[str]:
+        """A loop; gives its counter's name."""
+        index = self.names.free(f"i{self._depth - 1}")
+        move = f"{index}++" if by.number == 1 else f"{index} += {by.text}"
+        with self.braces(f"for ({type_} {index} = {first.text}; {binary('<', name(index), end).text}; {move})"):
+            yield index
+
+
+#: None stands for one that is not used.
+_Variable = Expression | MemrefView | None
+
+
+def _is_used(*values: Value | None) -> bool:
+    return any(value is not None and use_count(value) > 0 for value in values)
 
 
 def words_in(lines: Sequence[str]) -> Counter[str]:

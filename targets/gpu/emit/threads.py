@@ -40,6 +40,11 @@ def threads_of(kernel: Operation) -> int:
     return int(kernel.attributes["known_block_size"][0])
 
 
+def dimension_of(op: Operation) -> str:
+    """Of an id of a thread or a block: x, y or z."""
+    return str(op.attributes["dimension"]).removesuffix(">").split()[-1]
+
+
 def _id(name: str) -> Number:
     return operation(f"gpu.{name}", [], ir.IndexType.get(), dimension=ir.Attribute.parse("#gpu<dim x>"))
 

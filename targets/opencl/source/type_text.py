@@ -10,6 +10,7 @@ import struct
 
 from ....bindings.ir import Type
 from ....bindings.mlir import ir
+from ....emit.arithmetic import element_type
 from ....support.errors import RelaxError
 
 _INTEGERS = {8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}
@@ -26,23 +27,19 @@ def lanes_of(type_: Type) -> int:
     return math.prod(type_.shape) if isinstance(type_, ir.VectorType) else 1
 
 
-def element_of(type_: Type) -> Type:
-    return type_.element_type if isinstance(type_, ir.VectorType) else type_
-
-
 def is_truth(type_: Type) -> bool:
-    element = element_of(type_)
+    element = element_type(type_)
     return isinstance(element, ir.IntegerType) and element.width == 1
 
 
 def bits_of(type_: Type) -> int:
-    element = element_of(type_)
+    element = element_type(type_)
     return INDEX_BITS if isinstance(element, ir.IndexType) else int(element.width)
 
 
 def scalar_type(type_: Type) -> str:
     """Of an element. Raises RelaxError for what OpenCL C has not."""
-    element = element_of(type_)
+    element = element_type(type_)
     if is_truth(element):
         return "int"
     is_integer = isinstance(element, (ir.IntegerType, ir.IndexType))

@@ -13,7 +13,6 @@ from ....dialects.core.ir_attributes import DEVICE, EXTERNAL_MODS, KERNELS
 from ....passes.core.base import Pass
 from ....passes.core.external import external_attribute
 from ....passes.core.registry import register_pass
-from ....support.errors import RefusalError
 from ....support.external_part import ExternalPart
 from ..program.entries import entry_calls
 from ..program.whole_program import packed, program_of
@@ -34,10 +33,6 @@ class MakeProgram(Pass):
     shared: int = 16384
 
     def run(self, op: Operation) -> None:
-        if EXTERNAL_MODS in op.attributes:
-            raise RefusalError(
-                "parts of codegens are code of this machine, which no browser runs: leave out partition="
-            )
         program, data = program_of(op, self.shared)
         with op.context:
             calls = entry_calls(op, PART)
@@ -49,4 +44,5 @@ class MakeProgram(Pass):
                     del op.attributes[name]
             held = memoryview(packed(program, data))
             part = ExternalPart(PART, PART, VERSION, tuple(map(symbol_name, calls)), (), held)
-            op.attributes[EXTERNAL_MODS] = ir.ArrayAttr.get([external_attribute(part, ())])
+            others = list(op.attributes[EXTERNAL_MODS]) if EXTERNAL_MODS in op.attributes else []
+            op.attributes[EXTERNAL_MODS] = ir.ArrayAttr.get([external_attribute(part, ()), *others])

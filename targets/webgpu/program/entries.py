@@ -6,7 +6,6 @@ from __future__ import annotations
 from ....bindings.ir import Operation, Type
 from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import functions_in, is_private, symbol_name
-from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ShapeInfo
 from ....dialects.core.ir_attributes import (
@@ -25,6 +24,7 @@ _REPLACED = frozenset(
 )
 #: What tvm-ffi registers: gives an element of a list.
 _ITEM = "ffi.ArrayGetItem"
+_PURE = "relax.call_pure_packed"
 
 
 def entry_calls(module: Operation, part: str) -> list[Operation]:
@@ -35,11 +35,6 @@ def entry_calls(module: Operation, part: str) -> list[Operation]:
 
 def _call(function: Operation, name: str) -> Operation:
     attributes = function.attributes
-    if WRITTEN in attributes and list(attributes[WRITTEN]):
-        reason = "tensors of the caller are copied to the device, and not back: leave out donate="
-        raise located_error(
-            f"target 'webgpu': @{symbol_name(function)} writes to its arguments; {reason}", function.location
-        )
     inputs, results = ([each.value for each in attributes[key]] for key in (GRAPH_INPUTS, GRAPH_RESULTS))
     names = [string_value(each) for each in attributes[INPUT_NAMES]]
     kept = {key: attributes[key] for key in attributes if key not in _REPLACED}
@@ -48,7 +43,8 @@ def _call(function: Operation, name: str) -> Operation:
         made = ir.Operation.create("func.func", attributes=given, regions=1)
         body = made.regions[0].blocks.append(*inputs)
         with ir.InsertionPoint(body):
-            listed = _packed(name, list(body.arguments), ir.Type.parse("!relax.object"))
+            packed = "relax.call_packed" if WRITTEN in attributes else _PURE
+            listed = _packed(name, list(body.arguments), ir.Type.parse("!relax.object"), packed)
             items = [_item(listed, place, _given(type_)) for place, type_ in enumerate(results)]
             ir.Operation.create("func.return", operands=items)
     return made
@@ -60,9 +56,9 @@ def _item(listed: ir.Value, place: int, type_: Type) -> ir.Value:
     return _packed(_ITEM, [listed, number.result], type_)
 
 
-def _packed(name: str, operands: list[ir.Value], type_: Type) -> ir.Value:
+def _packed(name: str, operands: list[ir.Value], type_: Type, packed: str = _PURE) -> ir.Value:
     attributes = {"func": ir.StringAttr.get(name)}
-    return ir.Operation.create("relax.call_pure_packed", [type_], operands, attributes).result
+    return ir.Operation.create(packed, [type_], operands, attributes).result
 
 
 def _given(type_: Type) -> Type:

@@ -209,11 +209,11 @@ def _conversion(writer: HostWriter, op: Operation) -> None:
         bytes_ = writer.product([*view.sizes, memory_bytes(view.element)])
         writer.know(result, HostView(view.address, (bytes_,), result.type.element_type))
         return
-    writer.know(result, writer.view(source).address if isinstance(source.type, ir.MemRefType) else writer.get(source))
+    writer.know(result, writer.view(source).address if isinstance(source.type, ir.MemRefType) else writer.held(source))
 
 
 def _same(writer: HostWriter, op: Operation) -> None:
-    writer.know(op.results[0], writer.get(op.operands[0]))
+    writer.know(op.results[0], writer.held(op.operands[0]))
 
 
 def _read(writer: HostWriter, op: Operation) -> None:
@@ -293,6 +293,7 @@ RULES: dict[str, Rule] = {
     "llvm.mlir.poison": _nothing,
     "llvm.insertvalue": _nothing,
     "func.call": HostWriter.call,
+    "tir.packed": HostWriter.packed,
     "gpu.launch_func": HostWriter.launch,
     "scf.for": HostWriter.loop,
     "scf.while": HostWriter.while_,

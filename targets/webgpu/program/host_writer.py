@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 from ....bindings.diagnostics import made_at
 from ....bindings.ir import Block, Location, Operation, Type, Value
 from ....bindings.mlir import DYNAMIC, ir, string_value
-from ....bindings.navigation import body_of, callee_of, constant_of, operations_of, symbol_name
+from ....bindings.navigation import body_of, callee_of, constant_of, symbol_name
 from ....bindings.rewriting import located_error
-from ....dialects.core.ir_attributes import GRAPH_INPUTS, OPERATOR
+from ....dialects.core.ir_attributes import GRAPH_INPUTS, OPERATOR, PACKED_DTYPES, PACKED_TEXT
 from ....support.errors import RefusalError
 from ...gpu.kernels.outline import launched
+from ...host.abi import dlpack_name
+from ...text.operation_writer import OperationWriter
 from ..wgsl.wgsl_types import memory_bytes
 
 Instruction = list[object]
@@ -61,12 +63,14 @@ class Known:
     constants: dict[str, int]
 
 
-class HostWriter:
-    def __init__(self, known: Known, rules: Mapping[str, Rule], function: Operation | None = None) -> None:
-        self._known, self._rules, self._function = known, rules, function
+class HostWriter(OperationWriter[Register | HostView]):
+    target, unknown = "webgpu", "a browser has no counterpart of it"
+
+    def __init__(self, program: Known, rules: Mapping[str, Rule], function: Operation | None = None) -> None:
+        super().__init__(rules, "of host code")
+        self._program, self._function = program, function
         self._count = 0
         self._body: list[Instruction] = []
-        self._values: dict[Value, Register | HostView] = {}
 
     def function(self) -> dict[str, object]:
         """The function, whole."""
@@ -75,7 +79,7 @@ class HostWriter:
         for argument in body.arguments:
             self.receive(argument)
         parameters = self._count
-        end = self._block(body)
+        end = self.block(body)
         if len(end.operands):
             raise located_error("target 'webgpu': host code gives values back", self._function.location)
         return self.finished(parameters)
@@ -125,59 +129,36 @@ class HostWriter:
         type_ = argument.type
         if not isinstance(type_, ir.MemRefType):
             found = self.register()
-            self._values[argument] = found
+            self.know(argument, found)
             return [found]
         address = self.register()
         sizes = [self.register() if size == DYNAMIC else int(size) for size in type_.shape]
-        self._values[argument] = HostView(address, tuple(sizes), type_.element_type)
+        self.know(argument, HostView(address, tuple(sizes), type_.element_type))
         return self.parts(argument)
 
     def parts(self, value: Value) -> list[Register]:
         """The registers that a value is in."""
-        held = self.get(value)
+        held = self.held(value)
         if isinstance(held, Register):
             return [held]
         pairs = zip(held.sizes, value.type.shape, strict=True)
         return [held.address, *(self.sized(size) for size, known in pairs if known == DYNAMIC)]
 
-    def get(self, value: Value) -> Register | HostView:
-        if value not in self._values:
-            raise RefusalError(f"it reads a {value.type}, which has no value here")
-        return self._values[value]
-
     def number(self, value: Value) -> Register:
-        found = self.get(value)
+        found = self.held(value)
         assert isinstance(found, Register)
         return found
 
     def view(self, value: Value) -> HostView:
-        found = self.get(value)
+        found = self.held(value)
         assert isinstance(found, HostView)
         return found
-
-    def know(self, value: Value, held: Register | HostView) -> None:
-        self._values[value] = held
 
     def size(self, value: Value) -> int | Register:
         known = constant_of(value)
         return self.number(value) if known is None else int(known)
 
     # ---- operations ----
-
-    def _block(self, block: Block) -> Operation:
-        *ops, end = operations_of(block)
-        for op in ops:
-            rule = self._rules.get(op.name)
-            try:
-                if rule is None:
-                    raise RefusalError("a browser has no counterpart of it")
-                rule(self, op)
-            except RefusalError as error:
-                if error.location:
-                    raise
-                text = f"target 'webgpu' cannot write '{op.name}' op of host code: {error.message}"
-                raise located_error(text, op.location, error.notes) from None
-        return end
 
     def place(self, location: Location) -> str:
         """What an error begins with that the function itself finds."""
@@ -188,20 +169,38 @@ class HostWriter:
             self.write("move", [each.number for each in targets], [each.number for each in sources])
 
     def call(self, op: Operation) -> None:
-        callee = self._known.functions.get(callee_of(op))
+        callee = self._program.functions.get(callee_of(op))
         if callee is None:
             raise RefusalError(f"it calls '{callee_of(op)}', which is C")
         given = [part.number for value in op.operands for part in self.parts(value)]
         self.write("call", callee_of(op), given, _place_text(callee, op.location))
 
+    def packed(self, op: Operation) -> None:
+        """A function that is no part of the program writes some of the tensors that it is passed."""
+        name = string_value(op.attributes["func"])
+        if len(op.results) or PACKED_TEXT in op.attributes:
+            raise RefusalError(
+                f"'{name}' is given text, or gives values: programs for WebGPU call functions that write their results",
+                notes=["relax.call_dps_packed calls such functions"],
+            )
+        dtypes = map(string_value, op.attributes[PACKED_DTYPES])
+        given = [self._passed(value, dtype) for value, dtype in zip(op.operands, dtypes, strict=True)]
+        self.write("packed", name, given)
+
+    def _passed(self, value: Value, dtype: str) -> object:
+        held = self.held(value)
+        if isinstance(held, Register):
+            return held.number
+        return [dlpack_name(dtype), held.address.number, [self.sized(each).number for each in held.sizes]]
+
     def launch(self, op: Operation) -> None:
         blocks, _, _, _, _, _, *given = op.operands
         parts = [self.number(each).number for each in given]
-        self.write("launch", self._known.kernels[launched(op)], self.number(blocks), parts)
+        self.write("launch", self._program.kernels[launched(op)], self.number(blocks), parts)
 
     def constant_memory(self, op: Operation) -> None:
         type_ = op.results[0].type
-        address = self.made("constant", self._known.constants[str(op.attributes["name"].value)])
+        address = self.made("constant", self._program.constants[str(op.attributes["name"].value)])
         self.know(op.results[0], HostView(address, tuple(map(int, type_.shape)), type_.element_type))
 
     def loop(self, op: Operation) -> None:
@@ -215,13 +214,13 @@ class HostWriter:
         before = self.branch(lambda: self.write("cmpi", condition, "slt", index, self.number(upper)))
 
         def run() -> None:
-            end = self._block(body)
+            end = self.block(body)
             self.move(carried, [each for value in end.operands for each in self.parts(value)])
             self.write("addi", index, index, self.number(step), 64)
 
         self.write("while", before, condition, self.branch(run))
         for result, argument in zip(op.results, arguments, strict=True):
-            self.know(result, self.get(argument))
+            self.know(result, self.held(argument))
 
     def while_(self, op: Operation) -> None:
         before, after = (region.blocks[0] for region in op.regions)
@@ -231,23 +230,23 @@ class HostWriter:
         condition = self.register()
 
         def ask() -> None:
-            goes_on, *passed = self._block(before).operands
+            goes_on, *passed = self.block(before).operands
             self.move([condition, *left], [self.number(goes_on), *(e for v in passed for e in self.parts(v))])
 
         def run() -> None:
-            self.move(carried, [each for value in self._block(after).operands for each in self.parts(value)])
+            self.move(carried, [each for value in self.block(after).operands for each in self.parts(value)])
 
         asked = self.branch(ask)
         self.write("while", asked, condition, self.branch(run))
         for result, argument in zip(op.results, after.arguments, strict=True):
-            self.know(result, self.get(argument))
+            self.know(result, self.held(argument))
 
     def if_(self, op: Operation) -> None:
         results = [each for result in op.results for each in self.receive(result)]
 
         def taken(block: Block) -> Callable[[], None]:
             def run() -> None:
-                self.move(results, [each for value in self._block(block).operands for each in self.parts(value)])
+                self.move(results, [each for value in self.block(block).operands for each in self.parts(value)])
 
             return run
 

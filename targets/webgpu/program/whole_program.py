@@ -30,6 +30,7 @@ from ....dialects.core.symbols import SymExpr
 from ....dialects.core.symbols_expr import value_of
 from ....dialects.core.symbols_terms import Atom
 from ....dialects.relax.constants import array_of_attribute
+from ....dialects.relax.function_attributes import decode_grown
 from ....runtime.webgpu.program_bytes import VERSION
 from ...host.abi import dlpack_name, element_bytes
 from ..wgsl.kernel import Shader, shader_of
@@ -149,7 +150,17 @@ class _EntryWriter:
             {**self._described(info), "name": name or f"result{place}"}
             for place, (name, info) in enumerate(zip(names, self._results, strict=False))
         ]
-        return {"inputs": inputs, "outputs": outputs, **self._writer.finished(count)}
+        places = {name: place for place, name in enumerate(self._names)}
+        grown = [
+            {**each._asdict(), "input": places[each.input], "length": places[each.length]}
+            for each in decode_grown(self._function)
+        ]
+        return {
+            "inputs": inputs,
+            "outputs": outputs,
+            **({"grown": grown} if grown else {}),
+            **self._writer.finished(count),
+        }
 
     def _refusal(self, what: str, info: Info) -> Exception:
         text = f"target 'webgpu': {what} of @{self._name} is {describe(info)}: it takes and gives tensors and numbers"

@@ -2,14 +2,9 @@
 // Runs a program of relax-mlir's target webgpu: `const program = await load("folder"); await program.run({x: data})`.
 // What each instruction means is said once more in runtime/webgpu/instructions.py.
 
-const ALIGNMENT = 256n;  // of pieces of memory
-const STEP = 256;  // of the arguments of launches
-const RECORD_BYTES = 48;
-const MOST_BLOCKS = 65535;
-const MOST_BYTES = 2 ** 31 - 256;  // addresses are i32
-const NEEDS = {threads: "maxComputeInvocationsPerWorkgroup", shared: "maxComputeWorkgroupStorageSize"};
-const PAIRS = ["i64", "f64"];  // arguments of two words
-const INSTALL = "use a browser that has it: https://github.com/gpuweb/gpuweb/wiki/Implementation-Status";
+import {DeviceMemory, ProgramError, checkNeeds, openDevice} from "./device.js";
+
+export {ProgramError, openDevice};
 
 const ARRAYS = {
   float32: Float32Array, float64: Float64Array, int8: Int8Array, uint8: Uint8Array, int16: Int16Array,
@@ -24,20 +19,11 @@ const READ = {
 };
 const READ_BYTES = {i1: 1, i8: 1, i16: 2, i32: 4, i64: 8, index: 8, f32: 4, f64: 8};
 
-/** What a check of a program found wrong; `kind` is what Python raises for it, "IndexError". */
-export class ProgramError extends Error {
-  constructor(kind, message, numbers, place) {
-    super(`${place}: ${numbers.reduce((text, number) => text.replace("{}", String(number)), message)}`);
-    this.name = this.kind = kind;
-  }
-}
-
 // ---- numbers ----
 
 const wrapped = (value, width) => BigInt.asIntN(width, value);
 const unsigned = (value, width) => BigInt.asUintN(width, value);
 const least = (a, b) => (a < b ? a : b);
-const clamped = (value, low, high) => (value < low ? low : value > high ? high : value);
 const floored = (a, b) => {
   const quotient = a / b;
   return quotient * b !== a && (a < 0n) !== (b < 0n) ? quotient - 1n : quotient;
@@ -72,180 +58,11 @@ function toInteger(value) {
   return Number.isNaN(value) ? 0n : BigInt(Math.trunc(Math.max(-(2 ** 63), Math.min(value, 2 ** 63 - 1024))));
 }
 
-// ---- places in memory ----
-
-/** The lowest free place that is large enough is taken. */
-class Heap {
-  constructor(first) {
-    this.end = Heap.up(first);
-    this.free = [[this.end, 1n << 62n]];
-    this.taken = new Map();
-  }
-
-  static up(bytes) {
-    return (bytes + ALIGNMENT - 1n) / ALIGNMENT * ALIGNMENT;
-  }
-
-  take(bytes) {
-    const size = bytes > 0n ? Heap.up(bytes) : ALIGNMENT;
-    const place = this.free.findIndex(([start, end]) => end - start >= size);
-    const [start, end] = this.free[place];
-    this.free.splice(place, 1, ...(end - start > size ? [[start + size, end]] : []));
-    this.taken.set(start, size);
-    if (start + size > this.end) this.end = start + size;
-    return start;
-  }
-
-  giveBack(start) {
-    const whole = [start, start + this.taken.get(start)];
-    this.taken.delete(start);
-    const pieces = [...this.free, whole].sort((a, b) => (a[0] < b[0] ? -1 : 1));
-    this.free = [];
-    for (const [first, end] of pieces) {
-      const last = this.free.at(-1);
-      if (last && last[1] === first) last[1] = end;
-      else this.free.push([first, end]);
-    }
-  }
-}
-
-// ---- what a program has on a device ----
-
-/** Launches are recorded, and submitted when somebody looks. All tensors are in one buffer. */
-class DeviceMemory {
-  constructor(program, weights, device) {
-    Object.assign(this, {program, device, heap: new Heap(BigInt(weights.byteLength)), launches: [], pipelines: [], keys: 0n});
-    const words = program.kernels.map((each) => each.arguments.reduce((sum, kind) => sum + (PAIRS.includes(kind) ? 2 : 1), 3));
-    this.argumentBytes = 16 * Math.ceil(Math.max(4, ...words) / 4);
-    this.usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
-    this.record = device.createBuffer({size: RECORD_BYTES, usage: this.usage});
-    const buffers = [{type: "storage"}, {type: "uniform", hasDynamicOffset: true}, {type: "storage"}];
-    const entries = buffers.map((buffer, binding) => ({binding, visibility: GPUShaderStage.COMPUTE, buffer}));
-    this.layout = device.createBindGroupLayout({entries});
-    this.need(this.heap.end);
-    this.write(0n, weights);
-  }
-
-  /** All kernels, made at once. */
-  async makePipelines() {
-    const layout = this.device.createPipelineLayout({bindGroupLayouts: [this.layout]});
-    const made = this.program.kernels.map(({name, code}) => {
-      const module = this.device.createShaderModule({label: name, code});
-      return this.device.createComputePipelineAsync({label: name, layout, compute: {module, entryPoint: "main"}});
-    });
-    this.pipelines = await Promise.all(made);
-  }
-
-  /** Has the buffer hold so many bytes. */
-  need(bytes) {
-    const wanted = Math.max(4, Number(bytes));
-    if (this.buffer && this.buffer.size >= wanted) return;
-    const {maxStorageBufferBindingSize, maxBufferSize} = this.device.limits;
-    const most = Math.min(maxStorageBufferBindingSize, maxBufferSize, MOST_BYTES);
-    if (wanted > most) throw new RangeError(`the program needs ${wanted} bytes of the device's memory, of ${most}`);
-    const old = this.buffer;
-    const size = old ? Math.min(most, Math.max(wanted, 2 * old.size)) : wanted;
-    this.buffer = this.device.createBuffer({size, usage: this.usage});
-    if (!old) return;
-    const encoder = this.device.createCommandEncoder();
-    encoder.copyBufferToBuffer(old, 0, this.buffer, 0, old.size);
-    this.device.queue.submit([encoder.finish()]);
-    old.destroy();
-  }
-
-  /** Whole words: what is behind the data in the last one is nobody's. */
-  write(address, bytes) {
-    this.need(this.heap.end);
-    const whole = new Uint8Array(Math.ceil(bytes.byteLength / 4) * 4);
-    whole.set(bytes);
-    if (whole.byteLength) this.device.queue.writeBuffer(this.buffer, Number(address), whole);
-  }
-
-  launch(kernel, blocks, values, place) {
-    if (blocks <= 0n) return;
-    const words = [Number(blocks), this.launches.length, 0];
-    this.program.kernels[kernel].arguments.forEach((kind, position) => {
-      const value = values[position];
-      if (kind === "f32" || kind === "f64") {
-        words.push(...new Uint32Array(new (kind === "f32" ? Float32Array : Float64Array)([value]).buffer));
-        return;
-      }
-      // An index is of 32 bits in kernels: what is larger than all sizes stays so.
-      const held = kind === "index" ? clamped(value, -(1n << 31n), (1n << 31n) - 1n) : value;
-      words.push(Number(BigInt.asUintN(32, held)));
-      if (kind === "i64") words.push(Number(BigInt.asUintN(32, held >> 32n)));
-    });
-    this.launches.push({kernel, blocks: Number(blocks), words, place});
-  }
-
-  async read(address, bytes) {
-    const first = address - address % 4n;
-    const [found] = await this.look([[first, bytes + Number(address - first)]]);
-    return found.slice(Number(address - first));
-  }
-
-  /** Submits, waits, and copies addresses' bytes; throws what kernels have found wrong. */
-  async look(pieces) {
-    this.need(this.heap.end);
-    const encoder = this.device.createCommandEncoder();
-    const launches = this.launches;
-    this.launches = [];
-    const passed = launches.length ? this.encode(encoder, launches) : undefined;
-    const sizes = pieces.map(([, bytes]) => Math.ceil(bytes / 4) * 4);
-    const total = sizes.reduce((sum, size) => sum + size, RECORD_BYTES);
-    const staging = this.device.createBuffer({size: total, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST});
-    encoder.copyBufferToBuffer(this.record, 0, staging, 0, RECORD_BYTES);
-    let place = RECORD_BYTES;
-    const places = pieces.map(([address], position) => {
-      const start = place;
-      if (sizes[position]) encoder.copyBufferToBuffer(this.buffer, Number(address), staging, start, sizes[position]);
-      place += sizes[position];
-      return start;
-    });
-    this.device.queue.submit([encoder.finish()]);
-    await staging.mapAsync(GPUMapMode.READ);
-    const held = new Uint8Array(staging.getMappedRange()).slice();
-    staging.destroy();
-    passed?.destroy();
-    this.raise(new DataView(held.buffer), launches);
-    return pieces.map(([, bytes], position) => held.slice(places[position], places[position] + bytes));
-  }
-
-  raise(record, launches) {
-    if (record.getUint32(0, true) === 0) return;
-    this.device.queue.writeBuffer(this.record, 0, new Uint8Array(RECORD_BYTES));
-    const {kernel, place} = launches[record.getUint32(4, true)];
-    const [kind, message] = this.program.kernels[kernel].checks[record.getUint32(8, true)];
-    const numbers = [0, 1, 2, 3].map((each) => record.getBigInt64(16 + 8 * each, true));
-    throw new ProgramError(kind, message, numbers, place);
-  }
-
-  encode(encoder, launches) {
-    const step = Math.ceil(this.argumentBytes / STEP) * STEP;
-    const size = step * launches.length;
-    const passed = this.device.createBuffer({size, usage: GPUBufferUsage.UNIFORM, mappedAtCreation: true});
-    const words = new Uint32Array(passed.getMappedRange());
-    launches.forEach((each, position) => words.set(each.words, position * step / 4));
-    passed.unmap();
-    const bound = [{buffer: this.buffer}, {buffer: passed, size: this.argumentBytes}, {buffer: this.record}];
-    const entries = bound.map((resource, binding) => ({binding, resource}));
-    const group = this.device.createBindGroup({layout: this.layout, entries});
-    const runs = encoder.beginComputePass();
-    launches.forEach(({kernel, blocks}, position) => {
-      runs.setPipeline(this.pipelines[kernel]);
-      runs.setBindGroup(0, group, [position * step]);
-      runs.dispatchWorkgroups(Math.min(blocks, MOST_BLOCKS), Math.ceil(blocks / MOST_BLOCKS));
-    });
-    runs.end();
-    return passed;
-  }
-}
-
 // ---- host code ----
 
 class Run {
-  constructor(program, memory) {
-    Object.assign(this, {program, memory, given: new Map(), taken: new Set()});
+  constructor({program, memory, functions}) {
+    Object.assign(this, {program, memory, functions, given: new Map(), taken: new Set()});
   }
 
   take(bytes) {
@@ -318,6 +135,32 @@ class Run {
     return this.enter(this.program.functions[name], given.map((each) => registers[each]), place);
   }
 
+  /** A function of whoever loads the program writes some of the tensors that it is passed. */
+  async do_packed(registers, _, name, given) {
+    const call = this.functions[name];
+    if (!call) throw new TypeError(`the program calls '${name}': load(folder, device, {"${name}": (...tensors) => ...})`);
+    const passed = given.map((each) => {
+      if (!Array.isArray(each)) return registers[each];
+      const [dtype, address, sizes] = each;
+      return {dtype, address: registers[address], shape: sizes.map((size) => Number(registers[size]))};
+    });
+    const tensors = passed.filter((each) => each.shape);
+    // Whole words: what else the first and last ones have is as before.
+    const pieces = tensors.map(({dtype, address, shape}) => {
+      const bytes = Number(address % 4n) + count(shape) * ARRAYS[dtype].BYTES_PER_ELEMENT;
+      return [address - address % 4n, Math.ceil(bytes / 4) * 4];
+    });
+    const words = await this.memory.look(pieces);
+    tensors.forEach((each, place) => {
+      each.data = new ARRAYS[each.dtype](words[place].buffer, Number(each.address % 4n), count(each.shape));
+    });
+    const before = words.map((each) => each.slice());
+    await call(...passed);
+    words.forEach((each, place) => {
+      if (each.some((byte, at) => byte !== before[place][at])) this.memory.write(pieces[place][0], each);
+    });
+  }
+
   do_constant(registers, _, to, place) { registers[to] = BigInt(this.program.constants[place].offset); }
 
   do_random_key(registers, _, to) { registers[to] = this.memory.keys++; }
@@ -365,27 +208,116 @@ function shapeOf({name, shape}, value) {
   return shape.map((size) => (typeof size === "number" ? size : rest));
 }
 
+/** The sizes that have names in the shapes of arguments. */
+function sizesOf(shapes) {
+  return Object.fromEntries(shapes.flatMap(([input, shape]) => input.shape.map((size, axis) => [size, shape[axis]])));
+}
+
+/** Rows that calls of a function have added so far, on the device: `run(given, cache)` adds some, and copies none.
+ * Setting `length` to less forgets the last rows; `free` gives its memory back. */
+export class Cache {
+  constructor(program, name, {room = 0, ...sizes}) {
+    const entry = program.entries[name];
+    if (!entry?.grown) throw new TypeError(`function '${name}' adds rows to nothing: compile it with donate`);
+    Object.assign(this, {program, memory: program.memory, name, entry, sizes, length: 0, capacity: 0});
+    this.room = Math.max(room, 64);
+    this.buffers = entry.grown.map((grown) => ({...grown, described: entry.inputs[grown.input]}));
+    this.places = new Set([entry.grown[0].length, ...entry.grown.map((each) => each.input)]);
+  }
+
+  /** A place for the rows of a call, which gives their number. */
+  async reserve(given) {
+    const sizes = {...given, ...this.sizes};
+    const {added} = this.buffers[0];
+    const rows = Number(sizes[added] ?? added);
+    if (this.length + rows <= this.capacity) return rows;
+    const capacity = Math.max(this.length + rows, this.capacity ? 2 * this.capacity : this.room);
+    for (const each of this.buffers) {
+      const shape = each.described.shape.map((size, axis) => (axis === each.axis ? capacity : sizes[size] ?? size));
+      const unknown = shape.find((size) => typeof size !== "number");
+      const {name} = each.described;
+      if (unknown) throw new TypeError(`no argument has the size ${unknown} of '${name}': give it to cache()`);
+      const bytes = ARRAYS[each.described.dtype].BYTES_PER_ELEMENT;
+      const row = count(shape.slice(each.axis + 1)) * bytes;
+      const whole = new Uint8Array(count(shape) * bytes);
+      const before = this.length ? await this.memory.look(this.rows(each)) : [];
+      before.forEach((held, position) => whole.set(held, position * capacity * row));
+      const address = this.memory.heap.take(BigInt(whole.byteLength));
+      this.memory.write(address, whole);
+      if (each.shape) this.memory.heap.giveBack(each.address);
+      Object.assign(each, {shape, row, address});
+    }
+    this.capacity = capacity;
+    return rows;
+  }
+
+  /** Where the rows of a buffer are, and how many bytes. */
+  rows({address, row, axis, shape}) {
+    const starts = Array.from({length: count(shape.slice(0, axis))}, (_, place) => BigInt(place * shape[axis] * row));
+    return starts.map((start) => [address + start, this.length * row]);
+  }
+
+  /** What an argument that it stands for is in a call; undefined for others. */
+  passed(place) {
+    if (place === this.entry.grown[0].length) return [0n, BigInt(this.length), 0n];
+    const found = this.buffers.find((each) => each.input === place);
+    return found && [found.address, ...found.shape.map(BigInt)];
+  }
+
+  /** A copy of the rows of an argument, {data, shape}. */
+  get(name) {
+    return this.program.inTurn(async () => {
+      const found = this.buffers.find((each) => each.described.name === name && each.shape);
+      if (!found) throw new TypeError(`the cache has no rows of '${name}'`);
+      const bytes = await new Blob(await this.memory.look(this.rows(found))).arrayBuffer();
+      return {data: new ARRAYS[found.described.dtype](bytes), shape: found.shape.with(found.axis, this.length)};
+    });
+  }
+
+  free() {
+    this.buffers.forEach((each) => each.shape && this.memory.heap.giveBack(each.address));
+    this.buffers.forEach((each) => { each.shape = undefined; });
+    this.length = this.capacity = 0;
+  }
+}
+
 export class Program {
-  constructor(program, memory) {
-    Object.assign(this, {program, memory, entries: program.entries, last: Promise.resolve()});
+  constructor(program, memory, functions) {
+    Object.assign(this, {program, memory, functions, entries: program.entries, last: Promise.resolve()});
   }
 
-  /** Results by name, each {data, shape}; arguments are typed arrays, {data, shape}, or numbers. */
-  run(given, name = "main") {
-    const run = this.last.then(() => this.#run(given, name));
-    this.last = run.catch(() => undefined);  // one at a time
-    return run;
+  /** An empty cache for the arguments of a function that grow; {room, batch: 1}: rows that have a place at first, and
+   * sizes that no other argument has. */
+  cache(name = "main", sizes = {}) {
+    return new Cache(this, name, sizes);
   }
 
-  async #run(given, name) {
+  /** Results by name, each {data, shape}; arguments are typed arrays, {data, shape}, or numbers. `of` is a function's
+   * name, or a cache of it. */
+  run(given, of = "main") {
+    return this.inTurn(() => (of instanceof Cache ? this.#run(given, of.name, of) : this.#run(given, of)));
+  }
+
+  /** One at a time. */
+  inTurn(work) {
+    const done = this.last.then(work);
+    this.last = done.catch(() => undefined);
+    return done;
+  }
+
+  async #run(given, name, cache) {
     const entry = this.entries[name];
     if (!entry) throw new TypeError(`no function '${name}'; there are ${Object.keys(this.entries).join(", ")}`);
-    const run = new Run(this.program, this.memory);
+    if (entry.grown && !cache) throw new TypeError(`'${name}' adds rows to a cache: run(given, cache("${name}"))`);
+    const run = new Run(this);
     try {
-      await run.enter(entry, this.#passed(run, entry, given), "the program");
+      const shapes = this.#shapes(entry.inputs.filter((_, place) => !cache?.places.has(place)), given);
+      const added = await cache?.reserve(sizesOf(shapes));
+      await run.enter(entry, this.#passed(run, entry, given, new Map(shapes), cache), "the program");
       const found = entry.outputs.map((_, place) => run.given.get(place));
       const pieces = found.map(({address, shape, elementBytes}) => [address, count(shape) * elementBytes]);
       const bytes = await this.memory.look(pieces);
+      if (cache) cache.length += added;
       return Object.fromEntries(entry.outputs.map((each, place) => {
         const data = new ARRAYS[each.dtype](bytes[place].buffer);
         return [each.name, {data, shape: found[place].shape}];
@@ -396,15 +328,15 @@ export class Program {
     }
   }
 
-  #passed(run, entry, given) {
-    const unknown = Object.keys(given).filter((name) => !entry.inputs.some((each) => each.name === name));
-    const names = entry.inputs.map((each) => each.name).join(", ");
-    if (unknown.length) throw new TypeError(`no argument '${unknown[0]}'; there are ${names}`);
-    const copies = [];
-    const values = entry.inputs.flatMap((input) => {
+  /** Arguments and their shapes, all that are wanted. */
+  #shapes(inputs, given) {
+    const names = inputs.map((each) => each.name).join(", ");
+    const unknown = Object.keys(given).find((name) => !inputs.some((each) => each.name === name));
+    if (unknown) throw new TypeError(`no argument '${unknown}'; there are ${names}`);
+    const missing = inputs.find(({name}) => given[name] === undefined);
+    if (missing) throw new TypeError(`missing argument '${missing.name}'; there are ${names}`);
+    return inputs.filter((each) => each.shape).map((input) => {
       const value = given[input.name];
-      if (value === undefined) throw new TypeError(`missing argument '${input.name}'; there are ${names}`);
-      if (!input.shape) return [input.dtype.startsWith("f") ? Number(value) : BigInt(value)];
       const data = value.data ?? value;
       const Kind = ARRAYS[input.dtype];
       if (!(data instanceof Kind)) throw new TypeError(`argument '${input.name}' has to be a ${Kind.name}`);
@@ -412,24 +344,25 @@ export class Program {
       if (shape.length !== input.shape.length || count(shape) !== data.length) {
         throw new TypeError(`argument '${input.name}' has ${data.length} elements, [${shape}] of [${input.shape}]`);
       }
+      return [input, shape];
+    });
+  }
+
+  #passed(run, entry, given, shapes, cache) {
+    const copies = [];
+    const values = entry.inputs.flatMap((input, place) => {
+      const kept = cache?.passed(place);
+      if (kept) return kept;
+      const value = given[input.name];
+      if (!input.shape) return [input.dtype.startsWith("f") ? Number(value) : BigInt(value)];
+      const data = value.data ?? value;
       const address = run.take(BigInt(data.byteLength));
       copies.push([address, new Uint8Array(data.buffer, data.byteOffset, data.byteLength)]);
-      return [address, ...shape.map(BigInt)];
+      return [address, ...shapes.get(input).map(BigInt)];
     });
     copies.forEach(([address, bytes]) => this.memory.write(address, bytes));
     return values;
   }
-}
-
-/** A device with all that the adapter has. */
-export async function openDevice() {
-  if (!navigator.gpu) throw new Error(`this browser has no WebGPU: ${INSTALL}`);
-  const adapter = await navigator.gpu.requestAdapter({powerPreference: "high-performance"});
-  if (!adapter) throw new Error(`this browser has no adapter of WebGPU: ${INSTALL}`);
-  const names = ["maxBufferSize", "maxStorageBufferBindingSize", "maxComputeWorkgroupStorageSize",
-    "maxComputeInvocationsPerWorkgroup", "maxComputeWorkgroupSizeX"];
-  const requiredLimits = Object.fromEntries(names.map((name) => [name, adapter.limits[name]]));
-  return adapter.requestDevice({requiredLimits});
 }
 
 async function fetched(folder, name) {
@@ -438,17 +371,15 @@ async function fetched(folder, name) {
   return response;
 }
 
-/** The program of a folder that `relax-compile --target webgpu -o folder/` has written. */
-export async function load(folder = ".", device = undefined) {
+/** The program of a folder that `relax-compile --target webgpu -o folder/` has written; functions that it calls by
+ * names take tensors, {data, shape}, and write to them. */
+export async function load(folder = ".", device = undefined, functions = {}) {
   const program = await (await fetched(folder, "program.json")).json();
   if (program.version !== 1) throw new Error(`${folder}/program.json has version ${program.version}, not 1`);
   const chosen = device ?? await openDevice();
-  for (const [name, limit] of Object.entries(NEEDS)) {
-    const there = chosen.limits[limit];
-    if (program.needs[name] > there) throw new Error(`the kernels need ${name}=${program.needs[name]}, of ${there}`);
-  }
+  checkNeeds(program.needs, chosen);
   const weights = new Uint8Array(await (await fetched(folder, "weights.bin")).arrayBuffer());
   const memory = new DeviceMemory(program, weights, chosen);
   await memory.makePipelines();
-  return new Program(program, memory);
+  return new Program(program, memory, functions);
 }

@@ -9,8 +9,9 @@ from typing import TypeVar
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import made_by
+from ....emit.arithmetic import element_type
 from ....support.errors import RefusalError
-from .wgsl_types import HALVES, element_of, register_type, width
+from .wgsl_types import HALVES, register_type, width
 from .writer import KernelWriter, Rule
 
 _T = TypeVar("_T")
@@ -44,11 +45,11 @@ _WIDE = (
 
 
 def _type(op: Operation) -> Type:
-    return element_of(op.results[0].type)
+    return element_type(op.results[0].type)
 
 
 def _given(op: Operation) -> Type:
-    return element_of(op.operands[0].type)
+    return element_type(op.operands[0].type)
 
 
 def _kept(text: str, type_: Type) -> str:
@@ -266,7 +267,8 @@ def _compare_floats(op: Operation, a: str, b: str) -> str:
         6: f"(!{unordered} && {a} != {b})",
         7: f"!{unordered}",
         8: f"({unordered} || {a} == {b})",
-        13: unordered if a == b else f"({a} != {b})",
+        # Some compilers take != for a comparison that a NaN fails.
+        13: unordered if a == b else f"({unordered} || {a} != {b})" if asked else f"({a} != {b})",
         14: unordered,
         15: "true",
     }
@@ -408,7 +410,7 @@ _SUMS = ("arith.addf", "arith.subf", "math.fma")
 def _operands_apart(writer: KernelWriter, op: Operation) -> list[list[str]]:
     """Operands' lanes. What is a sum with one that this sum has, too, is kept from being put together with it."""
     lanes = [writer.lanes(value) for value in op.operands]
-    if op.name not in _SUMS or str(element_of(op.results[0].type)) != "f32":
+    if op.name not in _SUMS or str(element_type(op.results[0].type)) != "f32":
         return lanes
     own = {_known(value) for value in op.operands}
     for place, value in enumerate(op.operands):
@@ -432,7 +434,7 @@ def _known(value: Value) -> object:
 def _of_lanes(formula: _Formula) -> Rule:
     def write(writer: KernelWriter, op: Operation) -> None:
         for value in op.operands:
-            register_type(element_of(value.type))
+            register_type(element_type(value.type))
         lanes = _operands_apart(writer, op)
         count = max(map(len, lanes))
         spread = [each if len(each) == count else each * count for each in lanes]
@@ -443,7 +445,7 @@ def _of_lanes(formula: _Formula) -> Rule:
 
 
 def _constant(writer: KernelWriter, op: Operation) -> None:
-    register_type(element_of(op.results[0].type))
+    register_type(element_type(op.results[0].type))
     writer.lanes(op.results[0])
 
 

@@ -110,7 +110,7 @@ def _stop(writer: KernelWriter) -> None:
 
 def _text(writer: KernelWriter, words: int) -> str:
     is_guarded = writer.has_barriers and writer.may_fail
-    body = writer.text
+    body = "\n".join(writer.lines)
     declared = [f"@group(0) @binding(1) var<uniform> arguments: array<vec4<u32>, {-(-words // 4)}>;"]
     if "record" in body or writer.may_fail:
         declared.append(RECORD.rstrip())

@@ -52,7 +52,7 @@ def _described(writer: KernelWriter, op: Operation) -> None:
         return
     parts, type_ = described(op.operands[0]), result.type
     sizes = [_size(writer, parts[3, axis]) if known == DYNAMIC else known for axis, known in enumerate(type_.shape)]
-    writer.know_view(result, dense(type_.element_type, sizes, address=writer.get(parts[1,])))
+    writer.know(result, dense(type_.element_type, sizes, address=writer.get(parts[1,])))
 
 
 def _address_behind(writer: KernelWriter, op: Operation) -> None:
@@ -70,7 +70,7 @@ def _global(writer: KernelWriter, op: Operation) -> None:
     is_atomic = _is_counted_in(writer, symbol)
     element = "atomic<u32>" if is_atomic else register_type(type_.element_type)
     writer.shared[symbol] = f"var<workgroup> {symbol}: array<{element}, {max(1, math.prod(type_.shape))}>;"
-    writer.know_view(op.results[0], replace(view, is_atomic=is_atomic))
+    writer.know(op.results[0], replace(view, is_atomic=is_atomic))
 
 
 def _is_counted_in(writer: KernelWriter, symbol: str) -> bool:
@@ -87,13 +87,13 @@ def _own(writer: KernelWriter, op: Operation) -> None:
     type_ = op.results[0].type
     name = writer.fresh("own")
     writer.line(f"var {name}: array<{register_type(type_.element_type)}, {max(1, math.prod(type_.shape))}>;")
-    writer.know_view(op.results[0], dense(type_.element_type, list(type_.shape), array=name))
+    writer.know(op.results[0], dense(type_.element_type, list(type_.shape), array=name))
 
 
 def _same(writer: KernelWriter, op: Operation) -> None:
     view, type_ = writer.view(op.operands[0]), op.results[0].type
     sizes = tuple(known if size == DYNAMIC else int(size) for known, size in zip(view.sizes, type_.shape, strict=True))
-    writer.know_view(op.results[0], replace(view, sizes=sizes))
+    writer.know(op.results[0], replace(view, sizes=sizes))
 
 
 def _parts(writer: KernelWriter, op: Operation) -> tuple[list[Size], list[Size], list[Size]]:
@@ -110,13 +110,13 @@ def _reinterpreted(writer: KernelWriter, op: Operation) -> None:
     view = writer.view(op.operands[0])
     # What it is given counts from the base, not from the source.
     made = replace(view, offset=offsets[0], sizes=tuple(sizes), strides=tuple(strides))
-    writer.know_view(op.results[0], made)
+    writer.know(op.results[0], made)
 
 
 def _metadata(writer: KernelWriter, op: Operation) -> None:
     view = writer.view(op.operands[0])
     base, *others = op.results
-    writer.know_view(base, replace(view, offset=0, sizes=(), strides=()))
+    writer.know(base, replace(view, offset=0, sizes=(), strides=()))
     for result, number in zip(others, (view.offset, *view.sizes, *view.strides), strict=True):
         writer.know(result, [str(number)])
 
@@ -130,7 +130,7 @@ def _cut_out(writer: KernelWriter, op: Operation) -> None:
     given = iter(open_sizes)
     shape = [_size(writer, next(given)) if known == DYNAMIC else int(known) for known in type_.shape]
     address = f"{source.address} + {source.offset} + {_size(writer, shift)}"
-    writer.know_view(op.results[0], dense(type_.element_type, shape, address=writer.name(address, "a")))
+    writer.know(op.results[0], dense(type_.element_type, shape, address=writer.name(address, "a")))
 
 
 def _dim(writer: KernelWriter, op: Operation) -> None:
@@ -174,7 +174,10 @@ def _update(writer: KernelWriter, op: Operation) -> None:
     elif is_alone and kind == _MOST and _is_index(value):
         writer.line(f"most_index_at({view.where(place)}, {given});")
     elif name not in ("i32", "index") or (kind not in _ATOMIC and (kind not in _SIGNED or view.array)):
-        raise RefusalError(f"WGSL has atomic operations of 32 bits on integers; this one is of {name}, of kind {kind}")
+        raise RefusalError(
+            f"WGSL has atomic operations of 32 bits on integers; this one is of {name}, of kind {kind}",
+            notes=["where the numbers fit, scatter them as i32: relax.astype before and behind"],
+        )
     elif kind in _SIGNED:
         writer.define(op, [f"i32({_SIGNED[kind]}({view.where(place)}, {given}))"])
     else:

@@ -17,10 +17,11 @@ from itertools import count
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import users_of
+from ....emit.arithmetic import element_type
 from ....support.errors import RefusalError
 from .formulas import FORMULAS, f64_operands
 from .helpers import helpers_of
-from .wgsl_types import PAIR, element_of, register_type
+from .wgsl_types import PAIR, register_type
 from .writer import KernelWriter
 
 #: Fewer calls of large helpers are written one by one. Those have so many characters, with all that they call.
@@ -98,15 +99,15 @@ def _is_fma(op: Operation) -> bool:
 
 
 def _is_f64(type_: Type) -> bool:
-    return str(element_of(type_)) == "f64"
+    return str(element_type(type_)) == "f64"
 
 
 def _packed(text: str, type_: Type) -> str:
-    return _PACKED.get(register_type(element_of(type_)), "vec2<u32>(bitcast<u32>({}), 0u)").format(text)
+    return _PACKED.get(register_type(element_type(type_)), "vec2<u32>(bitcast<u32>({}), 0u)").format(text)
 
 
 def _unpacked(text: str, type_: Type) -> str:
-    name = register_type(element_of(type_))
+    name = register_type(element_type(type_))
     return _UNPACKED.get(name, f"bitcast<{name}>({{}}.x)").format(text)
 
 

@@ -19,11 +19,6 @@ PAIR = "vec2<u32>"
 HALVES = ("f16", "bf16")
 
 
-def element_of(type_: Type) -> Type:
-    """Of a vector; any other type as it is."""
-    return type_.element_type if isinstance(type_, ir.VectorType) else type_
-
-
 def width(type_: Type) -> int:
     """Bits of an integer; an index is in a register what it is here."""
     return 32 if isinstance(type_, ir.IndexType) else int(type_.width)

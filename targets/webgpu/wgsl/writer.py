@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from ....bindings.ir import Block, Operation, Value
+from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import operations_in, operations_of, symbol_name
-from ....bindings.rewriting import located_error
+from ....bindings.navigation import body_of, made_by, operations_in, symbol_name
 from ....dialects.tir.prim_func import ASSERT
+from ....emit.arithmetic import element_type
 from ....support.errors import RefusalError
+from ...text.text_writer import TextWriter
 from .array_views import ArrayView
 from .program_data import ProgramData
-from .wgsl_types import element_of, literal, register_type
+from .wgsl_types import literal, register_type
 
 #: What writes an operation.
 Rule = Callable[["KernelWriter", Operation], None]
@@ -26,52 +28,32 @@ BARRIERS = ("gpu.barrier", "gpu.shuffle")
 AGREED = "agreed"
 
 
-class KernelWriter:
+class KernelWriter(TextWriter[list[str] | ArrayView]):
     """A vector's lanes are scalars, each with a name; a memref is where its elements are."""
 
+    target, unknown, endless = "webgpu", "WGSL has no counterpart of it", "loop"
+
     def __init__(
-        self, kernel: Operation, threads: int, rules: dict[str, Rule], in_a_row: RowRule, data: ProgramData
+        self, kernel: Operation, threads: int, rules: Mapping[str, Rule], in_a_row: RowRule, data: ProgramData
     ) -> None:
+        super().__init__(rules, f"in kernel '{symbol_name(kernel)}'", first_number=1)
         self.kernel, self.threads = kernel, threads
         #: Gives the address of a table that the kernel reads.
         self.table = data.add
-        self._rules, self._in_a_row = rules, in_a_row
-        self._lanes: dict[Value, list[str]] = {}
-        self._views: dict[Value, ArrayView] = {}
+        self._in_a_row = in_a_row
         #: What is the same for all threads of a block, as WGSL's rules for barriers see it.
         self._uniform: set[Value] = set()
-        self._lines: list[str] = []
-        self._depth = 1
-        self._count = 0
         #: Declarations of the block's own memory, by name.
         self.shared: dict[str, str] = {}
         #: The places of checks: kinds and messages.
         self.checks: list[tuple[str, str]] = []
-        self.has_barriers = any(op.name in BARRIERS for op in operations_in(kernel))
+        self.has_barriers = holds_barrier(kernel)
         self.may_fail = any(op.name == ASSERT for op in operations_in(kernel))
 
-    # ---- lines ----
-
-    def line(self, text: str) -> None:
-        self._lines.append("    " * self._depth + text)
-
-    @contextmanager
-    def braces(self, head: str) -> Iterator[None]:
-        self.line(f"{head} {{")
-        self._depth += 1
-        yield
-        self._depth -= 1
-        self.line("}")
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self._lines)
+    def operations(self, ops: Sequence[Operation]) -> None:
+        self._in_a_row(self, ops)
 
     # ---- values ----
-
-    def fresh(self, prefix: str) -> str:
-        self._count += 1
-        return f"{prefix}{self._count}"
 
     def name(self, expression: str, prefix: str = "v") -> str:
         """A constant for an expression."""
@@ -79,70 +61,93 @@ class KernelWriter:
         self.line(f"let {made} = {expression};")
         return made
 
-    def variable(self, type_: str, initial: str) -> str:
-        made = self.fresh("x")
-        self.line(f"var {made}: {type_} = {initial};")
-        return made
-
-    def know(self, value: Value, lanes: Sequence[str], *, is_uniform: bool = False) -> None:
-        self._lanes[value] = list(lanes)
-        if is_uniform:
-            self._uniform.add(value)
-
-    def know_view(self, value: Value, view: ArrayView) -> None:
-        self._views[value] = view
-
     def lanes(self, value: Value) -> list[str]:
-        if value not in self._lanes:
-            maker = None if isinstance(value.owner, Block) else value.owner.operation
-            if maker is None or maker.name != "arith.constant":
-                raise RefusalError(f"it reads a {value.type}, which has no value here")
+        constant = None if value in self._known else made_by(value, "arith.constant")
+        if constant is not None:
             count = value.type.shape[0] if isinstance(value.type, ir.VectorType) else 1
-            self.know(value, [literal(maker.attributes["value"])] * count, is_uniform=True)
-        return self._lanes[value]
+            self.know(value, [literal(constant.attributes["value"])] * count, is_uniform=True)
+        found = self.held(value)
+        assert isinstance(found, list)
+        return found
 
     def get(self, value: Value) -> str:
         (lane,) = self.lanes(value)
         return lane
 
     def view(self, memref: Value) -> ArrayView:
-        if memref not in self._views:
+        found = self._known.get(memref)
+        if not isinstance(found, ArrayView):
             raise RefusalError(f"memory of the type {memref.type} is passed on, which WGSL cannot do")
-        return self._views[memref]
+        return found
+
+    def know(self, value: Value, held: list[str] | ArrayView, *, is_uniform: bool = False) -> None:
+        super().know(value, held)
+        if is_uniform:
+            self._uniform.add(value)
 
     def is_uniform(self, *values: Value) -> bool:
         for value in values:
-            if value not in self._lanes and not isinstance(value.type, ir.MemRefType):
+            if value not in self._known and not isinstance(value.type, ir.MemRefType):
                 self.lanes(value)
         return all(value in self._uniform for value in values)
 
     def define(self, op: Operation, lanes: Sequence[str], *, is_uniform: bool = False) -> None:
         """The first result, lane by lane, by expressions."""
         (result,) = op.results
-        register_type(element_of(result.type))
+        register_type(element_type(result.type))
         self.know(result, [self.name(each) for each in lanes], is_uniform=is_uniform)
 
-    # ---- operations ----
+    # ---- variables: one for each lane ----
 
-    def block(self, block: Block) -> Operation:
-        """All but the last operation, which it returns."""
-        *ops, end = operations_of(block)
-        self._in_a_row(self, ops)
-        return end
+    def carry(self, op: Operation, values: Sequence[Value], arguments: Sequence[Value]) -> list[list[str]]:
+        made = [self._variables(value.type, self.lanes(value)) for value in values]
+        self.know_all(arguments, made)
+        return made
 
-    def operation(self, op: Operation) -> None:
-        rule = self._rules.get(op.name)
-        try:
-            if rule is None:
-                raise RefusalError("WGSL has no counterpart of it")
-            rule(self, op)
-        except RefusalError as error:
-            if error.location:
-                raise
-            text = (
-                f"target 'webgpu' cannot write '{op.name}' op in kernel '{symbol_name(self.kernel)}': {error.message}"
-            )
-            raise located_error(text, op.location, error.notes) from None
+    def leave(self, op: Operation, wanted: str, arguments: Sequence[Value] = ()) -> list[list[str]]:
+        return [self._variables(result.type, ()) for result in op.results]
+
+    def _variables(self, type_: Type, initial: Sequence[str]) -> list[str]:
+        of, count = register_type(element_type(type_)), type_.shape[0] if isinstance(type_, ir.VectorType) else 1
+        names = []
+        for start in initial or [f"{of}()"] * count:
+            names.append(self.fresh("x"))
+            self.line(f"var {names[-1]}: {of} = {start};")
+        return names
+
+    def assigned(self, variable: list[str] | ArrayView, value: Value) -> Iterable[tuple[str, str, str]]:
+        assert isinstance(variable, list)
+        return zip(variable, self.lanes(value), itertools.repeat(""))
+
+    def keep(self, name: str, text: str, type_: str) -> str:
+        return self.name(text)
+
+    # ---- control ----
+
+    def condition(self, op: Operation, value: Value, *, is_negated: bool = False) -> str:
+        text = self.get(value)
+        if holds_barrier(op) and not self.is_uniform(value):
+            text = self.agree(text, "bool")
+        return f"!{text}" if is_negated else text
+
+    @contextmanager
+    def steps(self, op: Operation) -> Iterator[None]:
+        lower, upper, step = op.operands[:3]
+        first, end, by = (self.get(each) for each in (lower, upper, step))
+        if register_type(lower.type) != "i32":
+            raise RefusalError(f"it counts in {lower.type}")
+        counter, index = body_of(op).arguments[0], self.fresh("step")
+        is_uniform = self.is_uniform(lower, upper, step)
+        if holds_barrier(op) and not is_uniform:
+            # As many steps for all, each with its own counter.
+            steps = self.agree(f"max(0, ({end} - {first} + {by} - 1) / {by})", "i32")
+            with self.braces(f"for (var {index} = 0; {index} < {steps}; {index}++)"):
+                self.know(counter, [self.name(f"{first} + {index} * {by}")])
+                yield
+        else:
+            self.know(counter, [index], is_uniform=is_uniform)
+            with self.braces(f"for (var {index} = {first}; {index} < {end}; {index} += {by})"):
+                yield
 
     # ---- what a block's threads do together ----
 

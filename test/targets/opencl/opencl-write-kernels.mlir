@@ -16,7 +16,7 @@
 // CHECK-SAME: [[SUM]] = {{v[0-9]+}};
 // CHECK-SAME: barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 // CHECK-SAME: while (true) {
-// CHECK-SAME: if (!{{v[0-9]+}}) break;
+// CHECK-SAME: if (!{{v[0-9]+}}) {\0A{{ +}}break;
 // CHECK-SAME: const double {{v[0-9]+}} = (double)(
 // CHECK-SAME: relax.words = array<i64: 2>
 module {

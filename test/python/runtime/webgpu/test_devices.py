@@ -15,7 +15,7 @@ from relax_mlir.runtime.errors import ArtifactError, DeviceError
 from relax_mlir.runtime.webgpu import device
 from relax_mlir.runtime.webgpu.device_memory import _words, check_needs
 from relax_mlir.runtime.webgpu.heap import Heap
-from relax_mlir.runtime.webgpu.instructions import Run, wrapped
+from relax_mlir.runtime.webgpu.instructions import Passed, Run, wrapped
 from relax_mlir.runtime.webgpu.program_bytes import unpacked
 
 import relax_mlir as rx
@@ -144,7 +144,8 @@ def _computed(*body: list[Any], registers: int = 8) -> list[Any]:
             found.extend(arguments)
 
     launch = ["launch", 0, 0, list(range(registers))]
-    Run({"functions": {}}, Memory()).enter({"registers": registers, "body": [*body, launch]}, [], "here")  # type: ignore[arg-type]
+    run = Run({"functions": {}}, Memory(), lambda name, given: found.extend([name, given]))  # type: ignore[arg-type]
+    run.enter({"registers": registers, "body": [*body, launch]}, [], "here")
     return found
 
 
@@ -189,6 +190,13 @@ def test_a_loop_and_a_branch() -> None:
         ]],
     )  # fmt: skip
     assert found[3] == 20
+
+
+def test_a_call_of_another_function() -> None:
+    name, given, *_ = _computed(
+        ["int", 0, "64"], ["int", 1, "5"], ["int", 2, "7"], ["packed", "f", [2, ["float32", 0, [1, 2]]]]
+    )
+    assert (name, given) == ("f", [7, Passed("float32", 64, (5, 7))])
 
 
 def test_a_check_of_host_code() -> None:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy
 import pytest
+from decoding_model import HEADS, SIZE, WIDTH, expected, growing
 from real_webgpu import graph
 
 import relax_mlir as rx
@@ -47,7 +48,8 @@ const shown = {};
 for (const [name, given] of Object.entries(await (await fetch("cases.json")).json())) {
   try {
     const {load} = await import(`./${name}/relax.js`);
-    const program = await load(name);
+    const halve = (x, out) => out.data.set(x.data.map((each) => each / 2));
+    const program = await load(name, undefined, {"test.halve": halve});
     const taken = Object.fromEntries(program.entries.main.inputs.map(({name, dtype}, place) => {
       const {data, shape} = given[place];
       return [name, {data: kinds[dtype].from(data, (each) => dtype === "int64" ? BigInt(each) : each), shape}];
@@ -57,6 +59,28 @@ for (const [name, given] of Object.entries(await (await fetch("cases.json")).jso
   } catch (error) {
     shown[name] = `${error.name}: ${error.message}`;
   }
+}
+document.getElementById("shown").textContent = JSON.stringify(shown);
+document.body.dataset.state = "done";
+</script>"""
+
+
+#: Calls that add rows to a cache; then it forgets some, and goes on.
+_GROW = """<!doctype html><pre id="shown"></pre><script type="module">
+const plain = ({data, shape}) => ({data: Array.from(data), shape});
+const shown = [];
+try {
+  const {load} = await import("./program/relax.js");
+  const program = await load("program");
+  const cache = program.cache("main", {room: 3});
+  for (const {data, shape, length} of await (await fetch("cases.json")).json()) {
+    cache.length = length;
+    const {result0} = await program.run({x: {data: Float32Array.from(data), shape}}, cache);
+    shown.push(...[result0, await cache.get("keys"), await cache.get("values")].map(plain));
+  }
+  await program.run({x: new Float32Array(6)}).catch((error) => shown.push(`${error.name}: ${error.message}`));
+} catch (error) {
+  shown.push(`${error.name}: ${error.message}`);
 }
 document.getElementById("shown").textContent = JSON.stringify(shown);
 document.body.dataset.state = "done";
@@ -139,16 +163,45 @@ CASES: dict[str, _Case] = {
         (rx.tensor(("n", 3)), rx.tensor(("k",), "i64")),
         (numpy.arange(12, dtype="float32").reshape(4, 3), numpy.array([3, 4])),
     ),
+    "halve": (
+        lambda x: relax.exp(relax.call_dps_packed("test.halve", [relax.negative(x)], rx.tensor(("n", 3)))),
+        (rx.tensor(("n", 3)),),
+        (_RANDOM.normal(size=(5, 3)).astype("float32"),),
+    ),
     "sizes": (relax.add, (rx.tensor(("n",)), rx.tensor(("n",))), (numpy.ones(2, "float32"), numpy.ones(3, "float32"))),
 }
+
+
+def _write_program(folder: Path, module: rx.Module, donate: Sequence[str] = ()) -> None:
+    folder.mkdir(parents=True)
+    for file, held in rx.sources(module, target="webgpu", donate=donate).items():
+        (folder / file).write_bytes(held.encode() if isinstance(held, str) else held)
+
+
+def test_rows_stay_on_the_device(tmp_path: Path) -> None:
+    folder = tmp_path / "page"
+    _write_program(folder / "program", growing(), ["keys", "values"])
+    lengths, counts = (0, 5, 6, 4), (5, 1, 70, 2)
+    given = [_RANDOM.standard_normal((2, count, WIDTH), "float32") for count in counts]
+    pairs = zip(given, lengths, strict=True)
+    cases = [{"data": x.ravel().tolist(), "shape": x.shape, "length": length} for x, length in pairs]
+    (folder / "cases.json").write_text(json.dumps(cases))
+    (folder / "index.html").write_text(_GROW)
+    *shown, refusal = json.loads(shown_by(folder, tmp_path / "profile"))
+    assert refusal == "TypeError: 'main' adds rows to a cache: run(given, cache(\"main\"))"
+    keys = values = numpy.empty((2, HEADS, 0, SIZE), "float32")
+    wanted: list[Any] = []
+    for x, length in zip(given, lengths, strict=True):
+        result, keys, values = expected(x, keys[:, :, :length], values[:, :, :length])
+        wanted += [result, keys, values]
+    for found, array in zip(shown, wanted, strict=True):
+        numpy.testing.assert_allclose(numpy.reshape(found["data"], found["shape"]), array, rtol=1e-4, atol=1e-4)
 
 
 def test_programs_give_what_numpy_gives(tmp_path: Path) -> None:
     folder = tmp_path / "page"
     for name, (build, infos, _) in CASES.items():
-        (folder / name).mkdir(parents=True)
-        for file, held in rx.sources(graph(build, *infos), target="webgpu").items():
-            (folder / name / file).write_bytes(held.encode() if isinstance(held, str) else held)
+        _write_program(folder / name, graph(build, *infos))
     given = {
         name: [{"data": each.ravel().tolist(), "shape": list(each.shape)} for each in arrays]
         for name, (_, _, arrays) in CASES.items()
@@ -167,6 +220,7 @@ def test_programs_give_what_numpy_gives(tmp_path: Path) -> None:
     numpy.testing.assert_allclose(found("softmax"), powers / powers.sum(axis=1, keepdims=True), rtol=1e-5)
     numpy.testing.assert_array_equal(found("sort"), numpy.sort(arrays["sort"][0], axis=0))
     numpy.testing.assert_array_equal(found("unique"), numpy.unique(arrays["unique"][0]))
+    numpy.testing.assert_allclose(found("halve"), numpy.exp(-arrays["halve"][0] / 2), rtol=1e-6)
     x, at = arrays["take"]
     numpy.testing.assert_array_equal(found("take"), x[at])
     assert "IndexError: relax.take at" in shown["wrong"]

@@ -53,6 +53,17 @@ def test_f64_is_exact(name: str) -> None:
     bits_agree(compiled(getattr(relax, name), info, info)(x, y), wanted)
 
 
+@pytest.mark.parametrize("dtype", ["f16", "f32", "f64"])
+def test_a_nan_is_not_equal(dtype: str) -> None:
+    """Some drivers' compilers take != for false then."""
+    x = numpy.array([numpy.nan, 0.0, -0.0, 1.0, numpy.nan, numpy.inf], numpy.dtype(f"f{int(dtype[1:]) // 8}"))
+    y = x[::-1].copy()
+    info = rx.tensor(x.shape, dtype)
+    f = compiled(lambda x, y: (relax.not_equal(x, y), relax.not_equal(x, x), relax.astype(x, dtype="bool")), info, info)
+    for found, wanted in zip(f(x, y), (x != y, x != x, x.astype(bool)), strict=True):
+        numpy.testing.assert_array_equal(found, wanted)
+
+
 @pytest.mark.parametrize("name", ["sqrt", "floor", "ceil", "trunc", "round"])
 def test_f64_functions_are_exact(name: str) -> None:
     x = numpy.concatenate([doubles(), SPECIAL])

@@ -51,6 +51,15 @@ def test_an_object_file_has_no_place_for_kernels(tmp_path: Path) -> None:
     assert done.returncode == 1 and "has no place for kernels" in done.stderr and "Traceback" not in done.stderr
 
 
+def test_a_folder_for_browsers_has_no_parts_of_codegens(tmp_path: Path) -> None:
+    source = tmp_path / "product.mlir"
+    source.write_text(str(graph(relax.matmul, rx.tensor((64, 64)), rx.tensor((64, 64)))))
+    command = [sys.executable, "-m", "relax_mlir.tools.relax_compile", str(source), "--target=webgpu"]
+    done = subprocess.run([*command, "--partition=blas", "-o", f"{tmp_path}/page/"], capture_output=True, text=True)
+    assert done.returncode == 1 and "parts of the codegens blas are code of this machine" in done.stderr
+    assert "leave out --partition for a folder" in done.stderr and "Traceback" not in done.stderr
+
+
 def _program(build: Any, *infos: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     files = rx.sources(graph(build, *infos), target="webgpu")
     return files, json.loads(files["program.json"])
@@ -58,7 +67,7 @@ def _program(build: Any, *infos: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def test_sources_are_a_program_and_what_runs_it() -> None:
     files, program = _program(relax.nn.softmax, rx.tensor(("n", 300)))
-    assert sorted(files) == ["index.html", "program.json", "relax.js", "weights.bin"]
+    assert sorted(files) == ["device.js", "index.html", "program.json", "relax.js", "weights.bin"]
     assert program["entries"]["main"]["inputs"] == [{"dtype": "float32", "shape": ["n", 300], "name": "arg0"}]
     assert program["needs"]["threads"] <= 256 and program["needs"]["shared"] <= 16384
     assert files == _program(relax.nn.softmax, rx.tensor(("n", 300)))[0]
