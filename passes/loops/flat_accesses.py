@@ -45,11 +45,7 @@ def _joined(tree: Tree, joined: Mapping[Buffer, Groups]) -> tuple[Tree, Mapping[
 
     def change(block: Block) -> Block:
         block = _apart(block, loops)
-        return replace(
-            block,
-            reads=tuple(_flat(block, each, joined, new) for each in block.reads),
-            writes=tuple(_flat(block, each, joined, new) for each in block.writes),
-        )
+        return block.with_accesses(lambda each: _flat(block, each, joined, new))
 
     if joined:
         tree = replace(tree.mapped(change), buffers=tuple(new.get(each, each) for each in tree.buffers))

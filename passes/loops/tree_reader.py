@@ -35,11 +35,11 @@ from .tree import (
     Block,
     Buffer,
     Iter,
-    Loop,
     Node,
     Tree,
     exchanged,
     iter_variable,
+    nested,
     unique,
     variable,
 )
@@ -414,8 +414,5 @@ def _in_loops(blocks: Sequence[Block]) -> tuple[Node, ...]:
         for each in block.iters:
             loops.append((unique(each.name[1:], names), each.extent))
             names.add(loops[-1][0])
-        node: Node = replace(block, bindings=tuple(variable(*loop) for loop in loops))
-        for name, extent in reversed(loops):
-            node = Loop(name, extent, (node,))
-        nodes.append(node)
+        nodes += nested(loops, replace(block, bindings=tuple(variable(*loop) for loop in loops)))
     return tuple(nodes)

@@ -13,7 +13,6 @@ from ..loops.handles import LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import factor_of, range_of, without
 from ..loops.tree import SERIAL, Block, Buffer, Loop, Place, blocks_in, rebound, variable
-from .code_motion import inside_of
 
 
 @register_primitive
@@ -100,8 +99,8 @@ def _is_of_same_step(index: Size | None, earlier: Loop, next_: Size | None, late
     if index is None or next_ is None:
         return False
     by = factor_of(index, earlier.name)
-    rest = range_of(without(index, earlier.name), inside_of(earlier))
-    next_rest = range_of(without(next_, later.name), inside_of(later))
+    rest = range_of(without(index, earlier.name), earlier.inner_extents())
+    next_rest = range_of(without(next_, later.name), later.inner_extents())
     if not by or by != factor_of(next_, later.name) or rest is None or next_rest is None:
         return False
     pairs = ((rest, next_rest), (next_rest, rest))
