@@ -15,6 +15,7 @@ from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import ancestors, body_of, made_by, operations_in, operations_of
 from ....emit.combiner import combiners
+from ....emit.extern_calls import strided_metadata
 from ....emit.loops import for_range, when
 from ....emit.loops import store as store_scalar
 from ....emit.memrefs import root_of, storage_bytes
@@ -156,13 +157,7 @@ def write_rows(rows: Rows, team: Team, shape: TeamShape, own: Callable[[Value], 
 
 def _first_place(points: Points, place: int) -> Number:
     """Where in its memory a row begins."""
-    memref = points.operands[place]
-    index = ir.IndexType.get()
-    rank = len(memref.type.shape)
-    base = ir.MemRefType.get([], memref.type.element_type, memory_space=memref.type.memory_space)
-    types = [base, index, *[index] * (2 * rank)]
-    metadata = ir.Operation.create("memref.extract_strided_metadata", results=types, operands=[memref]).results
-    return number(metadata[1])
+    return number(strided_metadata(points.operands[place]).results[1])
 
 
 class _RowWriter:

@@ -16,6 +16,7 @@ from ....emit.loops import load, store, when
 from ....emit.memrefs import storage_bytes
 from ....emit.numbers import Number, Size, as_index, ceil_divided, constant, maximum, minimum, number
 from ...core.backend import Machine
+from ..emit.memory_access import wait_for_block
 from ..emit.threads import (
     WARP,
     block_id,
@@ -127,7 +128,7 @@ class Team:
         warps = self.threads // WARP
         place, thread = shared_memory(self._kernel, [warps], kept_type(part.type)), thread_id()
         when(thread % WARP == 0, lambda: store(to_keep(whole), place, thread // WARP))
-        ir.Operation.create("gpu.barrier")
+        wait_for_block()
         parts = [from_kept(load(place, warp), part.type) for warp in range(warps)]
         while len(parts) > 1:
             parts = [combiner.apply(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]

@@ -19,7 +19,7 @@ from ....emit.loops import when
 from ....emit.memrefs import byte_count, storage_bytes
 from ....emit.numbers import Number, Size, as_index, ceil_divided, number
 from ....emit.vectors import from_elements
-from ..emit.memory_access import elements, load, store
+from ..emit.memory_access import elements, load, store, wait_for_block
 from ..emit.threads import WARP, block_id, from_kept, kept_type, shared_memory, thread_id, threads_of, to_keep
 from .points import Indices, Points, taken_apart
 from .vectors import is_vector
@@ -128,7 +128,7 @@ class _TransposeWriter:
 
     def write(self) -> None:
         self._over(self._op.outside, self._op.inside, self._read)
-        ir.Operation.create("gpu.barrier")
+        wait_for_block()
         self._over(self._op.inside, self._op.outside, self._compute)
 
     def _over(self, slow: int, fast: int, do: Callable[[Number, Number, Indices], None]) -> None:
