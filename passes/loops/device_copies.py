@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import and_
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
@@ -205,10 +203,7 @@ def emit_copy(copy: DeviceCopy, size: Sizes, memory: Mapping[Buffer, tuple[Value
         source, target = (_view(side, sizes, size, memory) for side in (copy.source, copy.target))
         function(source, target)
 
-    if conditions:
-        loops.when(reduce(and_, conditions), body)
-    else:
-        body()
+    loops.when_all(conditions, body)
 
 
 def _view(

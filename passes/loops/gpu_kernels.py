@@ -112,14 +112,7 @@ class KernelWriter(Writer):
             return
         assert state.threads is not None
         conditions = [state.threads[axis] < limit for axis, limit in limits.items()]
-        chosen = replace(state, is_chosen=True)
-        if not conditions:
-            self._emitted(node, chosen)
-            return
-        both = conditions[0]
-        for each in conditions[1:]:
-            both = both & each
-        loops.when(both, lambda: self._emitted(node, chosen))
+        loops.when_all(conditions, lambda: self._emitted(node, replace(state, is_chosen=True)))
 
     def _emitted(self, node: Node, state: WriterState) -> None:
         if isinstance(node, Block):

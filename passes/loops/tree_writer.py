@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial, reduce
-from operator import and_
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from ...bindings.ir import Block as IrBlock
@@ -337,7 +336,7 @@ class Writer:
                 conditions.append(at < limit)
             if guard.below:
                 conditions.append(at > -1)
-        _when_all(conditions, lambda: body(mask))
+        loops.when_all(conditions, lambda: body(mask))
 
     def _point(self, block: Block, steps: Sequence[Guard], state: WriterState, mask: Value | None) -> None:
         """One point of a block, or one vector of them."""
@@ -350,7 +349,7 @@ class Writer:
         """Before the first step of the reductions."""
         pairs = zip(block.iters, block.bindings, strict=True)
         first = [self._size(index, state) == 0 for each, index in pairs if each.kind == REDUCE]
-        _when_all(first, lambda: self._store(block, inits, state, mask))
+        loops.when_all(first, lambda: self._store(block, inits, state, mask))
 
     def _store(self, block: Block, results: Sequence[Expr], state: WriterState, mask: Value | None) -> None:
         used = block.elements if results is block.results else {n for expr in results for n in expr.elements()}
@@ -462,19 +461,6 @@ class Writer:
 def _move_here(operations: Sequence[Operation]) -> None:
     for op in operations:
         ir.InsertionPoint.current.insert(op.detach_from_parent())
-
-
-# ---- conditions that may be known ----
-
-
-def _when_all(conditions: Sequence[Number | bool], body: Callable[[], None]) -> None:
-    if any(condition is False for condition in conditions):
-        return
-    asked = [condition for condition in conditions if not isinstance(condition, bool)]
-    if not asked:
-        return body()
-    loops.when(reduce(and_, asked), body)
-    return None
 
 
 def _row(memory: Value, lanes: LaneLoop) -> Type:

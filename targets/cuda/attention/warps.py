@@ -22,7 +22,7 @@ from ....emit.numbers import Number, Size, as_index, constant, fma, intrinsic, m
 from ....emit.vectors import from_elements, lane_of
 from ...core.backend import Machine
 from ...default.attention_blocks import Blocks, quotient, seen_keys, sees
-from ...gpu.attention.flash_attention import based_on, of_threads, only_if
+from ...gpu.attention.flash_attention import based_on, of_threads
 from ...gpu.attention.operands import Operands, RowPart
 from ...gpu.emit.memory_access import load, store, wait_for_block
 from ...gpu.emit.threads import block_memory, thread_id
@@ -202,7 +202,7 @@ class MatrixRectangle:
                 count = select(column < size, as_index(COPIED), as_index(0))
             to = self._place(row, column, rows, stage)
             start = partial(start_copy, tensor, at(row, inside), memory, to, COPIED, count)
-            only_if(None if begin + self.tile.threads <= rows * across else unit < rows * across, start)
+            loops.when_all([begin + self.tile.threads <= rows * across or unit < rows * across], start)
 
     def _memories(self) -> list[Value]:
         """For keys and values, in a block's shared memory."""
@@ -313,7 +313,7 @@ class MatrixRectangle:
                     store(from_elements(pair), self.given.out.rows.tensor, at)
 
             queries = self.given.queries
-            only_if(None if is_multiple(queries, self.tile.queries) else row < as_index(queries), put)
+            loops.when_all([is_multiple(queries, self.tile.queries) or row < as_index(queries)], put)
 
 
 def padded(size: int) -> int:

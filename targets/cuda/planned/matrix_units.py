@@ -137,10 +137,7 @@ class MatrixKernel(Kernel):
                 count = None if move.has_step is None else select(move.has_step, as_index(each.lanes), as_index(0))
                 to = [block % self.stages, *move.target]
                 start = partial(start_copy, each.memref, move.source, memory, to, each.lanes, count)
-                if move.is_some is None:
-                    start()
-                else:
-                    loops.when(move.is_some, start)
+                loops.when_all([move.is_some], start)
 
     # ---- from shared memory ----
 

@@ -322,7 +322,7 @@ class Rectangle:
         for row in range(self.tile.rows):
             own = as_index(self.start) + self.row + row
             is_some = None if is_multiple(self.rows, self.tile.queries) else own < as_index(self.rows)
-            only_if(is_some, partial(put, row, *self._of_row(own)))
+            loops.when_all([is_some], partial(put, row, *self._of_row(own)))
 
     def _each_total(self, totals: Sequence[Sequence[Number]], row: int, put: Callable[[Number, Number], None]) -> None:
         """`put` of a row's totals with their columns, where there are such."""
@@ -333,7 +333,7 @@ class Rectangle:
                 place = first + lane
                 width = self.given.width
                 is_some = None if is_multiple(width, tile.width) else place < as_index(width)
-                only_if(is_some, partial(put, number(each), place))
+                loops.when_all([is_some], partial(put, number(each), place))
 
     # ---- shared memory ----
 
@@ -385,7 +385,7 @@ class Rectangle:
                 for lane, each in enumerate(elements(wide.value)):
                     store(each, memory, [place + lane, row])
 
-            only_if(None if begin + threads <= rows * across else unit < rows * across, bring)
+            loops.when_all([begin + threads <= rows * across or unit < rows * across], bring)
 
 
 class _Brought(NamedTuple):
@@ -446,11 +446,3 @@ def based_on(most: Number) -> Number:
 
 def power(score: Number, base: Number) -> Number:
     return intrinsic("exp2", (score - base) * math.log2(math.e))
-
-
-def only_if(condition: Number | None, body: Callable[[], None]) -> None:
-    """Where it holds; None: always."""
-    if condition is None:
-        body()
-    else:
-        loops.when(condition, body)

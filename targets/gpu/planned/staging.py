@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from ....bindings.affine import Linear
@@ -162,11 +163,7 @@ class Staged:
         each = len(values) // len(units)
         for position, (unit, side, step) in enumerate(units):
             value = self._finished(values[position * each : (position + 1) * each])
-            is_some = self._is_some(unit)
-            if is_some is None:
-                self._put(value, memory, stage, side, step)
-            else:
-                loops.when(is_some, lambda v=value, s=side, k=step: self._put(v, memory, stage, s, k))
+            loops.when_all([self._is_some(unit)], partial(self._put, value, memory, stage, side, step))
 
     def _finished(self, fetched: Sequence[Value]) -> Value:
         """What of a unit goes to shared memory."""

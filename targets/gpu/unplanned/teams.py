@@ -12,7 +12,7 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import constant_of
 from ....dialects.core.ir_attributes import TEAM
 from ....emit.combiner import Combiner
-from ....emit.loops import load, store, when
+from ....emit.loops import load, store, when, when_all
 from ....emit.memrefs import storage_bytes
 from ....emit.numbers import Number, Size, as_index, ceil_divided, constant, maximum, minimum, number
 from ...core.backend import Machine
@@ -110,12 +110,7 @@ class Team:
 
     def once(self, do: Callable[[], object]) -> None:
         """By one thread of the row."""
-        is_first = self.thread == 0
-
-        def run() -> None:
-            do()
-
-        when(is_first if self.has_row is None else is_first & self.has_row, run)
+        when_all([self.thread == 0, self.has_row], do)
 
     def combined(self, combiner: Combiner, part: Value) -> Value:
         """One value of all threads' ones, which all of them have: first those of a warp, then those of the warps."""
