@@ -186,13 +186,7 @@ def emit_copy(copy: DeviceCopy, size: Sizes, memory: Mapping[Buffer, tuple[Value
     """The copy here, where there is something to copy; `size` gives what a size is here."""
     assert copy.memory.copy is not None
     function = copy.memory.copy
-    conditions = []
-    for guard in copy.where:
-        at = size(guard.at)
-        if guard.beyond:
-            conditions.append(as_index(at) < size(guard.limit))
-        if guard.below:
-            conditions.append(as_index(at) > -1)
+    conditions = [condition for guard in copy.where for condition in guard.conditions(size)]
     sizes = [size(each) for each in copy.sizes]
     if not copy.is_certain:
         conditions += [each > 0 for each in sizes if not isinstance(each, int)]

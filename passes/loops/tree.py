@@ -415,6 +415,15 @@ def nested(loops: Iterable[tuple[str, Size]], *nodes: Node) -> tuple[Node, ...]:
     return nodes
 
 
+def written_by(blocks: Iterable[Block]) -> list[Buffer]:
+    return list(dict.fromkeys(access.buffer for block in blocks for access in block.writes))
+
+
+def around_all(paths: Sequence[Sequence[Loop]]) -> list[Loop]:
+    """The loops that paths, of the loops around blocks, have in common."""
+    return [level[0] for level in zip(*paths, strict=False) if all(loop.name == level[0].name for loop in level)]
+
+
 def loops_of(block: Block, kind: str = "") -> set[str]:
     """The loops by which its iters move, all or those of a kind."""
     pairs = zip(block.iters, block.bindings, strict=True)

@@ -331,11 +331,7 @@ class Writer:
                 left = self._size(guard.limit - without(guard.at, state.lanes.name), state)
                 mask = vectors.first_lanes(left, state.lanes.width, mask)
                 continue
-            limit, at = self._size(guard.limit, state), self._size(guard.at, state)
-            if guard.beyond:
-                conditions.append(at < limit)
-            if guard.below:
-                conditions.append(at > -1)
+            conditions += guard.conditions(partial(self._size, state=state))
         loops.when_all(conditions, lambda: body(mask))
 
     def _point(self, block: Block, steps: Sequence[Guard], state: WriterState, mask: Value | None) -> None:

@@ -127,7 +127,3 @@ def is_reduced_by(block: Block, loops: Sequence[Loop]) -> Loop | None:
     """The first of some loops whose steps add to the same elements of a block."""
     reduced = loops_of(block, REDUCE)
     return next((loop for loop in loops if loop.name in reduced), None)
-
-
-def written_by(blocks: Sequence[Block]) -> list[Buffer]:
-    return list(dict.fromkeys(access.buffer for block in blocks for access in block.writes))

@@ -10,7 +10,7 @@ from ...support.replacing import replace
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import Range, ranges_of
-from ..loops.tree import Block, Buffer, Iter, Loop, Node, blocks_in
+from ..loops.tree import Block, Iter, Loop, Node, blocks_in, written_by
 from .code_motion import check_moves, check_passes, in_loops, points_in
 from .legality import check_lanes
 
@@ -34,16 +34,12 @@ def compute_at(edit: Edit, block: BlockRV, loop: LoopRV, preserve_unit_loops: bo
     blocks = edit.tree.blocks()
     first = next(map(blocks.index, blocks_in(around.body[place:])), len(blocks))
     check_passes(edit, found, blocks[blocks.index(found) : first])
-    check_passes(edit, found, inside, between=written(found))
+    check_passes(edit, found, inside, between=written_by([found]))
     together = _threads_around(edit, found, around)
     node = in_loops(edit, found, needed_in(found, around, inside, together), keep_units=preserve_unit_loops)
     edit.replace(found.name, [])
     edit.replace(around.name, [_with(edit.tree.loop(around.name), place, node)])
     check_lanes(edit)
-
-
-def written(block: Block) -> list[Buffer]:
-    return [access.buffer for access in block.writes]
 
 
 def _with(loop: Loop, place: int, node: Node) -> Loop:

@@ -37,8 +37,8 @@ from ..loops.tree import (
     rebound,
     unique,
     variable,
+    written_by,
 )
-from .code_motion import written_by
 from .loop_partition import renamed, starting
 
 _MOST_STAGES = 16

@@ -11,8 +11,8 @@ from ..loops.boxes import box_of
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, Refused, register_primitive
 from ..loops.ranges import Range, guards
-from ..loops.tree import REDUCE, Block, Buffer, Loop, Node, blocks_in, loops_of
-from .code_motion import check_moves, check_passes, in_loops, is_reduced_by, points_in, written_by
+from ..loops.tree import REDUCE, Block, Buffer, Loop, Node, blocks_in, loops_of, written_by
+from .code_motion import check_moves, check_passes, in_loops, is_reduced_by, points_in
 from .following import in_loops_of_producer
 from .legality import check_lanes
 

@@ -11,7 +11,7 @@ from ..loops.boxes import box_of
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import Range, factor_of, ranges_of
-from ..loops.tree import SERIAL, Access, Block, Buffer, Loop, variable
+from ..loops.tree import SERIAL, Access, Block, Buffer, Loop, around_all, variable
 from .caching import own_buffer
 
 
@@ -32,8 +32,7 @@ def rolling_buffer(edit: Edit, block: BlockRV, write_buffer_index: int | str) ->
     buffer = own_buffer(edit, found, write_buffer_index)
     _check(edit, found, buffer)
     users = [each for each in edit.tree.blocks() if buffer in each.buffers]
-    around = [edit.tree.around(each.name) for each in users]
-    shared = [loop for loop in around[0] if all(loop in path for path in around)]
+    shared = around_all([edit.tree.around(each.name) for each in users])
     rolling = next((each for loop in shared if (each := _along(edit, found, buffer, users, loop)) is not None), None)
     if rolling is None:
         edit.refuse(f"no loop around '{found.name}' and what reads '{buffer.name}' slides over it by overlapping steps")

@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ....bindings.ir import Type, Value
+from ....bindings.ir import Value
 from ....bindings.mlir import ir
 from ....dialects.core.infos import Info, TensorInfo
 from ....emit import loops
-from ....emit.arithmetic import constant_value, element, result_of
+from ....emit.arithmetic import constant_value, element
 from ....emit.numbers import Number, Size, as_index, constant, fma, intrinsic, maximum, minimum, number, select
 from ....emit.vectors import from_elements, lane_of
 from ...core.backend import Machine
@@ -27,7 +27,7 @@ from ...gpu.attention.operands import Operands, RowPart
 from ...gpu.emit.memory_access import load, store, wait_for_block
 from ...gpu.emit.threads import block_memory, thread_id
 from ...gpu.planned.places import is_multiple
-from ..planned.instructions import add_products, halves, load_tiles, start_copy, wait_for_copies
+from ..planned.instructions import add_products, halves, load_tiles, row_of, stacked, start_copy, wait_for_copies
 
 _WARP = Machine.warp
 #: Of the instruction: rows, columns, and what it adds up; a row's columns are in `_LANES` lanes, two in each.
@@ -320,16 +320,5 @@ def padded(size: int) -> int:
     return -(-size // DEPTH) * DEPTH
 
 
-def stacked(rows: Sequence[Value]) -> Value:
-    """Vectors as the rows of one."""
-    type_: Type = ir.VectorType.get([len(rows), *rows[0].type.shape], rows[0].type.element_type)
-    whole = constant_value(0, type_)
-    for place, row in enumerate(rows):
-        whole = result_of("vector.insert", [row, whole], type_, static_position=ir.DenseI64ArrayAttr.get([place]))
-    return whole
-
-
 def _element(pairs: Value, row: int, column: int) -> Number:
-    type_ = ir.VectorType.get([2], pairs.type.element_type)
-    pair = result_of("vector.extract", [pairs], type_, static_position=ir.DenseI64ArrayAttr.get([row]))
-    return number(lane_of(pair, column))
+    return number(lane_of(row_of(pairs, row), column))
