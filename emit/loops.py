@@ -116,7 +116,7 @@ def when(condition: Number, then: Body, otherwise: Body | None = None, types: Se
     return given(op.results)
 
 
-def when_all(conditions: Sequence[Number | bool | None], body: Callable[[], object]) -> None:
+def when_all(conditions: Sequence[Number | bool | None], body: Callable[[], None]) -> None:
     """Where all of these hold; what is True, or None, always does."""
     asked = [each for each in conditions if each is not None and not isinstance(each, bool)]
     if any(each is False for each in conditions):

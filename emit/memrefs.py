@@ -153,14 +153,14 @@ def dim(memref: Value, axis: int) -> Size:
         return size
     if (made := made_by(memref, "memref.cast")) is not None and isinstance(made.operands[0].type, ir.MemRefType):
         return dim(made.operands[0], axis)
-    if (made := made_by(memref, *_SIZES_FROM)) is not None:
-        sizes = list(made.operands)[_SIZES_FROM[made.name](made) :]
+    if (made := made_by(memref, *SIZES_FROM)) is not None:
+        sizes = list(made.operands)[SIZES_FROM[made.name](made) :]
         return number(sizes[memref.type.shape[:axis].count(DYNAMIC)])
     return linalg.size(memref, axis)
 
 
 #: What makes memrefs of given sizes: the place of the first among the operands.
-_SIZES_FROM: dict[str, Callable[[Operation], int]] = {
+SIZES_FROM: dict[str, Callable[[Operation], int]] = {
     "memref.alloc": lambda op: 0,
     "memref.view": lambda op: 2,
     "memref.reinterpret_cast": lambda op: sum(list(op.attributes["operandSegmentSizes"])[:2]),

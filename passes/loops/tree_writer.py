@@ -33,7 +33,7 @@ from .checks import placed
 from .device_copies import DeviceCopy, copies_of, emit_copy
 from .flat_accesses import flattened
 from .intrins import INTRIN, TENSORIZED, find_intrin, operands_of
-from .lanes import LaneEvaluation, LaneLoop, fits_lanes, goes_along, is_row_of, moves_of, spread
+from .lanes import LaneEvaluation, LaneLoop, fits_lanes, goes_along, is_row_of, moves_of
 from .memory_arenas import Arena, arenas_of, with_offsets
 from .queues import Queues, Waits
 from .ranges import Guard, guards, without
@@ -440,7 +440,7 @@ class Writer:
             memory, at = self._at(access, state)
             loops.store(value, memory, *at)
             return
-        value = spread(value, state.lanes.width)
+        value = vectors.spread(value, state.lanes.width).value
         if is_row_of(self._fact(moves_of, access, state.lanes)):
             memory, at = self._at(access, state.with_known(state.lanes.name, 0))
             vectors.store(value, memory, *at, mask=mask, alignment=self._alignment(access, state))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
@@ -22,16 +22,21 @@ def loop(writer: FunctionWriter, size: Size) -> Iterator[Expression]:
     if isinstance(size, int) and size == 1:
         yield integer(0)
         return
-    writer.settle()
-    index = writer.names.free(f"i{writer.depth - 1}")
-    with writer.braces(_head(INDEX, index, integer(0), of_size(size), integer(1))):
+    with _counted(writer, integer(0), of_size(size), integer(1)) as index:
         yield name(index, is_place=True)
 
 
-def _head(type_: str, index: str, start: Expression, end: Expression, step: Expression) -> str:
+@contextmanager
+def _counted(
+    writer: FunctionWriter, start: Expression, end: Expression, step: Expression, type_: str = INDEX
+) -> Iterator[str]:
+    """C's loop, by the name of what counts."""
+    writer.settle()
+    index = writer.names.free(f"i{writer.depth - 1}")
     goes_on = binary("<", name(index), end)
     move = f"{index}++" if step.number == 1 else f"{index} += {step.text}"
-    return f"for ({type_} {index} = {start.text}; {goes_on.text}; {move})"
+    with writer.braces(f"for ({type_} {index} = {start.text}; {goes_on.text}; {move})"):
+        yield index
 
 
 # ---- what is carried ----
@@ -143,10 +148,7 @@ def _for(writer: FunctionWriter, op: Operation) -> None:
     counter, *arguments = body.arguments
     variables = _carry(writer, op, initial, arguments)
     bound, by = (writer.atom(each, lower.type) for each in (bound, by))
-    index = writer.names.free(f"i{writer.depth - 1}")
-    head = _head(scalar_type(counter.type), index, first, bound, by)
-    writer.settle()
-    with writer.braces(head):
+    with _counted(writer, first, bound, by, scalar_type(counter.type)) as index:
         is_place = isinstance(counter.type, ir.IndexType)
         writer.know(counter, name(index, is_place=is_place, is_natural=is_place and first.is_natural))
         _know_all(writer, arguments, variables)
@@ -194,19 +196,11 @@ def _parallel(writer: FunctionWriter, op: Operation) -> None:
     bounds = writer.all(list(op.operands))
     rank = counts[0]
     starts, ends, steps = bounds[:rank], bounds[rank : 2 * rank], bounds[2 * rank : 3 * rank]
-    _nest(writer, op, list(zip(body.arguments, starts, ends, steps, strict=True)))
-
-
-def _nest(writer: FunctionWriter, op: Operation, loops: list[tuple[Value, Expression, Expression, Expression]]) -> None:
-    if not loops:
-        writer.block(body_of(op))
-        return
-    (counter, start, end, step), *inner = loops
-    index = writer.names.free(f"i{writer.depth - 1}")
-    writer.settle()
-    with writer.braces(_head(INDEX, index, start, end, step)):
-        writer.know(counter, name(index, is_place=True))
-        _nest(writer, op, inner)
+    with ExitStack() as loops:
+        for counter, *limits in zip(body.arguments, starts, ends, steps, strict=True):
+            index = loops.enter_context(_counted(writer, *limits))
+            writer.know(counter, name(index, is_place=True))
+        writer.block(body)
 
 
 def _execute(writer: FunctionWriter, op: Operation) -> None:
