@@ -27,7 +27,7 @@ class BufferPlace(NamedTuple):
     offset: int | None = None
 
     @property
-    def count(self) -> int | None:
+    def elements(self) -> int | None:
         """How many elements; None where that is dynamic."""
         known = [size for size in self.sizes if isinstance(size, int)]
         return math.prod(known) if len(known) == len(self.sizes) else None
@@ -61,7 +61,7 @@ def _place_of(tree: Tree, buffer: Buffer) -> tuple[str, BufferPlace]:
     reached = ranges_of([place for block in users for place in block.places(buffer)], inner, buffer.shape)
     sizes = _padded(buffer, [each.extent for each in reached])
     place = BufferPlace(tuple(each.start for each in reached), sizes)
-    is_small = place.count is not None and place.count <= _MOST_ON_STACK
+    is_small = place.elements is not None and place.elements <= _MOST_ON_STACK
     return shared[-1].name if shared else "", place._replace(on_stack=is_small)
 
 

@@ -59,7 +59,7 @@ def _larger(tree: Tree, flat: Tree, new: Mapping[Buffer, tuple[Buffer, Groups]])
     if not own:
         return set()
     before, after = places_of(tree), places_of(flat)
-    counts = {old: (before[old][1].count, after[made][1].count) for made, old in own.items()}
+    counts = {old: (before[old][1].elements, after[made][1].elements) for made, old in own.items()}
     return {old for old, (own, flat) in counts.items() if own is not None and (flat is None or flat > own)}
 
 

@@ -132,7 +132,7 @@ class KernelWriter(Writer):
             self._taken[buffer] = _taken(buffer, [*_known(loop.extent for loop in along), *shape], state, is_own)
         if not along:
             return self._taken[buffer], False
-        starts = [*(state.threads[loop.kind] for loop in along), *(0 for _ in shape)]
+        starts: list[Number | int] = [*(state.threads[loop.kind] for loop in along), *(0 for _ in shape)]
         return part_of(self._taken[buffer], starts, range(len(along), len(starts)), shape, [1] * len(shape)), False
 
     def _where(

@@ -103,12 +103,12 @@ def _first_free(memory: DeviceMemory, start: int, size: int, others: Sequence[Ar
 
 
 def _bytes(buffer: Buffer, place: BufferPlace) -> int:
-    if place.count is None:
+    if place.elements is None:
         sizes = ", ".join(map(str, place.sizes))
         raise RelaxError(
             f"'{buffer.name}' [{sizes}] is in '{buffer.scope}', where sizes must be known: split loops by numbers"
         )
-    return max(place.count, 1) * -(-bit_width(str(buffer.element)) // 8)
+    return max(place.elements, 1) * -(-bit_width(str(buffer.element)) // 8)
 
 
 def _interval(tree: Tree, buffer: Buffer, owner: str) -> tuple[int, int]:

@@ -323,11 +323,11 @@ class Sharing:
 
     def _check_memory(self, buffer: Buffer, memory: BufferScope) -> None:
         _, place = self._places[buffer]
-        if place.count is None:
+        if place.elements is None:
             shown = ", ".join(map(str, place.sizes))
             self._refuse(f"a kernel needs memory for '{buffer.name}' of known sizes, not ({shown})")
         width = getattr(buffer.element, "width", 64)
-        taken = place.count * -(-width // 8)
+        taken = place.elements * -(-width // 8)
         if memory.is_own and taken > _MOST_OF_THREAD:
             least = f"{_MOST_OF_THREAD} at most: split its loops, or compute it where less of it is needed"
             self._refuse(f"each thread needs {taken} bytes for '{buffer.name}', {least}")

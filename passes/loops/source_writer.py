@@ -27,7 +27,7 @@ class SourceWriter(Writer):
         super().__init__(read, tree)
         # Variables and short arrays of loops are on the stack, which may be small.
         for buffer, (loop, place) in self._places.items():
-            is_short = place.count is not None and place.count <= (_MOST_ON_STACK if loop else 1)
+            is_short = place.elements is not None and place.elements <= (_MOST_ON_STACK if loop else 1)
             self._places[buffer] = loop, place._replace(on_stack=place.on_stack and is_short)
 
     def _loop(self, loop: Loop, state: WriterState) -> None:

@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...dialects.core.symbols_expr import Size
-from ...support.replacing import replace
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import Range, ranges_of
-from ..loops.tree import Block, Iter, Loop, Node, blocks_in, written_by
+from ..loops.tree import Block, Iter, Loop, blocks_in, written_by
 from .code_motion import check_moves, check_passes, in_loops, points_in
 from .legality import check_lanes
 
@@ -38,12 +37,8 @@ def compute_at(edit: Edit, block: BlockRV, loop: LoopRV, preserve_unit_loops: bo
     together = _threads_around(edit, found, around)
     node = in_loops(edit, found, needed_in(found, around, inside, together), keep_units=preserve_unit_loops)
     edit.replace(found.name, [])
-    edit.replace(around.name, [_with(edit.tree.loop(around.name), place, node)])
+    edit.insert(place, node, around)
     check_lanes(edit)
-
-
-def _with(loop: Loop, place: int, node: Node) -> Loop:
-    return replace(loop, body=(*loop.body[:place], node, *loop.body[place:]))
 
 
 def _place(edit: Edit, found: Block, around: Loop, index: int) -> int:

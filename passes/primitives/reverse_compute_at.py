@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ...dialects.core.symbols_expr import Size, variables_of
-from ...support.replacing import replace
 from ..loops.boxes import box_of
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, Refused, register_primitive
@@ -49,8 +48,7 @@ def reverse_compute_at(
     check_passes(edit, found, inside, between=made)
     node = _node(edit, found, around, inside, made, preserve_unit_loops)
     edit.replace(found.name, [])
-    target = edit.tree.loop(around.name)
-    edit.replace(around.name, [replace(target, body=(*target.body[:place], node, *target.body[place:]))])
+    edit.insert(place, node, around)
     check_lanes(edit)
 
 

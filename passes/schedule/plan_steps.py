@@ -276,7 +276,7 @@ class _Planned(NamedTuple):
         if any(len(chain) > 1 for chain in chains) and flat != loops:
             sch.reorder(*flat)
         joined = ([loops[dim] for dim in chain] for chain in self.plan.joined)
-        return [sch.fuse(*each) if len(each) > 1 else each[0] for each in joined]
+        return [fused(sch, each) for each in joined]
 
     def _split(self, sch: Schedule, dim: int, loop: LoopRV) -> _Split:
         plan = self.plan
@@ -314,6 +314,11 @@ class _Planned(NamedTuple):
         """Of the loop that threads share, how many points one of its steps has."""
         plan = self.plan
         return dict(plan.blocks).get(dim, plan.tile.get(dim, 1) * (plan.lanes if dim == plan.vector else 1))
+
+
+def fused(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
+    made: LoopRV = sch.fuse(*loops) if len(loops) > 1 else loops[0]
+    return made
 
 
 def in_registers(sch: Schedule, block: BlockRV, points: int, has_lanes: bool) -> None:

@@ -10,7 +10,7 @@ from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...emit import linalg
 from ...emit.arithmetic import result_of
-from ...emit.numbers import Size, as_index, constant, select
+from ...emit.numbers import Size, as_index, constant, operation, select
 from ...emit.structured import StructuredOp, is_scalar, is_storable
 from ...emit.tensors import merge, split
 from ...emit.vectors import (
@@ -232,7 +232,7 @@ class VectorAccess:
         scalar = as_index(self._starts[dim] + point[dim] * (self._lanes if dim == self._vector else 1)).value
         if dim != self._vector:
             return scalar
-        step = result_of("vector.step", [], vector_of(self._lanes, scalar.type))
+        step = operation("vector.step", [], vector_of(self._lanes, scalar.type))
         return (spread(scalar, self._lanes) + step).value
 
     def mask(self, point: Point) -> Value | None:

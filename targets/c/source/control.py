@@ -197,8 +197,8 @@ def _parallel(writer: FunctionWriter, op: Operation) -> None:
     rank = counts[0]
     starts, ends, steps = bounds[:rank], bounds[rank : 2 * rank], bounds[2 * rank : 3 * rank]
     with ExitStack() as loops:
-        for counter, *limits in zip(body.arguments, starts, ends, steps, strict=True):
-            index = loops.enter_context(_counted(writer, *limits))
+        for counter, start, end, step in zip(body.arguments, starts, ends, steps, strict=True):
+            index = loops.enter_context(_counted(writer, start, end, step))
             writer.know(counter, name(index, is_place=True))
         writer.block(body)
 

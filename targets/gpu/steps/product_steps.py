@@ -12,11 +12,11 @@ from ....emit.memrefs import storage_bytes
 from ....passes.loops.handles import BlockRV, IndexMap, LoopRV
 from ....passes.loops.schedule import Schedule
 from ....passes.loops.tree import Access, Block, iter_variable, variable
-from ....passes.schedule.plan_steps import in_registers
+from ....passes.schedule.plan_steps import fused, in_registers
 from ...core.backend import Machine
 from ..planned.group import PlannedGroup, Tile
 from ..planned.made import made_of
-from .point_steps import THREADS, block_of, fused, joined_map
+from .point_steps import THREADS, block_of, joined_map
 
 
 def schedule_product(sch: Schedule, block: Block, epilogues: Sequence[Block], group: PlannedGroup) -> None:

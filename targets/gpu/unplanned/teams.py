@@ -108,7 +108,7 @@ class Team:
         """What is made where there is a row; else anything."""
         return make() if self.has_row is None else guarded(self.has_row, make, types)
 
-    def once(self, do: Callable[[], object]) -> None:
+    def once(self, do: Callable[[], None]) -> None:
         """By one thread of the row."""
         when_all([self.thread == 0, self.has_row], do)
 
