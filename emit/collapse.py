@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..bindings.affine import identity
-from ..bindings.ir import Attribute, Value
+from ..bindings.ir import Attribute, Operation, Value
 from ..bindings.mlir import DYNAMIC, i64_attribute, ir
 from .arithmetic import result_of
 
@@ -85,3 +85,8 @@ def joined_size(sizes: Sequence[int]) -> int:
 def reassociation(groups: Groups) -> Attribute:
     """Which dimensions become one, or one becomes: of collapse_shape and expand_shape."""
     return ir.ArrayAttr.get([ir.ArrayAttr.get([i64_attribute(dim) for dim in group]) for group in groups])
+
+
+def groups_of(op: Operation) -> list[list[int]]:
+    """The same of such an operation."""
+    return [[int(dim.value) for dim in group] for group in op.attributes["reassociation"]]

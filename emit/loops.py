@@ -9,6 +9,7 @@ Sizes and bounds are numbers or indices; scalars are Numbers to compute with: `s
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -113,6 +114,17 @@ def when(condition: Number, then: Body, otherwise: Body | None = None, types: Se
         if make is not None:
             _fill(region.blocks.append(), make)
     return given(op.results)
+
+
+def when_all(conditions: Sequence[Number | bool | None], body: Callable[[], None]) -> None:
+    """Where all of these hold; what is True, or None, always does."""
+    asked = [each for each in conditions if each is not None and not isinstance(each, bool)]
+    if any(each is False for each in conditions):
+        return
+    if asked:
+        when(functools.reduce(operator.and_, asked), body)
+    else:
+        body()
 
 
 def with_results(sketch: Operation, types: Sequence[Type]) -> Operation:

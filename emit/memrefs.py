@@ -22,7 +22,7 @@ from .kernels import parameter_info
 from .linalg import static_and_dynamic
 from .loops import ALIGNMENT as ALIGNMENT
 from .numbers import Number, Size, as_i64, as_index, constant, minimum, number
-from .tensors import place
+from .subviews import seen_as
 
 #: What shows memory that is there, its first operand.
 VIEWS = frozenset(
@@ -153,14 +153,14 @@ def dim(memref: Value, axis: int) -> Size:
         return size
     if (made := made_by(memref, "memref.cast")) is not None and isinstance(made.operands[0].type, ir.MemRefType):
         return dim(made.operands[0], axis)
-    if (made := made_by(memref, *_SIZES_FROM)) is not None:
-        sizes = list(made.operands)[_SIZES_FROM[made.name](made) :]
+    if (made := made_by(memref, *SIZES_FROM)) is not None:
+        sizes = list(made.operands)[SIZES_FROM[made.name](made) :]
         return number(sizes[memref.type.shape[:axis].count(DYNAMIC)])
     return linalg.size(memref, axis)
 
 
 #: What makes memrefs of given sizes: the place of the first among the operands.
-_SIZES_FROM: dict[str, Callable[[Operation], int]] = {
+SIZES_FROM: dict[str, Callable[[Operation], int]] = {
     "memref.alloc": lambda op: 0,
     "memref.view": lambda op: 2,
     "memref.reinterpret_cast": lambda op: sum(list(op.attributes["operandSegmentSizes"])[:2]),
@@ -185,12 +185,7 @@ def reshape(memref: Value, extents: Sequence[Size]) -> Value:
     for extent in reversed(extents):
         strides.insert(0, stride)
         stride = stride * extent
-    operands, attributes = place([0], extents, strides, 1)
-    element = memref.type.element_type
-    layout = ir.StridedLayoutAttr.get(0, static_and_dynamic(strides)[0])
-    result = ir.MemRefType.get(static_and_dynamic(extents)[0], element, layout=layout)
-    made = result_of("memref.reinterpret_cast", [memref, *operands], result, **attributes)
-    return cast(made, typed(extents, element))
+    return cast(seen_as(memref, 0, extents, strides), typed(extents, memref.type.element_type))
 
 
 def shape_text(info: TensorInfo) -> str:

@@ -16,13 +16,12 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from ..bindings.ir import Type, Value
-from ..bindings.mlir import DYNAMIC, ir
 from ..dialects.core.infos import bit_width, is_float, is_unsigned
 from .arithmetic import bits_of, element, from_bits
 from .conversions import to_float, widened
-from .linalg import segments
 from .loops import for_range, load, repeat_while, scratches, size, store
 from .numbers import Number, Size, as_i64, as_index, minimum, select
+from .subviews import seen_as
 
 #: The scalars of a record, and the record at a place.
 Record = Sequence[Number]
@@ -43,20 +42,7 @@ def around_axis(buffer: Value, axis: int | None) -> Value:
 
 def _reshaped(buffer: Value, sizes: Sequence[Number]) -> Value:
     rank = len(sizes)
-    strides = [prod(sizes[axis + 1 :]) for axis in range(rank - 1)]
-    layout = ir.StridedLayoutAttr.get(0, [*[DYNAMIC] * (rank - 1), 1])
-    attributes = {
-        **segments(1, 0, rank, rank - 1),
-        "static_offsets": ir.DenseI64ArrayAttr.get([0]),
-        "static_sizes": ir.DenseI64ArrayAttr.get([DYNAMIC] * rank),
-        "static_strides": ir.DenseI64ArrayAttr.get([*[DYNAMIC] * (rank - 1), 1]),
-    }
-    return ir.Operation.create(
-        "memref.reinterpret_cast",
-        results=[ir.MemRefType.get([DYNAMIC] * rank, buffer.type.element_type, layout)],
-        operands=[buffer, *sizes, *strides],
-        attributes=attributes,
-    ).result
+    return seen_as(buffer, 0, sizes, [*(prod(sizes[axis + 1 :]) for axis in range(rank - 1)), 1])
 
 
 def precedes(left: Number, right: Number, dtype: str, *, descending: bool = False) -> Number:

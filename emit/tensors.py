@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import NamedTuple
 
-from ..bindings.ir import Attribute, Value
+from ..bindings.ir import Attribute, Operation, Value
 from ..bindings.mlir import DYNAMIC, ir
 from . import linalg
 from .arithmetic import result_of
@@ -122,3 +123,40 @@ def place(
         counts.append(len(dynamic))
         operands += dynamic
     return operands, {**attributes, **segments(*counts)}
+
+
+class SlicePlace(NamedTuple):
+    """Where in a tensor, or in memory, a slice is."""
+
+    offsets: list[int | Value]
+    sizes: list[int | Value]
+    strides: list[int | Value]
+
+    @staticmethod
+    def of(op: Operation) -> SlicePlace:
+        """Where an operation on a slice reads or writes."""
+        tensor_count = len(list(op.attributes["operandSegmentSizes"])) - 3
+        values = iter(list(op.operands)[tensor_count:])
+        return SlicePlace(
+            *(
+                [next(values) if number == DYNAMIC else int(number) for number in op.attributes[f"static_{name}"]]
+                for name in SlicePlace._fields
+            )
+        )
+
+    def joined(self, groups: Sequence[Sequence[int]]) -> SlicePlace:
+        """The same where the axes of each group are one, of which all but the first are whole."""
+        sizes = [[self.sizes[axis] for axis in group] for group in groups]
+        offsets = [[self.offsets[first], *others] for (first, *_), (_, *others) in zip(groups, sizes, strict=True)]
+        strides = [self.strides[first] for first, *_ in groups]
+        return SlicePlace(list(map(linalg.product, offsets)), list(map(linalg.product, sizes)), strides)
+
+
+def kept_axes(op: Operation) -> list[int]:
+    """The source's axis of each axis of a slice: those of size 1 may be left out, of several the outer ones."""
+    sizes, kept = list(op.attributes["static_sizes"]), list[int]()
+    axis = len(sizes)
+    for size in reversed(op.results[0].type.shape):
+        axis = next(each for each in reversed(range(axis)) if sizes[each] == size)
+        kept.insert(0, axis)
+    return kept

@@ -17,8 +17,8 @@ from ...support.blaming import blaming
 from ...support.errors import RelaxError
 from .. import linalg, loops, tensors
 from ..arithmetic import element as element_type
-from ..arithmetic import result_of
 from ..numbers import Number, as_index, constant, maximum, minimum
+from ..subviews import part_of
 from ..symbols import emit_size
 from .dependence_graph import ordered, stages_of
 from .tensors import Computation, Computed, External, Placeholder, Recurrence, Scanned, Tensor, Written
@@ -147,7 +147,8 @@ class Emission:
         own = linalg.sizes(value)
         covered = [size if place is None else sizes[place] for size, place in zip(own, loops_of, strict=True)]
         if self._on_memory:
-            return _subview(value, covered)
+            rank = len(covered)
+            return part_of(value, [0] * rank, range(rank), covered, [1] * rank)
         return tensors.slice_of(value, [0] * len(covered), covered)
 
     # ---- functions that write memory ----
@@ -258,12 +259,3 @@ def _expression(place: Size, dims: Mapping[str, int]) -> AffineExpr:
                 term = sign(_expression(atom.args[0], dims), ir.AffineExpr.get_constant(atom.args[1]))
         total = ir.AffineExpr.get_add(total, ir.AffineExpr.get_mul(term, ir.AffineExpr.get_constant(factor)))
     return total
-
-
-def _subview(memref: Value, sizes: Sequence[Number | int]) -> Value:
-    """Its begin, as far as these sizes go."""
-    shape, _ = linalg.static_and_dynamic(sizes)
-    strides, offset = memref.type.get_strides_and_offset()
-    type_ = ir.MemRefType.get(shape, memref.type.element_type, layout=ir.StridedLayoutAttr.get(offset, strides))
-    operands, attributes = tensors.place([0] * len(shape), sizes, [1] * len(shape), 1)
-    return result_of("memref.subview", [memref, *operands], type_, **attributes)

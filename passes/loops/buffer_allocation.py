@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ...dialects.core.symbols_expr import Size, variables_of
 from ...support.errors import RelaxError
 from .ranges import ranges_of, turn_of
-from .tree import PIPELINED, THREAD_AXES, UNROLLED, VECTORIZED, Block, Buffer, Loop, Tree, loops_of
+from .tree import PIPELINED, THREAD_AXES, UNROLLED, VECTORIZED, Block, Buffer, Loop, Tree, around_all, loops_of
 
 _THREADS = THREAD_AXES[3:]
 #: Elements that memory on the stack holds at most.
@@ -26,6 +26,12 @@ class BufferPlace(NamedTuple):
     #: Where it begins in the arena of its memory, for memories of devices.
     offset: int | None = None
 
+    @property
+    def elements(self) -> int | None:
+        """How many elements; None where that is dynamic."""
+        known = [size for size in self.sizes if isinstance(size, int)]
+        return math.prod(known) if len(known) == len(self.sizes) else None
+
     def inside(self, indices: Sequence[Size]) -> Sequence[Size]:
         """The buffer's indices in what there is."""
         return [index - start for index, start in zip(indices, self.starts, strict=True)] if self.starts else indices
@@ -39,7 +45,7 @@ def places_of(tree: Tree) -> dict[Buffer, tuple[str, BufferPlace]]:
 def _place_of(tree: Tree, buffer: Buffer) -> tuple[str, BufferPlace]:
     users = [block for block in tree.blocks() if buffer in block.buffers]
     paths = [tree.around(block.name) for block in users]
-    shared = _shared(paths)
+    shared = around_all(paths)
     if buffer.rolling:
         shared = shared[: len(buffer.rolling) - 1]
     # What an unrolled or a vectorized loop makes at each step is allocated outside of it, kept apart by its indices.
@@ -54,7 +60,9 @@ def _place_of(tree: Tree, buffer: Buffer) -> tuple[str, BufferPlace]:
     inner.update({loop.name: loop.extent for loop in together})
     reached = ranges_of([place for block in users for place in block.places(buffer)], inner, buffer.shape)
     sizes = _padded(buffer, [each.extent for each in reached])
-    return _owner(shared), BufferPlace(tuple(each.start for each in reached), sizes, _is_small(sizes))
+    place = BufferPlace(tuple(each.start for each in reached), sizes)
+    is_small = place.elements is not None and place.elements <= _MOST_ON_STACK
+    return shared[-1].name if shared else "", place._replace(on_stack=is_small)
 
 
 def _padded(buffer: Buffer, sizes: Sequence[Size]) -> tuple[Size, ...]:
@@ -81,22 +89,3 @@ def _takes_turns(loop: Loop, buffer: Buffer, users: Sequence[Block]) -> bool:
     indices = [index for access in accesses for index in access.indices]
     turns = [turn for index in indices if (turn := turn_of(index)) is not None]
     return any(loop.name in variables_of(step) for step, _ in turns)
-
-
-def _owner(loops: Sequence[Loop]) -> str:
-    return loops[-1].name if loops else ""
-
-
-def _shared(paths: Sequence[Sequence[Loop]]) -> list[Loop]:
-    """The loops around all."""
-    found: list[Loop] = []
-    for level in zip(*paths, strict=False):
-        if any(loop.name != level[0].name for loop in level):
-            break
-        found.append(level[0])
-    return found
-
-
-def _is_small(sizes: Sequence[Size]) -> bool:
-    known = [size for size in sizes if isinstance(size, int)]
-    return len(known) == len(sizes) and math.prod(known) <= _MOST_ON_STACK

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import and_
 
 from ...bindings.ir import Value
-from ...bindings.mlir import DYNAMIC, ir
+from ...bindings.mlir import ir
 from ...dialects.core.indices import is_below, regrouped
 from ...dialects.core.symbols_expr import Size, extremum, substituted, variables_of
-from ...emit import linalg, loops
-from ...emit.arithmetic import result_of
+from ...emit import loops
 from ...emit.extern_calls import strided_metadata
 from ...emit.numbers import Number, as_index
+from ...emit.subviews import part_of, seen_as
 from .body_scalars import Element
 from .boxes import box_of
 from .buffer_allocation import BufferPlace
@@ -188,13 +186,7 @@ def emit_copy(copy: DeviceCopy, size: Sizes, memory: Mapping[Buffer, tuple[Value
     """The copy here, where there is something to copy; `size` gives what a size is here."""
     assert copy.memory.copy is not None
     function = copy.memory.copy
-    conditions = []
-    for guard in copy.where:
-        at = size(guard.at)
-        if guard.beyond:
-            conditions.append(as_index(at) < size(guard.limit))
-        if guard.below:
-            conditions.append(as_index(at) > -1)
+    conditions = [condition for guard in copy.where for condition in guard.conditions(size)]
     sizes = [size(each) for each in copy.sizes]
     if not copy.is_certain:
         conditions += [each > 0 for each in sizes if not isinstance(each, int)]
@@ -205,10 +197,7 @@ def emit_copy(copy: DeviceCopy, size: Sizes, memory: Mapping[Buffer, tuple[Value
         source, target = (_view(side, sizes, size, memory) for side in (copy.source, copy.target))
         function(source, target)
 
-    if conditions:
-        loops.when(reduce(and_, conditions), body)
-    else:
-        body()
+    loops.when_all(conditions, body)
 
 
 def _view(
@@ -220,30 +209,7 @@ def _view(
     is_part = all(sum(map(bool, move)) == 1 and max(move) > 0 for move in side.moves) and dims == sorted(set(dims))
     if not is_part:
         return _by_strides(memref, at, sizes, side.moves)
-    by = {dim: max(move) for dim, move in zip(dims, side.moves, strict=True)}
-    return _subview(memref, at, dict(zip(dims, sizes, strict=True)), by)
-
-
-def _subview(
-    memref: Value, at: Sequence[Number | int], sizes: Mapping[int, Number | int], by: Mapping[int, int]
-) -> Value:
-    """Part of a buffer in its own order of dimensions: from `at` on, every `by`-th."""
-    strides, first = memref.type.get_strides_and_offset()
-    unknown, rank = ir.ShapedType.get_dynamic_stride_or_offset(), memref.type.rank
-    offset = unknown
-    if all(isinstance(each, int) for each in at) and unknown not in (*strides, first):
-        offset = first + sum(each * stride for each, stride in zip(at, strides, strict=True))
-    kept = [unknown if strides[dim] == unknown else strides[dim] * by[dim] for dim in sizes]
-    offsets, extents = list(at), [sizes.get(dim, 1) for dim in range(rank)]
-    attributes = {
-        "static_offsets": _static(offsets),
-        "static_sizes": _static(extents),
-        "static_strides": ir.DenseI64ArrayAttr.get([by.get(dim, 1) for dim in range(rank)]),
-        **linalg.segments(1, len(_dynamic(offsets)), len(_dynamic(extents)), 0),
-    }
-    shape = [each if isinstance(each, int) else DYNAMIC for each in sizes.values()]
-    type_ = ir.MemRefType.get(shape, memref.type.element_type, layout=ir.StridedLayoutAttr.get(offset, kept))
-    return result_of("memref.subview", [memref, *_dynamic(offsets), *_dynamic(extents)], type_, **attributes)
+    return part_of(memref, at, dims, sizes, list(map(max, side.moves)))
 
 
 def _by_strides(
@@ -266,22 +232,4 @@ def _by_strides(
         for by, stride in zip(move, strides, strict=True):
             step = step + by * stride if by else step
         steps.append(step)
-    attributes = {
-        "static_offsets": ir.DenseI64ArrayAttr.get([DYNAMIC]),
-        "static_sizes": _static(sizes),
-        "static_strides": _static(steps),
-        **linalg.segments(1, 1, len(_dynamic(sizes)), len(_dynamic(steps))),
-    }
-    layout = ir.StridedLayoutAttr.get(unknown, [each if isinstance(each, int) else unknown for each in steps])
-    shape = [each if isinstance(each, int) else DYNAMIC for each in sizes]
-    type_ = ir.MemRefType.get(shape, memref.type.element_type, layout=layout)
-    operands = [base, as_index(offset), *_dynamic(sizes), *_dynamic(steps)]
-    return result_of("memref.reinterpret_cast", operands, type_, **attributes)
-
-
-def _static(values: Sequence[Number | int]) -> ir.Attribute:
-    return ir.DenseI64ArrayAttr.get([each if isinstance(each, int) else DYNAMIC for each in values])
-
-
-def _dynamic(values: Sequence[Number | int]) -> list[Value]:
-    return [as_index(each) for each in values if not isinstance(each, int)]
+    return seen_as(base, offset, sizes, steps)

@@ -14,7 +14,7 @@ from functools import reduce
 from ...dialects.core.indices import divisions, undivided
 from ...dialects.core.symbols_expr import Size
 from ...support.replacing import replace
-from .buffer_allocation import BufferPlace, places_of
+from .buffer_allocation import places_of
 from .device_copies import copies_of
 from .intrins import TENSORIZED
 from .tree import Access, Block, Buffer, Tree, blocks_in, iter_variable, names_in, unique
@@ -45,11 +45,7 @@ def _joined(tree: Tree, joined: Mapping[Buffer, Groups]) -> tuple[Tree, Mapping[
 
     def change(block: Block) -> Block:
         block = _apart(block, loops)
-        return replace(
-            block,
-            reads=tuple(_flat(block, each, joined, new) for each in block.reads),
-            writes=tuple(_flat(block, each, joined, new) for each in block.writes),
-        )
+        return block.with_accesses(lambda each: _flat(block, each, joined, new))
 
     if joined:
         tree = replace(tree.mapped(change), buffers=tuple(new.get(each, each) for each in tree.buffers))
@@ -63,12 +59,8 @@ def _larger(tree: Tree, flat: Tree, new: Mapping[Buffer, tuple[Buffer, Groups]])
     if not own:
         return set()
     before, after = places_of(tree), places_of(flat)
-    return {old for made, old in own.items() if _elements(after[made][1]) > _elements(before[old][1])}
-
-
-def _elements(place: BufferPlace) -> float:
-    known = [size for size in place.sizes if isinstance(size, int)]
-    return math.prod(known) if len(known) == len(place.sizes) else math.inf
+    counts = {old: (before[old][1].elements, after[made][1].elements) for made, old in own.items()}
+    return {old for old, (own, flat) in counts.items() if own is not None and (flat is None or flat > own)}
 
 
 def _apart(block: Block, loops: set[str]) -> Block:

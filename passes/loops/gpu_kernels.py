@@ -113,14 +113,7 @@ class KernelWriter(Writer):
             return
         assert state.threads is not None
         conditions = [state.threads[axis] < limit for axis, limit in limits.items()]
-        chosen = replace(state, is_chosen=True)
-        if not conditions:
-            self._emitted(node, chosen)
-            return
-        both = conditions[0]
-        for each in conditions[1:]:
-            both = both & each
-        loops.when(both, lambda: self._emitted(node, chosen))
+        loops.when_all(conditions, lambda: self._emitted(node, replace(state, is_chosen=True)))
 
     def _emitted(self, node: Node, state: WriterState) -> None:
         if isinstance(node, Block):
@@ -140,7 +133,7 @@ class KernelWriter(Writer):
             self._taken[buffer] = _taken(buffer, [*_known(loop.extent for loop in along), *shape], state, is_own)
         if not along:
             return self._taken[buffer], False
-        starts = [*(state.threads[loop.kind] for loop in along), *(0 for _ in shape)]
+        starts: list[Number | int] = [*(state.threads[loop.kind] for loop in along), *(0 for _ in shape)]
         return part_of(self._taken[buffer], starts, range(len(along), len(starts)), shape, [1] * len(shape)), False
 
     def _where(

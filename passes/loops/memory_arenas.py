@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -104,13 +103,12 @@ def _first_free(memory: DeviceMemory, start: int, size: int, others: Sequence[Ar
 
 
 def _bytes(buffer: Buffer, place: BufferPlace) -> int:
-    known = [size for size in place.sizes if isinstance(size, int)]
-    if len(known) < len(place.sizes):
+    if place.elements is None:
         sizes = ", ".join(map(str, place.sizes))
         raise RelaxError(
             f"'{buffer.name}' [{sizes}] is in '{buffer.scope}', where sizes must be known: split loops by numbers"
         )
-    return max(math.prod(known), 1) * -(-bit_width(str(buffer.element)) // 8)
+    return max(place.elements, 1) * -(-bit_width(str(buffer.element)) // 8)
 
 
 def _interval(tree: Tree, buffer: Buffer, owner: str) -> tuple[int, int]:

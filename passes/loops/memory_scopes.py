@@ -33,6 +33,7 @@ from .tree import (
     loops_in,
     loops_of,
     variable,
+    written_by,
 )
 from .turns import Turn, Turns
 
@@ -67,7 +68,7 @@ class _Leaf:
         return [loop for loop in self.around if loop.kind in THREADS and self.thread_loop(loop.kind) is not loop]
 
     def written(self) -> list[Buffer]:
-        return list(dict.fromkeys(access.buffer for block in self.blocks() for access in block.writes))
+        return written_by(self.blocks())
 
     def buffers(self) -> list[Buffer]:
         return list(dict.fromkeys(buffer for block in self.blocks() for buffer in block.buffers))
@@ -322,12 +323,11 @@ class Sharing:
 
     def _check_memory(self, buffer: Buffer, memory: BufferScope) -> None:
         _, place = self._places[buffer]
-        sizes = [size for size in place.sizes if isinstance(size, int)]
-        if len(sizes) < len(place.sizes):
+        if place.elements is None:
             shown = ", ".join(map(str, place.sizes))
             self._refuse(f"a kernel needs memory for '{buffer.name}' of known sizes, not ({shown})")
         width = getattr(buffer.element, "width", 64)
-        taken = math.prod(sizes) * -(-width // 8)
+        taken = place.elements * -(-width // 8)
         if memory.is_own and taken > _MOST_OF_THREAD:
             least = f"{_MOST_OF_THREAD} at most: split its loops, or compute it where less of it is needed"
             self._refuse(f"each thread needs {taken} bytes for '{buffer.name}', {least}")

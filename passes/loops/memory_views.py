@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from ...bindings.ir import Operation, Value
-from ...bindings.mlir import DYNAMIC
 from ...dialects.core.symbols_expr import Size
+from ...emit.collapse import groups_of
+from ...emit.tensors import SlicePlace, kept_axes
 from .tree import Buffer
 
 #: Gives the indices of a buffer behind those of a view of it.
@@ -36,8 +37,9 @@ def _cast(reader: Reader, op: Operation) -> View:
 
 def _subview(reader: Reader, op: Operation) -> View:
     source = reader.views[op.operands[0]]
-    offsets = mixed_sizes(reader, op, "static_offsets", 0)
-    strides = mixed_sizes(reader, op, "static_strides", 2)
+    offsets, _, strides = (
+        [each if isinstance(each, int) else reader.size(each) for each in part] for part in SlicePlace.of(op)
+    )
     kept = kept_axes(op)
 
     def place(indices: Sequence[Size]) -> tuple[Size, ...]:
@@ -48,31 +50,6 @@ def _subview(reader: Reader, op: Operation) -> View:
         return source.place(moved)
 
     return View(source.buffer, place)
-
-
-def mixed_sizes(reader: Reader, op: Operation, name: str, segment: int) -> list[Size]:
-    """Offsets, sizes or strides: numbers, or the operands of their segment."""
-    counts = list(op.attributes["operandSegmentSizes"])
-    start = counts[0] + sum(counts[1 : 1 + segment])
-    dynamic = iter(list(op.operands)[start : start + counts[1 + segment]])
-    return [reader.size(next(dynamic)) if each == DYNAMIC else int(each) for each in op.attributes[name]]
-
-
-def kept_axes(op: Operation) -> list[int]:
-    """The source's axis of each axis of a subview: those of size 1 may be left out."""
-    sizes = [int(each) for each in op.attributes["static_sizes"]]
-    shape = [int(each) for each in op.result.type.shape]
-    kept, axis = [], 0
-    for size in shape:
-        while sizes[axis] != size:
-            axis += 1
-        kept.append(axis)
-        axis += 1
-    return kept
-
-
-def groups_of(op: Operation) -> list[list[int]]:
-    return [[int(each.value) for each in group] for group in op.attributes["reassociation"]]
 
 
 def _expanded(reader: Reader, op: Operation) -> View:

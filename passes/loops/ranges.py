@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ...dialects.core.indices import is_below, is_never_negative
 from ...dialects.core.symbols_expr import Size, make, sole_atom, substituted, terms_of
@@ -138,6 +138,12 @@ class Guard(NamedTuple):
     beyond: bool
     #: Whether it is about steps of reductions alone, so that these start without it.
     of_steps: bool = False
+
+    def conditions(self, number: Callable[[Size], Any]) -> list[Any]:
+        """What has to be true, of what sizes are where it is asked for."""
+        at = number(self.at)
+        beyond = [at < number(self.limit)] if self.beyond else []
+        return [*beyond, at > -1] if self.below else beyond
 
 
 def _of_quotient(index: Size, limit: Size) -> tuple[Size, Size]:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import math
-
 from ...bindings.mlir import ir
 from ...dialects.core.symbols_expr import Size, extremum, substituted, variables_of
 from ...emit import loops
@@ -29,8 +27,7 @@ class SourceWriter(Writer):
         super().__init__(read, tree)
         # Variables and short arrays of loops are on the stack, which may be small.
         for buffer, (loop, place) in self._places.items():
-            count, most = math.prod(place.sizes), _MOST_ON_STACK if loop else 1
-            is_short = isinstance(count, int) and count <= most
+            is_short = place.elements is not None and place.elements <= (_MOST_ON_STACK if loop else 1)
             self._places[buffer] = loop, place._replace(on_stack=place.on_stack and is_short)
 
     def _loop(self, loop: Loop, state: WriterState) -> None:

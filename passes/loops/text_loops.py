@@ -26,7 +26,7 @@ from .memories import COMMON, find_memory
 from .primitives import Edit, Refused, find_primitive
 from .ranges import Range, guards, ranges_of
 from .size import MOST_OPERATIONS, code_size
-from .tree import AROUND, REDUCE, Block, Buffer, Loop, Node, Tree, iter_variable, loops_of, unique, variable
+from .tree import AROUND, REDUCE, Block, Buffer, Loop, Node, Tree, around_all, iter_variable, loops_of, unique, variable
 
 #: The first line; the number changes when lines mean something else than before.
 HEADER = "# loops 1"
@@ -165,14 +165,10 @@ def _lives_in_steps(tree: Tree) -> bool:
     lives as long as the step."""
     for buffer in tree.buffers:
         users = [block for block in tree.blocks() if buffer in block.buffers]
-        shared = [] if buffer.is_given or len(users) < 2 else _around_all([tree.around(block.name) for block in users])
+        shared = [] if buffer.is_given or len(users) < 2 else around_all([tree.around(block.name) for block in users])
         if shared and not _is_step_whole(tree, buffer, users, shared):
             return False
     return True
-
-
-def _around_all(paths: Sequence[Sequence[Loop]]) -> list[Loop]:
-    return [level[0] for level in zip(*paths, strict=False) if all(loop.name == level[0].name for loop in level)]
 
 
 def _is_step_whole(tree: Tree, buffer: Buffer, users: Sequence[Block], shared: Sequence[Loop]) -> bool:

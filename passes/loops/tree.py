@@ -156,14 +156,17 @@ class Block:
 
     def at(self, values: Mapping[str, Size]) -> Block:
         """What it computes with other values in place of its iters."""
-        return replace(
-            self,
-            reads=tuple(access.at(values) for access in self.reads),
-            writes=tuple(access.at(values) for access in self.writes),
-            results=tuple(expr.at(values) for expr in self.results),
-            inits=None if self.inits is None else tuple(expr.at(values) for expr in self.inits),
-            regions=tuple(region.at(values) for region in self.regions),
-        )
+        moved = self.with_accesses(lambda access: access.at(values)).with_exprs(lambda expr: expr.at(values))
+        return replace(moved, regions=tuple(region.at(values) for region in self.regions))
+
+    def with_accesses(self, change: Callable[[Access], Access]) -> Block:
+        """With each access changed."""
+        return replace(self, reads=tuple(map(change, self.reads)), writes=tuple(map(change, self.writes)))
+
+    def with_exprs(self, change: Callable[[Expr], Expr]) -> Block:
+        """With each result and each init changed."""
+        inits = None if self.inits is None else tuple(map(change, self.inits))
+        return replace(self, results=tuple(map(change, self.results)), inits=inits)
 
     def placed(self, access: Access) -> Access:
         """An access by the loops around."""
@@ -230,6 +233,10 @@ class Loop:
     body: tuple[Node, ...]
     kind: str = SERIAL
     annotations: Mapping[str, Any] = field(default_factory=dict)
+
+    def inner_extents(self) -> dict[str, Size]:
+        """Of the loops in it."""
+        return {loop.name: loop.extent for loop in loops_in(self.body)}
 
 
 Node = Union[Loop, Block]  # noqa: UP007  # made while this is imported
@@ -332,8 +339,11 @@ class Tree:
 
     def exchanged(self, old: Buffer, new: Buffer) -> Tree:
         """With another buffer in place of one, at the same indices."""
-        tree = self.mapped(lambda block: exchanged(block, old, new))
-        return replace(tree, buffers=tuple(new if each is old else each for each in tree.buffers))
+        return self.mapped(lambda block: exchanged(block, old, new)).redeclared(old, new)
+
+    def redeclared(self, old: Buffer, new: Buffer) -> Tree:
+        """With another buffer in place of one, which no block names any more."""
+        return replace(self, buffers=tuple(new if each is old else each for each in self.buffers))
 
 
 def unique(wanted: str, known: Iterable[str]) -> str:
@@ -393,14 +403,25 @@ def rebound(nodes: Iterable[Node], values: Mapping[str, Size]) -> tuple[Node, ..
 
 
 def exchanged(block: Block, old: Buffer, new: Buffer) -> Block:
-    def other(access: Access) -> Access:
-        return Access(new, access.indices) if access.buffer is old else access
-
-    block = replace(block, reads=tuple(map(other, block.reads)), writes=tuple(map(other, block.writes)))
-    results = tuple(expr.with_buffers({old: new}) for expr in block.results)
-    inits = None if block.inits is None else tuple(expr.with_buffers({old: new}) for expr in block.inits)
+    other = block.with_accesses(lambda access: Access(new, access.indices) if access.buffer is old else access)
     regions = tuple(replace(each, buffer=new) if each.buffer is old else each for each in block.regions)
-    return replace(block, results=results, inits=inits, regions=regions)
+    return replace(other.with_exprs(lambda expr: expr.with_buffers({old: new})), regions=regions)
+
+
+def nested(loops: Iterable[tuple[str, Size]], *nodes: Node) -> tuple[Node, ...]:
+    """Nodes in new loops with these names and extents, outermost first."""
+    for name, extent in reversed(list(loops)):
+        nodes = (Loop(name, extent, nodes),)
+    return nodes
+
+
+def written_by(blocks: Iterable[Block]) -> list[Buffer]:
+    return list(dict.fromkeys(access.buffer for block in blocks for access in block.writes))
+
+
+def around_all(paths: Sequence[Sequence[Loop]]) -> list[Loop]:
+    """The loops that paths, of the loops around blocks, have in common."""
+    return [level[0] for level in zip(*paths, strict=False) if all(loop.name == level[0].name for loop in level)]
 
 
 def loops_of(block: Block, kind: str = "") -> set[str]:

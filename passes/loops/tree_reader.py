@@ -20,12 +20,14 @@ from ...bindings.rewriting import located_error
 from ...dialects.core.ir_attributes import LOOPS
 from ...dialects.core.symbols_expr import Size, make_variable
 from ...dialects.tir.prim_func import ASSERT, schedule_lines
+from ...emit.collapse import groups_of
 from ...emit.generic import GenericOp
 from ...emit.linalg import REDUCTION
+from ...emit.tensors import SlicePlace, kept_axes
 from ...support.replacing import replace
 from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load, Outside, attributes_of
 from .checks import ALLOCATIONS, LOAD, Check, is_check, loaded_memory
-from .memory_views import VIEWS, View, groups_of, kept_axes, mixed_sizes
+from .memory_views import VIEWS, View
 from .reduction_inits import with_inits, with_own_sums
 from .text_loops import block_names, with_text_loops
 from .tree import (
@@ -35,11 +37,11 @@ from .tree import (
     Block,
     Buffer,
     Iter,
-    Loop,
     Node,
     Tree,
     exchanged,
     iter_variable,
+    nested,
     unique,
     variable,
 )
@@ -259,7 +261,8 @@ class _Reader:
                 total = total * self.size_of(maker.operands[0], each)
             return total
         assert maker.name == "memref.subview", "what else makes memory is refused"
-        return mixed_sizes(self, maker, "static_sizes", 1)[kept_axes(maker)[axis]]
+        part = SlicePlace.of(maker).sizes[kept_axes(maker)[axis]]
+        return part if isinstance(part, int) else self.size(part)
 
     def _symbol(self, buffer: str, memref: Value, axis: int) -> Size:
         name = _last(f"{buffer}.shape[{axis}]", self._known)
@@ -414,8 +417,5 @@ def _in_loops(blocks: Sequence[Block]) -> tuple[Node, ...]:
         for each in block.iters:
             loops.append((unique(each.name[1:], names), each.extent))
             names.add(loops[-1][0])
-        node: Node = replace(block, bindings=tuple(variable(*loop) for loop in loops))
-        for name, extent in reversed(loops):
-            node = Loop(name, extent, (node,))
-        nodes.append(node)
+        nodes += nested(loops, replace(block, bindings=tuple(variable(*loop) for loop in loops)))
     return tuple(nodes)

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial, reduce
-from operator import and_
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from ...bindings.ir import Block as IrBlock
@@ -34,7 +33,7 @@ from .checks import placed
 from .device_copies import DeviceCopy, copies_of, emit_copy
 from .flat_accesses import flattened
 from .intrins import INTRIN, TENSORIZED, find_intrin, operands_of
-from .lanes import LaneEvaluation, LaneLoop, fits_lanes, goes_along, is_row_of, moves_of, spread
+from .lanes import LaneEvaluation, LaneLoop, fits_lanes, goes_along, is_row_of, moves_of
 from .memory_arenas import Arena, arenas_of, with_offsets
 from .queues import Queues, Waits
 from .ranges import Guard, guards, without
@@ -332,12 +331,8 @@ class Writer:
                 left = self._size(guard.limit - without(guard.at, state.lanes.name), state)
                 mask = vectors.first_lanes(left, state.lanes.width, mask)
                 continue
-            limit, at = self._size(guard.limit, state), self._size(guard.at, state)
-            if guard.beyond:
-                conditions.append(at < limit)
-            if guard.below:
-                conditions.append(at > -1)
-        _when_all(conditions, lambda: body(mask))
+            conditions += guard.conditions(partial(self._size, state=state))
+        loops.when_all(conditions, lambda: body(mask))
 
     def _point(self, block: Block, steps: Sequence[Guard], state: WriterState, mask: Value | None) -> None:
         """One point of a block, or one vector of them."""
@@ -350,7 +345,7 @@ class Writer:
         """Before the first step of the reductions."""
         pairs = zip(block.iters, block.bindings, strict=True)
         first = [self._size(index, state) == 0 for each, index in pairs if each.kind == REDUCE]
-        _when_all(first, lambda: self._store(block, inits, state, mask))
+        loops.when_all(first, lambda: self._store(block, inits, state, mask))
 
     def _store(self, block: Block, results: Sequence[Expr], state: WriterState, mask: Value | None) -> None:
         used = block.elements if results is block.results else {n for expr in results for n in expr.elements()}
@@ -445,7 +440,7 @@ class Writer:
             memory, at = self._at(access, state)
             loops.store(value, memory, *at)
             return
-        value = spread(value, state.lanes.width)
+        value = vectors.spread(value, state.lanes.width).value
         if is_row_of(self._fact(moves_of, access, state.lanes)):
             memory, at = self._at(access, state.with_known(state.lanes.name, 0))
             vectors.store(value, memory, *at, mask=mask, alignment=self._alignment(access, state))
@@ -462,19 +457,6 @@ class Writer:
 def _move_here(operations: Sequence[Operation]) -> None:
     for op in operations:
         ir.InsertionPoint.current.insert(op.detach_from_parent())
-
-
-# ---- conditions that may be known ----
-
-
-def _when_all(conditions: Sequence[Number | bool], body: Callable[[], None]) -> None:
-    if any(condition is False for condition in conditions):
-        return
-    asked = [condition for condition in conditions if not isinstance(condition, bool)]
-    if not asked:
-        return body()
-    loops.when(reduce(and_, asked), body)
-    return None
 
 
 def _row(memory: Value, lanes: LaneLoop) -> Type:

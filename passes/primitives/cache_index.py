@@ -105,6 +105,4 @@ def _reading(block: Block, cached: dict[str, Access]) -> Block:
             for text, index in zip(texts, indices, strict=True)
         )
 
-    results = tuple(expr.rewritten(change) for expr in block.results)
-    inits = None if block.inits is None else tuple(expr.rewritten(change) for expr in block.inits)
-    return merged(replace(block, reads=tuple(reads), results=results, inits=inits))
+    return merged(replace(block, reads=tuple(reads)).with_exprs(lambda expr: expr.rewritten(change)))

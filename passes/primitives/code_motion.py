@@ -10,7 +10,7 @@ from ...dialects.core.symbols_expr import Size, terms_of
 from ...support.replacing import replace
 from ..loops.primitives import Edit
 from ..loops.ranges import Range, factor_of, is_multiple, range_of, without
-from ..loops.tree import REDUCE, Block, Buffer, Iter, Loop, Node, blocks_in, iter_variable, loops_in, loops_of, variable
+from ..loops.tree import REDUCE, Block, Buffer, Iter, Loop, Node, blocks_in, iter_variable, loops_of, nested, variable
 
 
 def check_passes(edit: Edit, block: Block, others: Iterable[Block], *, between: Collection[Buffer] = ()) -> None:
@@ -42,12 +42,16 @@ def check_moves(edit: Edit, block: Block, loop: Loop) -> None:
             )
         if any(read.buffer is access.buffer for read in block.reads):
             edit.refuse(f"'{block.name}' writes over '{access.buffer.name}', which it reads: it can run once only")
-        others = [other.name for other in edit.tree.writers(access.buffer) if other is not block]
-        if others:
-            edit.refuse(f"'{access.buffer.name}' is written by '{others[0]}', too")
+        check_only_writer(edit, block, access.buffer)
     if block.is_reduction and block.inits is None:
         problem = f"'{block.name}' goes on with what '{block.writes[0].buffer.name}' holds: it can run once only"
         edit.refuse(f"{problem}; move it before its reduction is decomposed, or give it an init")
+
+
+def check_only_writer(edit: Edit, block: Block, buffer: Buffer) -> None:
+    others = [other.name for other in edit.tree.writers(buffer) if other is not block]
+    if others:
+        edit.refuse(f"'{buffer.name}' is written by '{others[0]}', too")
 
 
 def plain_iter(block: Block, index: Size) -> Iter | None:
@@ -110,9 +114,7 @@ def in_loops(
         name = edit.new_name(f"ax{len(loops)}", [name for name, _ in loops])
         loops.append((name, reached.extent))
         bindings.append(reached.start + variable(name, reached.extent))
-    node: Node = replace(block, bindings=tuple(bindings), where=where)
-    for name, extent in reversed(loops):
-        node = Loop(name, extent, (node,))
+    (node,) = nested(loops, replace(block, bindings=tuple(bindings), where=where))
     return node
 
 
@@ -121,16 +123,7 @@ def order_of(edit: Edit) -> dict[str, int]:
     return {block.name: number for number, block in enumerate(edit.tree.blocks())}
 
 
-def inside_of(loop: Loop) -> dict[str, Size]:
-    """The extents of the loops in a loop."""
-    return {each.name: each.extent for each in loops_in(loop.body)}
-
-
 def is_reduced_by(block: Block, loops: Sequence[Loop]) -> Loop | None:
     """The first of some loops whose steps add to the same elements of a block."""
     reduced = loops_of(block, REDUCE)
     return next((loop for loop in loops if loop.name in reduced), None)
-
-
-def written_by(blocks: Sequence[Block]) -> list[Buffer]:
-    return list(dict.fromkeys(access.buffer for block in blocks for access in block.writes))

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...dialects.core.symbols_expr import Size
-from ...support.replacing import replace
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import Range, ranges_of
-from ..loops.tree import Block, Buffer, Iter, Loop, Node, blocks_in
-from .code_motion import check_moves, check_passes, in_loops, inside_of, order_of, points_in
+from ..loops.tree import Block, Iter, Loop, blocks_in, written_by
+from .code_motion import check_moves, check_passes, in_loops, points_in
 from .legality import check_lanes
 
 
@@ -31,24 +30,15 @@ def compute_at(edit: Edit, block: BlockRV, loop: LoopRV, preserve_unit_loops: bo
     if not any(access.buffer in user.buffers for access in found.writes for user in inside):
         edit.refuse(f"nothing in '{around.name}' needs what '{found.name}' makes")
     place = _place(edit, found, around, index)
-    order = order_of(edit)
-    first = next((order[each.name] for each in blocks_in(around.body[place:])), len(order))
-    passed = [each for each in edit.tree.blocks() if order[found.name] < order[each.name] < first]
-    check_passes(edit, found, passed)
-    check_passes(edit, found, inside, between=written(found))
+    blocks = edit.tree.blocks()
+    first = next(map(blocks.index, blocks_in(around.body[place:])), len(blocks))
+    check_passes(edit, found, blocks[blocks.index(found) : first])
+    check_passes(edit, found, inside, between=written_by([found]))
     together = _threads_around(edit, found, around)
     node = in_loops(edit, found, needed_in(found, around, inside, together), keep_units=preserve_unit_loops)
     edit.replace(found.name, [])
-    edit.replace(around.name, [_with(edit.tree.loop(around.name), place, node)])
+    edit.insert(place, node, around)
     check_lanes(edit)
-
-
-def written(block: Block) -> list[Buffer]:
-    return [access.buffer for access in block.writes]
-
-
-def _with(loop: Loop, place: int, node: Node) -> Loop:
-    return replace(loop, body=(*loop.body[:place], node, *loop.body[place:]))
 
 
 def _place(edit: Edit, found: Block, around: Loop, index: int) -> int:
@@ -75,7 +65,7 @@ def _threads_around(edit: Edit, found: Block, around: Loop) -> dict[str, Size]:
 
 def needed_in(found: Block, around: Loop, inside: list[Block], together: Mapping[str, Size]) -> dict[str, Range]:
     """What of each of its iters one step of the loop needs, with all steps of those whose steps need it together."""
-    inner, ranges = {**inside_of(around), **together}, dict[str, Range]()
+    inner, ranges = {**around.inner_extents(), **together}, dict[str, Range]()
     unclear: set[str] = set()
     for access in found.writes:
         reads = [place for user in inside for place in user.needed_places(access.buffer)]

@@ -12,7 +12,7 @@ from ..loops.handles import BlockRV
 from ..loops.index_exprs import indices_at
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import Access, Block, Buffer
-from .code_motion import check_passes, order_of, plain_iter
+from .code_motion import check_only_writer, check_passes, plain_iter
 
 
 @register_primitive
@@ -28,10 +28,8 @@ def compute_inline(edit: Edit, block: BlockRV) -> None:
         edit.replace(found.name, [])
         edit.tree = edit.tree.without_unused()
         return
-    order = order_of(edit)
-    last = max(order[each.name] for each in readers)
-    passed = [each for each in edit.tree.blocks() if order[found.name] < order[each.name] <= last]
-    check_passes(edit, found, passed, between=[buffer])
+    blocks = edit.tree.blocks()
+    check_passes(edit, found, blocks[blocks.index(found) : blocks.index(readers[-1]) + 1], between=[buffer])
     edit.tree = edit.tree.mapped(lambda each: _inlined(edit, found, each) if each in readers else each)
     edit.replace(found.name, [])
     edit.tree = edit.tree.without_unused()
@@ -46,9 +44,7 @@ def check_once(edit: Edit, found: Block) -> Access:
     access = found.writes[0]
     if found.reads_output(0) or any(read.buffer is access.buffer for read in found.reads):
         edit.refuse(f"'{found.name}' goes on with what '{access.buffer.name}' holds: it can run once only")
-    others = [other.name for other in edit.tree.writers(access.buffer) if other is not found]
-    if others:
-        edit.refuse(f"'{access.buffer.name}' is written by '{others[0]}', too")
+    check_only_writer(edit, found, access.buffer)
     return access
 
 
@@ -84,9 +80,7 @@ def _inlined(edit: Edit, producer: Block, consumer: Block) -> Block:
             return None
         return inlined[part.number] if part.number in inlined else Element(numbers[part.number])
 
-    results = tuple(expr.rewritten(change) for expr in consumer.results)
-    inits = None if consumer.inits is None else tuple(expr.rewritten(change) for expr in consumer.inits)
-    return merged(replace(consumer, reads=tuple(reads), results=results, inits=inits))
+    return merged(replace(consumer, reads=tuple(reads)).with_exprs(lambda expr: expr.rewritten(change)))
 
 
 def _at(producer: Block, values: dict[str, Size], first: int) -> Expr:
@@ -126,6 +120,4 @@ def merged(block: Block) -> Block:
             numbers[number] = reads.index(access)
     for number in range(len(block.writes)):
         numbers[len(block.reads) + number] = len(reads) + number
-    results = tuple(expr.renumbered(numbers) for expr in block.results)
-    inits = None if block.inits is None else tuple(expr.renumbered(numbers) for expr in block.inits)
-    return replace(block, reads=tuple(reads), results=results, inits=inits)
+    return replace(block, reads=tuple(reads)).with_exprs(lambda expr: expr.renumbered(numbers))

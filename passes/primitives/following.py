@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...support.replacing import replace
 from ..loops.primitives import Edit
-from ..loops.tree import REDUCE, SPATIAL, Block, Buffer, Iter, Loop, Node, loops_in, loops_of, variable
+from ..loops.tree import REDUCE, SPATIAL, Block, Buffer, Iter, Loop, Node, loops_in, loops_of, nested, variable
 from .code_motion import plain_iter
 
 
@@ -44,9 +44,7 @@ def in_loops_of_producer(edit: Edit, block: Block, around: Loop, inside: Sequenc
         bindings.append(variable(names[len(extents)], each.extent))
         extents.append(each.extent)
     where = tuple((substituted(index, fresh), limit) for index, limit in limits)
-    node: Node = replace(block, bindings=tuple(bindings), where=where)
-    for name, extent in reversed(list(zip(names, extents, strict=True))):
-        node = Loop(name, extent, (node,))
+    (node,) = nested(zip(names, extents, strict=True), replace(block, bindings=tuple(bindings), where=where))
     return node
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...dialects.core.symbols_expr import Size, substituted
+from ...dialects.core.symbols_expr import Size
 from ...support.replacing import replace
-from ..loops.body_scalars import Compute, Element, Expr, IterIndex
+from ..loops.body_scalars import Compute, Element, Expr
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import Access, Block, Buffer, blocks_in
-from .code_motion import check_passes, order_of
+from .code_motion import check_passes
 from .compute_inline import check_inlinable, merged
 from .reducers import check_neutral, reducer_of
 from .reverse_compute_inline import points_of
@@ -36,8 +36,8 @@ def fuse_reduction_epilogue(edit: Edit, reduction_block: BlockRV, epilogue_block
         other = f"'{users[0].name}' uses" if users else "callers see"
         edit.refuse(f"{other} '{buffer.name}' without what '{epilogue.name}' adds")
     values = points_of(edit, epilogue, reduction)
-    order = order_of(edit)
-    passed = [each for each in edit.tree.blocks() if order[reduction.name] <= order[each.name] < order[epilogue.name]]
+    blocks = edit.tree.blocks()
+    passed = blocks[blocks.index(reduction) : blocks.index(epilogue)]
     nest = blocks_in([edit.tree.body[edit.tree.nest_of(reduction)]])
     check_passes(edit, epilogue, [*passed, *nest], between=[buffer])
     edit.replace(epilogue.name, [])
@@ -68,17 +68,11 @@ def _beginning_with(reduction: Block, epilogue: Block, addend: Expr, values: Map
             reads.append(access.at(values))
     written = {len(reduction.reads): len(reads)}
     steps = {number: number for number in range(len(reduction.reads))} | written
-
-    def at_its_points(part: Expr) -> Expr | None:
-        if isinstance(part, Element):
-            return Element(numbers[part.number])
-        return IterIndex(substituted(part.value, values)) if isinstance(part, IterIndex) else None
-
     block = replace(
         reduction,
         reads=tuple(reads),
         writes=(epilogue.writes[0].at(values),),
         results=(reduction.results[0].renumbered(steps),),
-        inits=(addend.rewritten(at_its_points),),
+        inits=(addend.at(values).renumbered(numbers),),
     )
     return merged(block)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import combinations
 
 from ...dialects.core.indices import is_never_negative
@@ -12,8 +12,7 @@ from ...support.replacing import replace
 from ..loops.handles import LoopRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import factor_of, range_of, without
-from ..loops.tree import SERIAL, Block, Buffer, Loop, Place, blocks_in, rebound, variable
-from .code_motion import inside_of
+from ..loops.tree import SERIAL, Block, Buffer, Loop, Place, around_all, blocks_in, rebound, variable
 
 
 @register_primitive
@@ -24,7 +23,7 @@ def merge(edit: Edit, *loops: LoopRV) -> LoopRV:
     if len(found) < 2:
         edit.refuse(f"expected two loops or more, got {len(found)}")
     paths = [[*edit.tree.around(loop.name), loop] for loop in found]
-    own = [path[_shared(paths) :] for path in paths]
+    own = [path[len(around_all(paths)) :] for path in paths]
     uneven = next((loop.name for loop, path in zip(found, own, strict=True) if len(path) != len(own[0])), None)
     if uneven is not None or not own[0]:
         edit.refuse(f"'{uneven or found[1].name}' and '{found[0].name}' are not in as many loops")
@@ -35,13 +34,6 @@ def merge(edit: Edit, *loops: LoopRV) -> LoopRV:
     for level in zip(*own, strict=True):
         name = _merged(edit, [edit.tree.loop(loop.name) for loop in level])
     return edit.handle(name)
-
-
-def _shared(paths: Sequence[Sequence[Loop]]) -> int:
-    """How many loops are around all of some."""
-    levels = enumerate(zip(*paths, strict=False))
-    apart = (place for place, loops in levels if any(loop is not loops[0] for loop in loops))
-    return next(apart, min(map(len, paths)))
 
 
 def _merged(edit: Edit, found: list[Loop]) -> str:
@@ -100,8 +92,8 @@ def _is_of_same_step(index: Size | None, earlier: Loop, next_: Size | None, late
     if index is None or next_ is None:
         return False
     by = factor_of(index, earlier.name)
-    rest = range_of(without(index, earlier.name), inside_of(earlier))
-    next_rest = range_of(without(next_, later.name), inside_of(later))
+    rest = range_of(without(index, earlier.name), earlier.inner_extents())
+    next_rest = range_of(without(next_, later.name), later.inner_extents())
     if not by or by != factor_of(next_, later.name) or rest is None or next_rest is None:
         return False
     pairs = ((rest, next_rest), (next_rest, rest))

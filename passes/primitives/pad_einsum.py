@@ -40,14 +40,9 @@ def pad_einsum(edit: Edit, block: BlockRV, padding: Sequence[int]) -> None:
     iters = tuple(replace(each, extent=extents[each.name]) for each in found.iters)
     # Variables know how far they go.
     longer = found.at({each.name: iter_variable(each) for each in iters})
-    new = replace(
-        longer,
-        iters=iters,
-        bindings=tuple(variable(name, extents[each.name]) for name, each in plain.items()),
-        reads=tuple(Access(padded[access.buffer], access.indices) for access in longer.reads),
-        writes=tuple(Access(padded[access.buffer], access.indices) for access in longer.writes),
-    )
-    node: Node = new
+    bindings = tuple(variable(name, extents[each.name]) for name, each in plain.items())
+    new = longer.with_accesses(lambda access: Access(padded[access.buffer], access.indices))
+    node: Node = replace(new, iters=iters, bindings=bindings)
     for loop in reversed(path):
         node = Loop(loop.name, extents[plain[loop.name].name], (node,), loop.kind, loop.annotations)
     _put(edit, found, node, padded)

@@ -37,8 +37,8 @@ from ..loops.tree import (
     rebound,
     unique,
     variable,
+    written_by,
 )
-from .code_motion import written_by
 from .loop_partition import renamed, starting
 
 _MOST_STAGES = 16
@@ -153,7 +153,7 @@ def _with_versions(
     moves = [start - first for start, first in zip(place.starts, firsts, strict=True)]
     offsets = [move + (first if isinstance(first, int) else 0) for move, first in zip(moves, firsts, strict=True)]
     versions = replace(buffer, shape=(stages, *shape))
-    edit.tree = replace(edit.tree, buffers=tuple(versions if each is buffer else each for each in edit.tree.buffers))
+    edit.tree = edit.tree.redeclared(buffer, versions)
 
     def change(block: Block) -> Block:
         if buffer not in block.buffers:
@@ -180,7 +180,7 @@ def _stepping(edit: Edit, loop: Loop, block: Block, old: Buffer, new: Buffer, of
         indices = (index - move for index, move in zip(access.indices, moved, strict=True))
         return Access(new, (step % new.shape[0], *indices))
 
-    return replace(block, reads=tuple(map(other, block.reads)), writes=tuple(map(other, block.writes)))
+    return block.with_accesses(other)
 
 
 def _kind(edit: Edit, loop: Loop, block: Block) -> str:

@@ -78,11 +78,7 @@ def staged(
     node = in_new_loops(edit, copy_of(name, iters, source, target))
     place = place_of(edit, buffer, [found]) if kind == "read" else edit.tree.nest_of(found) + 1
 
-    def other(each: Access) -> Access:
-        return inner if each == access else each
-
-    reads, writes = (tuple(map(other, each)) for each in (found.reads, found.writes))
-    edit.replace(found.name, [replace(found, reads=reads) if kind == "read" else replace(found, writes=writes)])
+    edit.replace(found.name, [found.with_accesses(lambda each: inner if each == access else each)])
     edit.insert(place, node)
     edit.tree = edit.tree.with_buffer(cached)
     return edit.handle(edit.tree.block(name))

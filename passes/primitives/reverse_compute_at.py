@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ...dialects.core.symbols_expr import Size, variables_of
-from ...support.replacing import replace
 from ..loops.boxes import box_of
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, Refused, register_primitive
 from ..loops.ranges import Range, guards
-from ..loops.tree import REDUCE, Block, Buffer, Loop, Node, blocks_in, loops_of
-from .code_motion import check_moves, check_passes, in_loops, inside_of, is_reduced_by, order_of, points_in, written_by
+from ..loops.tree import REDUCE, Block, Buffer, Loop, Node, blocks_in, loops_of, written_by
+from .code_motion import check_moves, check_passes, in_loops, is_reduced_by, points_in
 from .following import in_loops_of_producer
 from .legality import check_lanes
 
@@ -44,16 +43,12 @@ def reverse_compute_at(
             if reducing is not None:
                 edit.refuse(f"'{writer.name}' is not done after one step of '{reducing.name}', which it reduces along")
     place = _place(edit, around, made, index)
-    order = order_of(edit)
-    before = blocks_in(around.body[:place])
-    last = max(order[each.name] for each in before)
-    passed = [each for each in edit.tree.blocks() if last < order[each.name] < order[found.name]]
-    check_passes(edit, found, passed)
+    blocks, before = edit.tree.blocks(), blocks_in(around.body[:place])
+    check_passes(edit, found, blocks[blocks.index(before[-1]) + 1 : blocks.index(found)])
     check_passes(edit, found, inside, between=made)
     node = _node(edit, found, around, inside, made, preserve_unit_loops)
     edit.replace(found.name, [])
-    target = edit.tree.loop(around.name)
-    edit.replace(around.name, [replace(target, body=(*target.body[:place], node, *target.body[place:]))])
+    edit.insert(place, node, around)
     check_lanes(edit)
 
 
@@ -103,7 +98,7 @@ def _left_out(edit: Edit, found: Block, writer: Block, inner: Collection[str]) -
 
 def made_in(edit: Edit, found: Block, around: Loop, inside: list[Block], made: list[Buffer]) -> tuple[_Ranges, _Limits]:
     """The points of its iters whose elements one step of the loop has made, and at which steps there are any."""
-    inner, ranges, where = inside_of(around), dict[str, Range](), dict[tuple[Size, Size], None]()
+    inner, ranges, where = around.inner_extents(), dict[str, Range](), dict[tuple[Size, Size], None]()
     for buffer in made:
         boxes = []
         for writer in (each for each in inside if each.writes_of(buffer)):

@@ -6,12 +6,12 @@ from __future__ import annotations
 from ...dialects.core.indices import is_below, is_never_negative
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...support.replacing import replace
-from ..loops.body_scalars import Element, Expr, IterIndex
+from ..loops.body_scalars import Element, Expr
 from ..loops.boxes import Limits
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import Block, iter_variable
-from .code_motion import check_passes, order_of, plain_iter
+from .code_motion import check_passes, plain_iter
 from .compute_inline import check_inlinable, check_once, merged
 from .inverse_points import inverse_points
 
@@ -36,9 +36,8 @@ def reverse_compute_inline(edit: Edit, block: BlockRV) -> None:
         edit.refuse(f"'{producer.name}' is a reduction, which is not done at each step: use reverse_compute_at")
     check_once(edit, producer)
     values = _inverse(found, producer) or points_of(edit, found, producer)
-    order = order_of(edit)
-    passed = [each for each in edit.tree.blocks() if order[producer.name] <= order[each.name] < order[found.name]]
-    check_passes(edit, found, passed, between=[buffer])
+    blocks = edit.tree.blocks()
+    check_passes(edit, found, blocks[blocks.index(producer) : blocks.index(found)], between=[buffer])
     where = _limits_around(edit, found, producer)
     edit.replace(found.name, [])
     edit.replace(producer.name, [_joined(found, producer, values, where)])
@@ -96,11 +95,11 @@ def _joined(found: Block, producer: Block, values: dict[str, Size], around: Limi
             reads.append(access.at(values))
 
     def change(part: Expr) -> Expr | None:
-        if isinstance(part, Element):
-            return Element(numbers[part.number]) if part.number in numbers else producer.results[0]
-        return IterIndex(substituted(part.value, values)) if isinstance(part, IterIndex) else None
+        if not isinstance(part, Element):
+            return None
+        return Element(numbers[part.number]) if part.number in numbers else producer.results[0]
 
-    result = found.results[0].rewritten(change)
+    result = found.results[0].at(values).rewritten(change)
     writes = (found.writes[0].at(values),)
     # It may leave out points that the producer has.
     point, extents = producer.point(), {each.name: each.extent for each in producer.iters}

@@ -11,7 +11,7 @@ from ..loops.boxes import box_of
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import Range, factor_of, ranges_of
-from ..loops.tree import SERIAL, Access, Block, Buffer, Loop, loops_in, variable
+from ..loops.tree import SERIAL, Access, Block, Buffer, Loop, around_all, variable
 from .caching import own_buffer
 
 
@@ -32,8 +32,7 @@ def rolling_buffer(edit: Edit, block: BlockRV, write_buffer_index: int | str) ->
     buffer = own_buffer(edit, found, write_buffer_index)
     _check(edit, found, buffer)
     users = [each for each in edit.tree.blocks() if buffer in each.buffers]
-    around = [edit.tree.around(each.name) for each in users]
-    shared = [loop for loop in around[0] if all(loop in path for path in around)]
+    shared = around_all([edit.tree.around(each.name) for each in users])
     rolling = next((each for loop in shared if (each := _along(edit, found, buffer, users, loop)) is not None), None)
     if rolling is None:
         edit.refuse(f"no loop around '{found.name}' and what reads '{buffer.name}' slides over it by overlapping steps")
@@ -53,11 +52,10 @@ def rolling_buffer(edit: Edit, block: BlockRV, write_buffer_index: int | str) ->
         return Access(new, tuple(indices))
 
     def change(each: Block) -> Block:
-        reads, writes = tuple(map(circular, each.reads)), tuple(map(circular, each.writes))
-        return replace(each, reads=reads, writes=writes, where=where if each is found else each.where)
+        moved = each.with_accesses(circular)
+        return replace(moved, where=where) if each is found else moved
 
-    edit.tree = edit.tree.mapped(change)
-    edit.tree = replace(edit.tree, buffers=tuple(new if each is buffer else each for each in edit.tree.buffers))
+    edit.tree = edit.tree.mapped(change).redeclared(buffer, new)
 
 
 def _check(edit: Edit, found: Block, buffer: Buffer) -> None:
@@ -78,7 +76,7 @@ def _check(edit: Edit, found: Block, buffer: Buffer) -> None:
 
 def _along(edit: Edit, found: Block, buffer: Buffer, users: list[Block], loop: Loop) -> _Rolling | None:
     """How one loop's steps overlap, where they do and go on from one another."""
-    inner = {each.name: each.extent for each in loops_in(loop.body)}
+    inner = loop.inner_extents()
     read = ranges_of([place for each in users for place in each.read_places(buffer)], inner, buffer.shape)
     written = ranges_of([place for each in users for place in each.places(buffer)], inner, buffer.shape)
     moving = [dim for dim, each in enumerate(written) if loop.name in variables_of(each.start)]

@@ -11,7 +11,7 @@ from ...dialects.core.symbols_expr import Size
 from ...support.replacing import replace
 from ..loops.handles import LoopRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import SERIAL, Loop, Node, mapped, rebound, variable
+from ..loops.tree import SERIAL, Loop, Node, mapped, nested, rebound, variable
 
 #: Of a loop.
 _MOST_STEPS = 1 << 40
@@ -42,9 +42,7 @@ def split(
     nodes: tuple[Node, ...] = rebound(found.body, {found.name: index})
     if not is_below(index, found.extent):
         nodes = mapped(nodes, lambda block: replace(block, where=(*block.where, (index, found.extent))))
-    for name, extent in reversed(list(zip(names, extents, strict=True))):
-        nodes = (Loop(name, extent, nodes),)
-    edit.replace(found.name, nodes)
+    edit.replace(found.name, nested(zip(names, extents, strict=True), *nodes))
     return [edit.handle(name) for name in names]
 
 

@@ -35,11 +35,8 @@ def transform_block_layout(edit: Edit, block: BlockRV, index_map: IndexMap) -> N
     iters = tuple(Iter(*each) for each in zip(names, _kinds(edit, found, index_map), shape, strict=True))
     points = inverse.at(list(map(iter_variable, iters)))
     values = {each.name: point for each, point in zip(found.iters, points, strict=True)}
-    new = found.at(values)
-    reads, writes = (tuple(Access(each.buffer, tuple(map(undivided, each.indices))) for each in accesses)
-                     for accesses in (new.reads, new.writes))  # fmt: skip
-    new = replace(new, iters=iters, reads=reads, writes=writes)
-    edit.replace((path[0] if path else found).name, [in_new_loops(edit, new)])
+    new = found.at(values).with_accesses(lambda each: Access(each.buffer, tuple(map(undivided, each.indices))))
+    edit.replace((path[0] if path else found).name, [in_new_loops(edit, replace(new, iters=iters))])
 
 
 def _kinds(edit: Edit, found: Block, index_map: IndexMap) -> list[str]:

@@ -8,7 +8,6 @@ import sys
 from ...bindings.mlir import ir
 from ...dialects.core.indices import undivided
 from ...dialects.core.symbols_expr import Size
-from ...support.replacing import replace
 from ..loops.body_scalars import Compute, Expr, Load
 from ..loops.handles import BlockRV, IndexMap
 from ..loops.index_exprs import indices_at
@@ -48,8 +47,7 @@ def transform_layout(
         (cache_write if found.writes_of(old) else cache_read)(edit, block, old.name, "global")
         old = edit.tree.buffers[-1]
     new = old.laid_out(shape)
-    edit.tree = edit.tree.mapped(lambda each: _moved(edit, each, old, new, index_map))
-    edit.tree = replace(edit.tree, buffers=tuple(new if each is old else each for each in edit.tree.buffers))
+    edit.tree = edit.tree.mapped(lambda each: _moved(edit, each, old, new, index_map)).redeclared(old, new)
     if pad_value is not None:
         _fill(edit, new, pad_value)
 
@@ -80,10 +78,7 @@ def _moved(edit: Edit, block: Block, old: Buffer, new: Buffer, index_map: IndexM
             edit.refuse(f"'{old.name}' is read at places that are computed, of which {index_map} would compute others")
         return Load(new, tuple(indices))
 
-    results = tuple(expr.rewritten(loaded) for expr in block.results)
-    inits = None if block.inits is None else tuple(expr.rewritten(loaded) for expr in block.inits)
-    reads, writes = tuple(map(moved, block.reads)), tuple(map(moved, block.writes))
-    return replace(block, reads=reads, writes=writes, results=results, inits=inits)
+    return block.with_accesses(moved).with_exprs(lambda expr: expr.rewritten(loaded))
 
 
 def _fill(edit: Edit, buffer: Buffer, value: float) -> None:

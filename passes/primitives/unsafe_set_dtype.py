@@ -27,8 +27,8 @@ def unsafe_set_dtype(edit: Edit, block: BlockRV, buffer_index: int | str, dtype:
         if not _is_plain(each):
             edit.refuse(f"'{old.name}' has {old.element}: only floats and signed integers are converted, no {each}")
     new = replace(old, element=element)
-    edit.tree = edit.tree.mapped(lambda each: _converting(each, old, new) if old in each.buffers else each)
-    edit.tree = replace(edit.tree, buffers=tuple(new if each is old else each for each in edit.tree.buffers))
+    tree = edit.tree.mapped(lambda each: _converting(each, old, new) if old in each.buffers else each)
+    edit.tree = tree.redeclared(old, new)
 
 
 def _is_plain(type_: Type) -> bool:

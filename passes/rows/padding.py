@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...bindings.ir import Operation, Value
 from ...bindings.navigation import body_of, last_of, made_by, operations_of
 from ...emit.groups import fill_of, filled_with
-from ..schedule.dynamic_slices import SlicePlace
+from ...emit.tensors import SlicePlace
 
 
 @dataclass(frozen=True)

@@ -15,37 +15,12 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import DYNAMIC
 from ...bindings.navigation import constant_of, made_by, users_of
 from ...emit import linalg
+from ...emit.collapse import groups_of
 from ...emit.numbers import Size, number
 from ...emit.structured import StructuredOp
+from ...emit.tensors import SlicePlace
 
 _SLICE, _INSERT = "tensor.extract_slice", "tensor.insert_slice"
-
-
-class SlicePlace(NamedTuple):
-    """Where in a tensor a slice is."""
-
-    offsets: list[int | Value]
-    sizes: list[int | Value]
-    strides: list[int | Value]
-
-    @staticmethod
-    def of(op: Operation) -> SlicePlace:
-        """Where an operation on a slice reads or writes."""
-        tensor_count = len(list(op.attributes["operandSegmentSizes"])) - 3
-        values = iter(list(op.operands)[tensor_count:])
-        return SlicePlace(
-            *(
-                [next(values) if number == DYNAMIC else int(number) for number in op.attributes[f"static_{name}"]]
-                for name in SlicePlace._fields
-            )
-        )
-
-    def joined(self, groups: Sequence[Sequence[int]]) -> SlicePlace:
-        """The same where the axes of each group are one, of which all but the first are whole."""
-        sizes = [[self.sizes[axis] for axis in group] for group in groups]
-        offsets = [[self.offsets[first], *others] for (first, *_), (_, *others) in zip(groups, sizes, strict=True)]
-        strides = [self.strides[first] for first, *_ in groups]
-        return SlicePlace(list(map(linalg.product, offsets)), list(map(linalg.product, sizes)), strides)
 
 
 class TensorSlice(NamedTuple):
@@ -139,6 +114,5 @@ def _extent(value: Value, axis: int) -> Size:
     if maker.name == _SLICE:
         size = SlicePlace.of(maker).sizes[axis]
         return size if isinstance(size, int) else number(size)
-    group = [int(each.value) for each in maker.attributes["reassociation"][axis]]
-    extents = [_extent(maker.operands[0], each) for each in group]
+    extents = [_extent(maker.operands[0], each) for each in groups_of(maker)[axis]]
     return math.prod(sorted(extents, key=lambda each: isinstance(each, int)))

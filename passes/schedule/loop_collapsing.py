@@ -18,8 +18,8 @@ from ...emit import linalg
 from ...emit.arithmetic import result_of
 from ...emit.collapse import Groups, IsWhole, are_neighbours, chains, collapse, joined_shape, joined_size, reassociation
 from ...emit.structured import StructuredOp
-from ...emit.tensors import put_slice, slice_of
-from .dynamic_slices import SlicePlace, TensorSlice, open_part, written_back
+from ...emit.tensors import SlicePlace, put_slice, slice_of
+from .dynamic_slices import TensorSlice, open_part, written_back
 
 #: What no type can have as a size.
 _TOO_MANY = 1 << 63

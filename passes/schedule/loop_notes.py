@@ -7,6 +7,7 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir, string_value
 from ...bindings.navigation import body_of, constant_of, innermost, made_by, operations_of, symbol_name
 from ...dialects.core.ir_attributes import UNPLANNED
+from ...emit.collapse import groups_of
 from ...emit.structured import StructuredOp, shape_of
 from ..core.facts import LoopsFact
 from ..core.journal import Journal
@@ -46,8 +47,7 @@ def _axis_text(value: Value, axis: int) -> str | None:
         return f"{value.arg_number}.{axis}" if is_parameter else None
     owner = value.owner.operation
     if owner.name == "tensor.collapse_shape":
-        group = [int(each.value) for each in list(owner.attributes["reassociation"])[axis]]
-        factors = [_axis_text(owner.operands[0], each) for each in group]
+        factors = [_axis_text(owner.operands[0], each) for each in groups_of(owner)[axis]]
         return None if None in factors else "*".join(filter(None, factors))
     sides = ("static_low", "static_high") if owner.name == "tensor.pad" else ()
     if owner.name in ("tensor.cast", "tensor.pad") and not any(list(owner.attributes[side])[axis] for side in sides):

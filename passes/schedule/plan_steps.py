@@ -150,7 +150,7 @@ class _Planned(NamedTuple):
         if plan.carried:
             kept.append(sch.decompose_reduction(block, order[around]))
         for one in kept:
-            self._in_registers(sch, one, len(points), lanes is not None)
+            in_registers(sch, one, len(points), lanes is not None)
 
     def _is_reduced(self, dim: int) -> bool:
         return all(self.block.iters[each].kind == REDUCE for each in self.plan.joined[dim])
@@ -211,7 +211,7 @@ class _Planned(NamedTuple):
         lanes = splits[plan.vector].lanes
         sch.reorder(*(loop for each in outer for loop in each), *points, *([] if lanes is None else [lanes]))
         self._share_outermost(sch, dict(zip(splits, order, strict=True)))
-        self._in_registers(sch, block, len(points), lanes is not None)
+        in_registers(sch, block, len(points), lanes is not None)
         return splits[plan.vector].steps, outer[-1][-1]
 
     def _share_outermost(self, sch: Schedule, order: Mapping[int, Sequence[LoopRV]]) -> None:
@@ -232,7 +232,7 @@ class _Planned(NamedTuple):
         vectors = sch.split(results[self.plan.joined[self.plan.vector][-1]], [None, self.plan.lanes])
         sch.reorder(*others, blocks, steps, *points, *vectors)
         for each in (sums, sch.decompose_reduction(sums, steps)):
-            self._in_registers(sch, each, len(points) + 1, has_lanes=True)
+            in_registers(sch, each, len(points) + 1, has_lanes=True)
 
     def _schedule_partial_sums(self, sch: Schedule, block: BlockRV) -> None:
         """A reduction along vectors: each lane has a sum of its own, which are added up in the end."""
@@ -260,7 +260,7 @@ class _Planned(NamedTuple):
         sch.reorder(*others, *reduced, *points, lanes)
         sch.split(lanes, [None, plan.lanes])
         for each in (sums, sch.decompose_reduction(sums, reduced[0])):
-            self._in_registers(sch, each, len(points) + 1, has_lanes=True)
+            in_registers(sch, each, len(points) + 1, has_lanes=True)
 
     def _finish(self, sch: Schedule, block: BlockRV) -> BlockRV | None:
         """What takes a reduction's results out of registers: its epilogue, or a copy."""
@@ -276,7 +276,7 @@ class _Planned(NamedTuple):
         if any(len(chain) > 1 for chain in chains) and flat != loops:
             sch.reorder(*flat)
         joined = ([loops[dim] for dim in chain] for chain in self.plan.joined)
-        return [sch.fuse(*each) if len(each) > 1 else each[0] for each in joined]
+        return [fused(sch, each) for each in joined]
 
     def _split(self, sch: Schedule, dim: int, loop: LoopRV) -> _Split:
         plan = self.plan
@@ -315,13 +315,19 @@ class _Planned(NamedTuple):
         plan = self.plan
         return dict(plan.blocks).get(dim, plan.tile.get(dim, 1) * (plan.lanes if dim == plan.vector else 1))
 
-    def _in_registers(self, sch: Schedule, block: BlockRV, points: int, has_lanes: bool) -> None:
-        """A step's points, each with code of its own, on vectors."""
-        loops = sch.get_loops(block)
-        if has_lanes:
-            sch.vectorize(loops.pop())
-        for loop in reversed(loops[len(loops) - points :]) if points else ():
-            sch.unroll(loop)
+
+def fused(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
+    made: LoopRV = sch.fuse(*loops) if len(loops) > 1 else loops[0]
+    return made
+
+
+def in_registers(sch: Schedule, block: BlockRV, points: int, has_lanes: bool) -> None:
+    """A step's points, the last loops around a block, each with code of its own, on vectors."""
+    loops = sch.get_loops(block)
+    if has_lanes:
+        sch.vectorize(loops.pop())
+    for loop in reversed(loops[len(loops) - points :]) if points else ():
+        sch.unroll(loop)
 
 
 def _names(indices: Sequence[object]) -> set[str]:

@@ -10,10 +10,20 @@ from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...emit import linalg
 from ...emit.arithmetic import result_of
-from ...emit.numbers import Size, as_index, constant, select
+from ...emit.numbers import Size, as_index, constant, operation, select
 from ...emit.structured import StructuredOp, is_scalar, is_storable
 from ...emit.tensors import merge, split
-from ...emit.vectors import first_lanes, from_elements, is_vector, lane_of, read_vector, shuffle, write_vector
+from ...emit.vectors import (
+    first_lanes,
+    from_elements,
+    is_vector,
+    lane_of,
+    read_vector,
+    shuffle,
+    spread,
+    vector_of,
+    write_vector,
+)
 from .segments import round_down
 from .vector_body import hoisted_zero
 
@@ -165,7 +175,7 @@ class VectorAccess:
         if tail is None:
             return self._read(tensor, place, self.mask(point))
         if isinstance(tail, int):
-            zeros = ir.VectorType.get([self._lanes], tensor.type.element_type)
+            zeros = vector_of(self._lanes, tensor.type.element_type)
             return self._read(tensor, place, self.mask(point)) if step < tail else constant(0, zeros).value
         left = self._lanes if self._rest is None else self._rest - point[self._vector] * self._lanes
         is_there = as_index(step) < as_index(tail)
@@ -196,9 +206,8 @@ class VectorAccess:
         """Some narrow numbers, as often as there are lanes."""
         word = ir.IntegerType.get_signless(32)
         bits = lane_of(result_of("vector.bitcast", [few], ir.VectorType.get([1], word)), 0)
-        words = result_of("vector.broadcast", [bits], ir.VectorType.get([self._lanes], word))
-        wide = ir.VectorType.get([self._lanes * self._group], few.type.element_type)
-        return result_of("vector.bitcast", [words], wide)
+        wide = vector_of(self._lanes * self._group, few.type.element_type)
+        return result_of("vector.bitcast", [spread(bits, self._lanes)], wide)
 
     def store(self, value: Value, operand: int, point: Point, tensor: Value) -> Value:
         """The tensor with the value, a scalar or a vector, in its place."""
@@ -223,10 +232,8 @@ class VectorAccess:
         scalar = as_index(self._starts[dim] + point[dim] * (self._lanes if dim == self._vector else 1)).value
         if dim != self._vector:
             return scalar
-        type_ = ir.VectorType.get([self._lanes], scalar.type)
-        step = result_of("vector.step", [], type_)
-        first = result_of("vector.broadcast", [scalar], type_)
-        return result_of("arith.addi", [first, step], type_)
+        step = operation("vector.step", [], vector_of(self._lanes, scalar.type))
+        return (spread(scalar, self._lanes) + step).value
 
     def mask(self, point: Point) -> Value | None:
         """Which lanes are inside of the loop; None where all are."""

@@ -14,10 +14,9 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import made_by, operations_of, users_of
 from ...bindings.rewriting import Decline
 from ...emit import linalg
-from ...emit.arithmetic import result_of
 from ...emit.numbers import constant
 from ...emit.structured import StructuredOp, is_storable
-from ...emit.vectors import SCALAR_ONLY, TRAPPING, from_elements, is_vector, lane_of, read_vector
+from ...emit.vectors import SCALAR_ONLY, TRAPPING, from_elements, is_vector, lane_of, read_vector, spread, vector_of
 
 _MOVES = frozenset({"linalg.index", "linalg.yield", "tensor.extract", "tensor.dim"})
 _LANES = frozenset({"f16", "bf16", "f32", "f64", "i1", "i8", "i16", "i32", "i64", "index"})
@@ -200,12 +199,9 @@ class Lanes:
 
     def vector(self, value: Value) -> Value:
         """The value in every lane."""
-        if is_vector(value):
-            return value
-        if value not in self._broadcasts:
-            type_ = ir.VectorType.get([self._lanes], value.type)
-            self._broadcasts[value] = result_of("vector.broadcast", [value], type_)
-        return self._broadcasts[value]
+        if not is_vector(value) and value not in self._broadcasts:
+            self._broadcasts[value] = spread(value, self._lanes).value
+        return self._broadcasts.get(value, value)
 
     def _constant(self, inner: Operation) -> Value:
         """Constants stand before the nest, one for each."""
@@ -246,5 +242,5 @@ def _copy(inner: Operation, operands: Sequence[Value], lanes: int = 0) -> list[V
         copy.operands[position] = operand
     if lanes:
         for result in copy.results:
-            result.set_type(ir.VectorType.get([lanes], result.type))
+            result.set_type(vector_of(lanes, result.type))
     return list(copy.results)

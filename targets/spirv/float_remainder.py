@@ -12,14 +12,13 @@ from ...emit.numbers import Number, constant, minimum, number, select, unary
 
 
 class _Format(NamedTuple):
-    """Of a float: bits of its fraction, the exponent of 1, all ones."""
+    """Of a float: bits of its fraction, the exponent of 1."""
 
     fraction: int
     bias: int
-    exponents: int
 
 
-_FORMATS = {"f32": _Format(23, 127, 0xFF), "f64": _Format(52, 1023, 0x7FF)}
+_FORMATS = {"f32": _Format(23, 127), "f64": _Format(52, 1023)}
 
 
 def float_remainder(x: Number, y: Number) -> Number:

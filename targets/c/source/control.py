@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
-from ....bindings.ir import Operation, Value
+from ....bindings.ir import Operation
 from ....bindings.navigation import body_of
 from ....support.errors import RefusalError
 from ...text import structured_control
@@ -34,17 +34,11 @@ def _parallel(writer: FunctionWriter, op: Operation) -> None:
     bounds = writer.all(list(op.operands))
     rank = counts[0]
     starts, ends, steps = bounds[:rank], bounds[rank : 2 * rank], bounds[2 * rank : 3 * rank]
-    _nest(writer, op, list(zip(body.arguments, starts, ends, steps, strict=True)))
-
-
-def _nest(writer: FunctionWriter, op: Operation, loops: list[tuple[Value, Expression, Expression, Expression]]) -> None:
-    if not loops:
-        writer.block(body_of(op))
-        return
-    (counter, start, end, step), *inner = loops
-    with writer.counting(INDEX, start, end, step) as index:
-        writer.know(counter, name(index, is_place=True))
-        _nest(writer, op, inner)
+    with ExitStack() as loops:
+        for counter, start, end, step in zip(body.arguments, starts, ends, steps, strict=True):
+            index = loops.enter_context(writer.counting(INDEX, start, end, step))
+            writer.know(counter, name(index, is_place=True))
+        writer.block(body)
 
 
 def _execute(writer: FunctionWriter, op: Operation) -> None:

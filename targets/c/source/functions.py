@@ -129,8 +129,8 @@ class FunctionsWriter:
             for line in _comment(_site_text(op.attributes[SITE]), 110).split("\n"):
                 writer.line(line)
         callee = self.written.get(callee_of(op))
-        if callee is None:
-            self._call_extern(writer, op)
+        if callee is None:  # it is declared only: what a model brings along, or <math.h>'s
+            mathematics.call_now(writer, op, callee_of(op))
             return
         operands: list[Expression | MemrefView] = [
             writer.view(value) if isinstance(value.type, ir.MemRefType) else writer.get(value) for value in op.operands
@@ -145,19 +145,6 @@ class FunctionsWriter:
             writer.line(f"const int status = {text};")
             with writer.braces("if (status != 0)"):
                 writer.line("return status;")
-
-    def _call_extern(self, writer: FunctionWriter, op: Operation) -> None:
-        """Of a function that is declared only: what a model brings along, or <math.h>'s."""
-        types = [scalar_type(value.type) for value in op.operands]
-        returned = scalar_type(op.results[0].type) if op.results else "void"
-        self.program.declare_extern(callee_of(op), returned, types)
-        operands = writer.all(list(op.operands))
-        writer.settle()
-        text = f"{callee_of(op)}({', '.join(each.text for each in operands)})"
-        if op.results:
-            writer.know(op.results[0], writer.variable(returned, name(text), is_constant=True))
-        else:
-            writer.line(f"{text};")
 
     # ---- what callers see ----
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import string_value
-from .expressions import Expression, binary, call, cast, integer, name
+from .expressions import Expression, binary, call, cast, integer
 from .floats import c_function
 from .integers import chosen, compared, cut, helped, is_bool
 from .types import literal, machine_width, scalar_type
@@ -57,19 +57,26 @@ def _sine_and_cosine(writer: FunctionWriter, op: Operation) -> None:
 def _call(writer: FunctionWriter, op: Operation) -> None:
     """Of a function that the model names: <math.h>'s, or one that whoever links the program brings along."""
     function = string_value(op.attributes["func"])
-    operands = writer.all(list(op.operands))
-    types = [scalar_type(each.type) for each in op.operands]
-    returned = [scalar_type(each.type) for each in op.results]
-    writer.program.declare_extern(function, returned[0] if returned else "void", types)
-    if op.name == "tir.call_extern" or not returned:
-        writer.settle()
-        text = f"{function}({', '.join(each.text for each in operands)})"
-        if returned:
-            writer.know(op.results[0], writer.variable(returned[0], name(text), is_constant=True))
-        else:
-            writer.line(f"{text};")
-        return
-    writer.define(op.results[0], call(function, *operands))
+    if op.name == "tir.call_extern" or not op.results:
+        call_now(writer, op, function)
+    else:
+        writer.define(op.results[0], _called(writer, op, function))
+
+
+def call_now(writer: FunctionWriter, op: Operation, function: str) -> None:
+    """A statement of its own: what it does besides is done in the program's order."""
+    made = _called(writer, op, function)
+    writer.settle()
+    if op.results:
+        writer.know(op.results[0], writer.variable(scalar_type(op.results[0].type), made, is_constant=True))
+    else:
+        writer.line(f"{made.text};")
+
+
+def _called(writer: FunctionWriter, op: Operation, function: str) -> Expression:
+    returned = scalar_type(op.results[0].type) if op.results else "void"
+    writer.program.declare_extern(function, returned, [scalar_type(each.type) for each in op.operands])
+    return call(function, *writer.all(list(op.operands)))
 
 
 RULES: dict[str, Rule] = {

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ....bindings.ir import Type
@@ -70,7 +70,7 @@ def dense(pointer: Expression, element: Type, sizes: Sequence[Size]) -> MemrefVi
     return MemrefView(pointer, element, tuple(sizes), dense_strides(sizes))
 
 
-def static_or(static: Sequence[int], dynamic: Sequence[Expression]) -> list[Size]:
+def static_or(static: Iterable[int], dynamic: Iterable[Expression]) -> list[Size]:
     """Numbers where they are known, in the places of the others what is computed."""
     rest = iter(dynamic)
     return [_size(next(rest)) if each == DYNAMIC else int(each) for each in static]

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ....bindings.ir import Operation
-from ....bindings.mlir import DYNAMIC, ir
+from ....bindings.mlir import ir
 from ....bindings.navigation import made_by, operations_of, users_of
-from ....passes.loops.memory_views import groups_of
+from ....emit.collapse import groups_of
+from ....emit.tensors import SlicePlace, kept_axes
 from ....support.errors import RefusalError
 from .arena import is_on_stack
 from .control import loop
@@ -198,18 +199,14 @@ def _cast(writer: FunctionWriter, op: Operation) -> None:
     view, type_ = writer.view(op.operands[0]), op.results[0].type
     if not isinstance(type_, ir.MemRefType):
         raise RefusalError(f"memory of unknown rank ({type_}) has no place in C")
-    sizes = tuple(known if size == DYNAMIC else int(size) for known, size in zip(view.sizes, type_.shape, strict=True))
-    writer.know(op.results[0], MemrefView(view.pointer, view.element, sizes, view.strides, view.offset))
+    writer.know(op.results[0], replace(view, sizes=refined(view.sizes, type_)))
 
 
 def _described(writer: FunctionWriter, op: Operation) -> tuple[list[Size], list[Size], list[Size]]:
     """Offsets, sizes and strides, which stand as numbers in attributes or as operands."""
-    _, offsets, sizes, _ = list(op.attributes["operandSegmentSizes"])
-    dynamic = _named(writer, writer.all(list(op.operands)[1:]), "place")
-    parts = dynamic[:offsets], dynamic[offsets : offsets + sizes], dynamic[offsets + sizes :]
-    names = "static_offsets", "static_sizes", "static_strides"
-    found = [static_or(list(op.attributes[key]), part) for key, part in zip(names, parts, strict=True)]
-    return found[0], found[1], found[2]
+    dynamic = iter(_named(writer, writer.all(list(op.operands)[1:]), "place"))
+    offsets, sizes, strides = (static_or(op.attributes[f"static_{name}"], dynamic) for name in SlicePlace._fields)
+    return offsets, sizes, strides
 
 
 def _reinterpret(writer: FunctionWriter, op: Operation) -> None:
@@ -219,43 +216,14 @@ def _reinterpret(writer: FunctionWriter, op: Operation) -> None:
 
 
 def _subview(writer: FunctionWriter, op: Operation) -> None:
-    view, type_ = writer.view(op.operands[0]), op.results[0].type
+    view = writer.view(op.operands[0])
     offsets, sizes, steps = _described(writer, op)
     offset = view.offset
     for start, stride in zip(offsets, view.strides, strict=True):
         offset = offset + start * stride
     strides = [step * stride for step, stride in zip(steps, view.strides, strict=True)]
-    kept = _kept(list(op.attributes["static_sizes"]), list(type_.shape))
-    made = MemrefView(
-        view.pointer, view.element, tuple(sizes[axis] for axis in kept), tuple(strides[axis] for axis in kept), offset
-    )
-    writer.know(op.results[0], made)
-
-
-def _kept(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
-    """The axes of a part that its type has: of those of size 1 some may be left out, the last ones first."""
-    surplus = len(sizes) - len(shape)
-    kept: list[int] = []
-    for axis, size in enumerate(sizes):
-        position = len(kept)
-        is_next = position < len(shape) and shape[position] == size
-        rest_fits = len(sizes) - axis - 1 >= len(shape) - position
-        if surplus and size == 1 and (not is_next or _can_drop(sizes[axis + 1 :], shape[position:])) and rest_fits:
-            surplus -= 1
-            continue
-        kept.append(axis)
-    return kept
-
-
-def _can_drop(rest: Sequence[int], shape: Sequence[int]) -> bool:
-    """Whether what remains of the sizes still holds the shape."""
-    wanted = list(shape)
-    for size in rest:
-        if wanted and wanted[0] == size:
-            wanted.pop(0)
-        elif size != 1:
-            return False
-    return not wanted
+    kept_sizes, kept_strides = (tuple(values[axis] for axis in kept_axes(op)) for values in (sizes, strides))
+    writer.know(op.results[0], MemrefView(view.pointer, view.element, kept_sizes, kept_strides, offset))
 
 
 def _collapse(writer: FunctionWriter, op: Operation) -> None:

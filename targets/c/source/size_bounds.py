@@ -13,6 +13,7 @@ from ....dialects.core.infos import ScalarInfo, TensorInfo
 from ....dialects.core.intervals import UNKNOWN, Bounds, add, floor_divide, maximum, minimum, multiply, subtract, union
 from ....dialects.core.ir_attributes import GRAPH_INPUTS, GRAPH_RESULTS
 from ....dialects.core.symbols import Dim
+from ....emit.memrefs import SIZES_FROM
 from ....passes.lower_calls.size_bounds import size_bounds, symbol_ranges
 
 _MOST = 1 << 62
@@ -107,17 +108,9 @@ class SizeBounds:
         return size_bounds(size, symbol_ranges(function)) if size is not None else UNKNOWN
 
 
-def _segment(first: int) -> Callable[[Operation], int]:
-    """Where sizes begin among operands: behind the first segments."""
-    return lambda op: sum(list(op.attributes["operandSegmentSizes"])[:first])
-
-
 #: Where the sizes of what an operation makes begin among its operands.
-_DYNAMIC_SIZES: dict[str, Callable[[Operation], int]] = {
-    "memref.alloc": lambda op: 0,
-    "memref.view": lambda op: 2,
-    "memref.reinterpret_cast": _segment(2),
-    "memref.subview": _segment(2),
+_DYNAMIC_SIZES = SIZES_FROM | {
+    "memref.subview": SIZES_FROM["memref.reinterpret_cast"],
     "memref.expand_shape": lambda op: 1,
 }
 _SAME = frozenset(f"arith.{word}" for word in ("index_cast", "index_castui", "extsi", "extui", "trunci"))

@@ -18,17 +18,17 @@ from typing import NamedTuple
 from ....bindings.ir import Value
 from ....bindings.mlir import ir
 from ....emit import loops
-from ....emit.arithmetic import element, result_of
+from ....emit.arithmetic import element
 from ....emit.numbers import Number, Size, as_index, constant, minimum, number
 from ....emit.vectors import from_elements, lane_of
 from ...default.attention_blocks import Blocks
 from ...gpu.attention.operands import Operands
 from ...gpu.emit.memory_access import wait_for_block
 from ...gpu.emit.threads import block_memory
-from ..planned.instructions import bytes_of, wait_for_copies
+from ..planned.instructions import bytes_of, row_of, stacked, wait_for_copies, word_of
 from ..planned.warp_group_instructions import LINE_BYTES, LINES, Factor, descriptor, rows_apart, show_to_groups
 from ..planned.warp_group_requests import NUMBERS_OF_COLUMNS, Request, ask_for, wait_for
-from .warps import COLUMNS, COPIED, DEPTH, MatrixRectangle, MatrixTile, Rows, SoftmaxState, padded, stacked
+from .warps import COLUMNS, COPIED, DEPTH, MatrixRectangle, MatrixTile, Rows, SoftmaxState, padded
 
 _WARPS, _THREADS, _ROWS = 4, 128, 64
 #: Blocks of keys and of values that are in memory.
@@ -240,11 +240,5 @@ def _tiles(numbers: Sequence[Value]) -> list[Value]:
 
 def _words(rows: Value) -> list[Value]:
     """Pairs of 16 bits as words."""
-    count, _ = rows.type.shape
-    word = ir.VectorType.get([1], ir.IntegerType.get_signless(32))
-    pair = ir.VectorType.get([2], rows.type.element_type)
-    pairs = [
-        result_of("vector.extract", [rows], pair, static_position=ir.DenseI64ArrayAttr.get([row]))
-        for row in range(count)
-    ]
-    return [lane_of(result_of("vector.bitcast", [each], word), 0) for each in pairs]
+    pairs = [row_of(rows, row) for row in range(rows.type.shape[0])]
+    return list(map(word_of, pairs))

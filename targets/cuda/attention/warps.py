@@ -13,21 +13,21 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ....bindings.ir import Type, Value
+from ....bindings.ir import Value
 from ....bindings.mlir import ir
 from ....dialects.core.infos import Info, TensorInfo
 from ....emit import loops
-from ....emit.arithmetic import constant_value, element, result_of
+from ....emit.arithmetic import constant_value, element
 from ....emit.numbers import Number, Size, as_index, constant, fma, intrinsic, maximum, minimum, number, select
 from ....emit.vectors import from_elements, lane_of
 from ...core.backend import Machine
 from ...default.attention_blocks import Blocks, quotient, seen_keys, sees
-from ...gpu.attention.flash_attention import based_on, of_threads, only_if
+from ...gpu.attention.flash_attention import based_on, of_threads
 from ...gpu.attention.operands import Operands, RowPart
 from ...gpu.emit.memory_access import load, store, wait_for_block
 from ...gpu.emit.threads import block_memory, thread_id
 from ...gpu.planned.places import is_multiple
-from ..planned.instructions import add_products, halves, load_tiles, start_copy, wait_for_copies
+from ..planned.instructions import add_products, halves, load_tiles, row_of, stacked, start_copy, wait_for_copies
 
 _WARP = Machine.warp
 #: Of the instruction: rows, columns, and what it adds up; a row's columns are in `_LANES` lanes, two in each.
@@ -202,7 +202,7 @@ class MatrixRectangle:
                 count = select(column < size, as_index(COPIED), as_index(0))
             to = self._place(row, column, rows, stage)
             start = partial(start_copy, tensor, at(row, inside), memory, to, COPIED, count)
-            only_if(None if begin + self.tile.threads <= rows * across else unit < rows * across, start)
+            loops.when_all([begin + self.tile.threads <= rows * across or unit < rows * across], start)
 
     def _memories(self) -> list[Value]:
         """For keys and values, in a block's shared memory."""
@@ -313,23 +313,12 @@ class MatrixRectangle:
                     store(from_elements(pair), self.given.out.rows.tensor, at)
 
             queries = self.given.queries
-            only_if(None if is_multiple(queries, self.tile.queries) else row < as_index(queries), put)
+            loops.when_all([is_multiple(queries, self.tile.queries) or row < as_index(queries)], put)
 
 
 def padded(size: int) -> int:
     return -(-size // DEPTH) * DEPTH
 
 
-def stacked(rows: Sequence[Value]) -> Value:
-    """Vectors as the rows of one."""
-    type_: Type = ir.VectorType.get([len(rows), *rows[0].type.shape], rows[0].type.element_type)
-    whole = constant_value(0, type_)
-    for place, row in enumerate(rows):
-        whole = result_of("vector.insert", [row, whole], type_, static_position=ir.DenseI64ArrayAttr.get([place]))
-    return whole
-
-
 def _element(pairs: Value, row: int, column: int) -> Number:
-    type_ = ir.VectorType.get([2], pairs.type.element_type)
-    pair = result_of("vector.extract", [pairs], type_, static_position=ir.DenseI64ArrayAttr.get([row]))
-    return number(lane_of(pair, column))
+    return number(lane_of(row_of(pairs, row), column))

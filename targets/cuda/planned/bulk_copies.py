@@ -16,6 +16,7 @@ from ....bindings.ir import Block, Value
 from ....bindings.mlir import DYNAMIC, ir
 from ....emit.arithmetic import result_of
 from ....emit.numbers import Number, Size, as_i64, as_index, operation
+from ....emit.subviews import seen_as
 from ...gpu.emit.memory_access import shared_memory
 from ...gpu.planned.group import PlannedGroup
 from ...gpu.planned.staging import Origin, Staged
@@ -142,18 +143,7 @@ class _CopiedMatrix:
         sizes, strides = ([each[place] for each in reversed(self.axes)] for place in (1, 2))
         of_block = {self.axes[0].chain: self.line, self.axes[self.outer].chain: self._height}
         box = [of_block.get(each.chain, 1) for each in reversed(self.axes)]
-        offset = memref.type.get_strides_and_offset()[1]
-        layout = ir.StridedLayoutAttr.get(offset, strides)
-        seen = ir.MemRefType.get(sizes, element, layout=layout)
-        matrix = operation(
-            "memref.reinterpret_cast",
-            [memref],
-            seen,
-            operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
-            static_offsets=ir.DenseI64ArrayAttr.get([offset]),
-            static_sizes=ir.DenseI64ArrayAttr.get(sizes),
-            static_strides=ir.DenseI64ArrayAttr.get(strides),
-        )
+        matrix = seen_as(memref, memref.type.get_strides_and_offset()[1], sizes, strides)
         whole = operation("memref.cast", [matrix], ir.UnrankedMemRefType.get(element, None))
         shape = "x".join(map(str, box))
         kind = ir.Type.parse(

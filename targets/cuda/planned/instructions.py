@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....bindings.ir import Type, Value
+from ....bindings.ir import Attribute, Type, Value
 from ....bindings.mlir import ir
 from ....emit import linalg
-from ....emit.arithmetic import result_of
+from ....emit.arithmetic import constant_value, result_of
 from ....emit.numbers import Number, Size, as_index
+from ....emit.vectors import lane_of
 
 #: What may be copied at once.
 COPIED_BYTES = (4, 8, 16)
@@ -52,6 +53,31 @@ def load_tiles(memory: Value, at: Sequence[Size], *, is_turned: bool) -> Value:
         "numTiles": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4),
     }
     return result_of("nvgpu.ldmatrix", [memory, *map(as_index, at)], type_, **attributes)
+
+
+def stacked(rows: Sequence[Value]) -> Value:
+    """Vectors as the rows of one."""
+    type_: Type = ir.VectorType.get([len(rows), *rows[0].type.shape], rows[0].type.element_type)
+    whole = constant_value(0, type_)
+    for place, row in enumerate(rows):
+        whole = result_of("vector.insert", [row, whole], type_, static_position=position(place))
+    return whole
+
+
+def row_of(rows: Value, place: int) -> Value:
+    """A row of such a vector: a lane's part of one of several tiles, for instance."""
+    type_ = ir.VectorType.get(rows.type.shape[1:], rows.type.element_type)
+    return result_of("vector.extract", [rows], type_, static_position=position(place))
+
+
+def word_of(vector: Value) -> Value:
+    """A vector of 32 bits as one number."""
+    word = ir.IntegerType.get_signless(32)
+    return lane_of(result_of("vector.bitcast", [vector], ir.VectorType.get([1], word)), 0)
+
+
+def position(*at: int) -> Attribute:
+    return ir.DenseI64ArrayAttr.get(list(at))
 
 
 def halves(tiles: Value) -> list[Value]:

@@ -11,15 +11,15 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
 
-from ....bindings.ir import Attribute, Type, Value
+from ....bindings.ir import Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import users_of
 from ....bindings.rewriting import Decline
 from ....emit import linalg, loops
-from ....emit.arithmetic import constant_value, result_of
+from ....emit.arithmetic import result_of
 from ....emit.numbers import Number, Size, as_index, select
 from ....emit.structured import StructuredOp
-from ....emit.vectors import from_elements, lane_of
+from ....emit.vectors import from_elements
 from ...core.backend import Machine
 from ...gpu.emit.memory_access import elements, wait_for_block
 from ...gpu.planned.factors import Factors, factors_of
@@ -28,7 +28,19 @@ from ...gpu.planned.kernel import Kernel, is_plain_product
 from ...gpu.planned.made import factor_of
 from ...gpu.planned.product_kernels import register_instruction
 from ...gpu.planned.staging import Staged
-from .instructions import COPIED_BYTES, add_products, bytes_of, halves, load_tiles, start_copy, wait_for_copies
+from .instructions import (
+    COPIED_BYTES,
+    add_products,
+    bytes_of,
+    halves,
+    load_tiles,
+    position,
+    row_of,
+    stacked,
+    start_copy,
+    wait_for_copies,
+    word_of,
+)
 
 _WARP = Machine.warp
 #: Of the instruction: rows and columns of a result, and of lanes that hold it.
@@ -137,10 +149,7 @@ class MatrixKernel(Kernel):
                 count = None if move.has_step is None else select(move.has_step, as_index(each.lanes), as_index(0))
                 to = [block % self.stages, *move.target]
                 start = partial(start_copy, each.memref, move.source, memory, to, each.lanes, count)
-                if move.is_some is None:
-                    start()
-                else:
-                    loops.when(move.is_some, start)
+                loops.when_all([move.is_some], start)
 
     # ---- from shared memory ----
 
@@ -198,15 +207,8 @@ class HalvesKernel(MatrixKernel):
     kinds: tuple[Factors, ...] = (Factors("f16", "f32", ("arith.extf",)), Factors("bf16", "f32", ("arith.extf",)))
 
     def multiplied(self, left: Value, right: Value, sums: Sequence[Value]) -> list[Value]:
-        type_ = ir.VectorType.get([_ROWS_OF_LANE, _COLUMNS_OF_LANE], sums[0].type.element_type)
-        total = constant_value(0, type_)
-        for half, value in enumerate(sums):
-            total = result_of("vector.insert", [value, total], type_, static_position=position(half))
-        total = add_products(left, right, total)
-        return [
-            result_of("vector.extract", [total], value.type, static_position=position(half))
-            for half, value in enumerate(sums)
-        ]
+        total = add_products(left, right, stacked(sums))
+        return [row_of(total, half) for half in range(len(sums))]
 
 
 @register_instruction("m16n8k32")
@@ -218,7 +220,7 @@ class BytesKernel(MatrixKernel):
 
     def multiplied(self, left: Value, right: Value, sums: Sequence[Value]) -> list[Value]:
         word = sums[0].type.element_type
-        parts = [[_word(vector, word) for vector in _rows_of(tiles)] for tiles in (left, right)]
+        parts = [[word_of(row_of(tiles, row)) for row in range(tiles.type.shape[0])] for tiles in (left, right)]
         parts.append([each for value in sums for each in elements(value)])
         attributes = {
             "shape": f"#nvvm.shape<m = {_ROWS}, n = {_COLUMNS}, k = {self.steps}>",
@@ -242,22 +244,6 @@ class BytesKernel(MatrixKernel):
         """PTX's name of an input's elements."""
         argument = self.op.block.arguments[self.staged[which].operand]
         return "u8" if users_of(argument)[0].name == "arith.extui" else "s8"
-
-
-def position(*at: int) -> Attribute:
-    return ir.DenseI64ArrayAttr.get(list(at))
-
-
-def _rows_of(tiles: Value) -> list[Value]:
-    """A lane's part of each of several tiles."""
-    count, lanes = tiles.type.shape
-    type_ = ir.VectorType.get([lanes], tiles.type.element_type)
-    return [result_of("vector.extract", [tiles], type_, static_position=position(at)) for at in range(count)]
-
-
-def _word(neighbours: Value, word: Type) -> Value:
-    """Four bytes as one number."""
-    return lane_of(result_of("vector.bitcast", [neighbours], ir.VectorType.get([1], word)), 0)
 
 
 def can_be_copied(staged: Staged) -> bool:

@@ -12,8 +12,8 @@ from ....emit.numbers import Number
 from ...gpu.emit.memory_access import load
 from ...gpu.planned.factors import Factors
 from ...gpu.planned.product_kernels import register_instruction
-from .instructions import round_to_tf32
-from .matrix_units import HalvesKernel, position
+from .instructions import position, round_to_tf32
+from .matrix_units import HalvesKernel
 
 
 @register_instruction("m16n8k8")

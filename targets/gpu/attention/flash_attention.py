@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ....bindings.ir import Type, Value
-from ....bindings.mlir import ir
+from ....bindings.ir import Value
 from ....emit import loops
 from ....emit.arithmetic import constant_value, element
 from ....emit.linalg import product
@@ -28,12 +27,11 @@ from ....emit.numbers import (
     maximum,
     minimum,
     number,
-    operation,
     select,
 )
 from ....emit.vectors import from_elements
 from ...default.attention_blocks import Blocks, is_same, quotient, seen_keys, sees
-from ..emit.memory_access import elements, load, store, wait_for_block
+from ..emit.memory_access import elements, filled, load, loaded_type, store, wait_for_block
 from ..emit.threads import block_memory, from_lane, thread_id
 from ..planned.places import is_multiple
 from .operands import Operands, RowPart
@@ -199,7 +197,7 @@ class Rectangle:
         first, self.last = seen_keys(self.what, self._of_row(as_index(start))[0], queries, self.given.keys)
         first, self.last = maximum(first, begin), minimum(self.last, end)
         none, zero = constant(-math.inf, wide), constant(0, wide)
-        nothing = [constant_value(0, _vector(wide, tile.lanes))] * (tile.rows * tile.vectors)
+        nothing = [constant_value(0, loaded_type(element(wide), tile.lanes))] * (tile.rows * tile.vectors)
 
         def some_keys(key: Number, *carried: Value) -> list[Value]:
             most, sums, totals = _cut(carried, tile.rows, tile.rows)
@@ -212,7 +210,7 @@ class Rectangle:
                 store(from_elements(each), self.memories.scores, [self.row + row, self.across * tile.keys])
             added = [sum(row[1:], row[0]) for row in powers]
             sums = [fma(*each) for each in zip(sums, factors, added, strict=True)]
-            scaled = [each * spread(factors[at // tile.vectors], tile.lanes) for at, each in enumerate(totals)]
+            scaled = [each * filled(factors[at // tile.vectors], tile.lanes) for at, each in enumerate(totals)]
             return [*new, *sums, *self._weighted(key, scaled)]
 
         carried = [*[none] * tile.rows, *[zero] * tile.rows, *nothing]
@@ -246,12 +244,12 @@ class Rectangle:
                     queries = elements(load(memories.queries, [inside + each, self.row], tile.rows))
                     keys = load(memories.keys, [inside + each, self.across * tile.keys], tile.keys)
                     for row, query in enumerate(queries):
-                        found[row] = fma(spread(query, tile.keys), number(keys), found[row])
+                        found[row] = fma(filled(query, tile.keys), number(keys), found[row])
                 return found
 
             return loops.for_range(0, tile.depth, few, *scores, step=together)
 
-        zeros = [constant_value(0, _vector(tile.wide, tile.keys))] * tile.rows
+        zeros = [constant_value(0, loaded_type(element(tile.wide), tile.keys))] * tile.rows
         scores = loops.for_range(0, self.given.size, some_elements, *zeros, step=tile.depth)
         if not isinstance(self.given.size, int) or self.given.size == 0:
             # Without elements there was no barrier for threads that still read scores.
@@ -296,7 +294,7 @@ class Rectangle:
                         values = load(memories.values, [inside + each, place], tile.lanes)
                         for row in rows:
                             at = row * tile.vectors + vector
-                            weight = spread(weights[row][each], tile.lanes)
+                            weight = filled(weights[row][each], tile.lanes)
                             totals[at] = fma(weight, number(values), totals[at])
                 return totals
 
@@ -322,7 +320,7 @@ class Rectangle:
         for row in range(self.tile.rows):
             own = as_index(self.start) + self.row + row
             is_some = None if is_multiple(self.rows, self.tile.queries) else own < as_index(self.rows)
-            only_if(is_some, partial(put, row, *self._of_row(own)))
+            loops.when_all([is_some], partial(put, row, *self._of_row(own)))
 
     def _each_total(self, totals: Sequence[Sequence[Number]], row: int, put: Callable[[Number, Number], None]) -> None:
         """`put` of a row's totals with their columns, where there are such."""
@@ -333,7 +331,7 @@ class Rectangle:
                 place = first + lane
                 width = self.given.width
                 is_some = None if is_multiple(width, tile.width) else place < as_index(width)
-                only_if(is_some, partial(put, number(each), place))
+                loops.when_all([is_some], partial(put, number(each), place))
 
     # ---- shared memory ----
 
@@ -385,7 +383,7 @@ class Rectangle:
                 for lane, each in enumerate(elements(wide.value)):
                     store(each, memory, [place + lane, row])
 
-            only_if(None if begin + threads <= rows * across else unit < rows * across, bring)
+            loops.when_all([begin + threads <= rows * across or unit < rows * across], bring)
 
 
 class _Brought(NamedTuple):
@@ -417,17 +415,6 @@ def _cut(values: Sequence[Value], *counts: int) -> list[list[Number]]:
     return [*parts, left]
 
 
-def _vector(dtype: str, lanes: int) -> Type:
-    return element(dtype) if lanes == 1 else ir.VectorType.get([lanes], element(dtype))
-
-
-def spread(scalar: Value, lanes: int) -> Number:
-    """A vector of equal elements."""
-    if lanes == 1:
-        return number(scalar)
-    return operation("vector.broadcast", [scalar], ir.VectorType.get([lanes], scalar.type))
-
-
 def of_threads(combine: Callable[[Number, Number], Number], parts: Sequence[Number], across: int = ACROSS) -> Number:
     """The reduction over `across` adjacent threads (a butterfly shuffle), which each of them gets."""
     whole = parts[0]
@@ -446,11 +433,3 @@ def based_on(most: Number) -> Number:
 
 def power(score: Number, base: Number) -> Number:
     return intrinsic("exp2", (score - base) * math.log2(math.e))
-
-
-def only_if(condition: Number | None, body: Callable[[], None]) -> None:
-    """Where it holds; None: always."""
-    if condition is None:
-        body()
-    else:
-        loops.when(condition, body)

@@ -12,8 +12,8 @@ from ....bindings.navigation import enclosing
 from ....emit import loops
 from ....emit.arithmetic import result_of
 from ....emit.memrefs import storage_bytes
-from ....emit.numbers import Size, as_index
-from ....emit.vectors import from_elements, lane_of
+from ....emit.numbers import Number, Size, as_index, number
+from ....emit.vectors import from_elements, lane_of, spread, vector_of
 from ...core.backend import Machine
 from . import threads
 
@@ -24,10 +24,20 @@ def load(memref: Value, at: Sequence[Size], lanes: int) -> Value:
     """An element, or neighbours along the last axis which begin at a multiple of their number."""
     if lanes == 1:
         return loops.load(memref, *at).value
-    type_ = ir.VectorType.get([lanes], memref.type.element_type)
+    type_ = loaded_type(memref.type.element_type, lanes)
     if _is_truth(type_):
         return gathered(lanes, lambda lane: loops.load(memref, *at[:-1], at[-1] + lane).value)
     return result_of("vector.load", [memref, *map(as_index, at)], type_, alignment=_alignment(type_))
+
+
+def loaded_type(element: Type, lanes: int) -> Type:
+    """Of what is loaded."""
+    return element if lanes == 1 else vector_of(lanes, element)
+
+
+def filled(scalar: Value, lanes: int) -> Number:
+    """With such elements all over."""
+    return number(scalar) if lanes == 1 else spread(scalar, lanes)
 
 
 def store(value: Value, memref: Value, at: Sequence[Size]) -> None:

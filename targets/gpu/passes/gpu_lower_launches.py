@@ -14,6 +14,7 @@ from ....bindings.navigation import functions_in, has_body, operations_in, symbo
 from ....bindings.rewriting import replace_op
 from ....dialects.core.ir_attributes import BY_VALUE, DYNAMIC_SHARED, KERNELS
 from ....emit import memrefs
+from ....emit.extern_calls import strided_metadata
 from ....emit.numbers import Number, as_i64, number, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -80,11 +81,8 @@ def _read(support: Support, read: Operation) -> None:
 
 def _offset(memref: Value, indices: list[Value]) -> Number:
     """Its offset in elements from the first one."""
-    index, rank = ir.IndexType.get(), memref.type.rank
-    base = ir.MemRefType.get([], memref.type.element_type, memory_space=memref.type.memory_space)
-    types = [base, *[index] * (1 + 2 * rank)]
-    metadata = ir.Operation.create("memref.extract_strided_metadata", results=types, operands=[memref]).results
-    offset = number(metadata[1])
-    for place, stride in zip(indices, list(metadata)[2 + rank :], strict=True):
+    _, first, *rest = strided_metadata(memref).results
+    offset = number(first)
+    for place, stride in zip(indices, rest[memref.type.rank :], strict=True):
         offset = offset + number(place) * number(stride)
     return offset

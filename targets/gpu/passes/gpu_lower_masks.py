@@ -6,7 +6,7 @@ Where all lanes are there they are one vector, else each lane is asked for by it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -16,11 +16,14 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import made_by, operations_in
 from ....bindings.rewriting import replace_op
 from ....emit import loops, vectors
-from ....emit.loops import Body, Carried, when
+from ....emit.loops import Carried, when
 from ....emit.numbers import Number, as_index, number
 from ....emit.vectors import from_elements, lane_of
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+
+#: What is done with some of a vector's lanes.
+_Part = Callable[[], list[Value]]
 
 
 @register_pass
@@ -71,7 +74,7 @@ class _Mask:
         count = self.count
         return number(lane_of(self.value, lane)) if count is None else as_index(lane) < count
 
-    def split(self, whole: Body, lanes: Body, types: Sequence[Type] = ()) -> Carried:
+    def split(self, whole: _Part, lanes: _Part, types: Sequence[Type] = ()) -> Carried:
         """What is done where all lanes are there, and else; without a count nobody asks."""
         count = self.count
         return lanes() if count is None else when(count >= self.lanes, whole, lanes, types)

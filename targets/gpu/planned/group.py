@@ -21,6 +21,8 @@ from .step_vectors import extents_of
 
 #: What a block has at most: threads, and bytes of shared memory, of which a device may have less (gpu-place-shared).
 _MOST_THREADS, _MOST_SHARED = Machine.block_threads, 227 << 10
+#: Rows that a thread has next to each other, at most.
+_ROWS_TOGETHER = 4
 #: Between rows in shared memory, so that threads which write a column do not wait for each other's banks.
 GAP_BYTES = 16
 
@@ -76,6 +78,11 @@ class Tile:
     @property
     def rows_of_thread(self) -> int:
         return 1 if self.rows is None else self.plan.tile.get(self.rows, 1)
+
+    @property
+    def rows_together(self) -> int:
+        """Of these, the adjacent ones."""
+        return math.gcd(self.rows_of_thread, _ROWS_TOGETHER)
 
     @property
     def vectors_of_thread(self) -> int:

@@ -25,9 +25,6 @@ from .places import Indices, Loops, clamped, index_of, is_multiple
 from .register_results import Points, Results
 from .staging import MadeStaged, Origin, Staged
 
-#: The number of adjacent rows in shared memory where one thread reads them.
-_ROWS_TOGETHER = 4
-
 
 def blocks_along(tile: Tile, chains: Loops, chain: int | None) -> Size:
     return ceil_divided(chains.size(chain), tile.extent(chain))
@@ -118,24 +115,21 @@ class Kernel:
 
     def row_places(self) -> list[Number]:
         """The thread's rows in its block: adjacent ones in groups, so that it loads vectors of them."""
-        tile, together = self.tile, self._rows_together
+        tile, together = self.tile, self.tile.rows_together
         across = tile.threads_along(tile.columns)
         mine = (self.thread // across) % tile.threads_along(tile.rows) * together
         apart = tile.threads_along(tile.rows) * together
         return [mine + (row // together * apart + row % together) for row in range(tile.rows_of_thread)]
 
-    @property
-    def _rows_together(self) -> int:
-        together = _ROWS_TOGETHER
-        while self.tile.rows_of_thread % together:
-            together //= 2
-        return together
-
     def vector_places(self) -> list[Number]:
         """The first column of each of the thread's vectors in its block: adjacent threads have adjacent ones."""
         across = self.tile.threads_along(self.tile.columns) * self.tile.lanes
-        mine = self.thread % self.tile.threads_along(self.tile.columns) * self.tile.lanes
+        mine = self.column_of_thread() * self.tile.lanes
         return [mine + vector * across for vector in range(self.tile.vectors_of_thread)]
+
+    def column_of_thread(self) -> Number:
+        """Which of the threads that share columns it is."""
+        return self.thread % self.tile.threads_along(self.tile.columns)
 
     # ---- code ----
 
@@ -255,7 +249,7 @@ class Kernel:
         tile = self.tile
         if staged.side == tile.columns:
             return [load(memory, [stage, step, column], tile.lanes) for column in self.vector_places()]
-        together = self._rows_together
+        together = tile.rows_together
         firsts = self.row_places()[::together]
         return [each for row in firsts for each in elements(load(memory, [stage, step, row], together))]
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from ....bindings.affine import Linear
@@ -95,19 +96,14 @@ class Results:
         vectors = self.tile.vectors_of_thread
         for row in range(self.tile.rows_of_thread):
             mine = sums[row * vectors : (row + 1) * vectors]
-            if is_multiple(sizes[0], self.tile.height):
-                self._write_row(row, mine)
-            else:
-                loops.when(self.points.rows[row] < sizes[0], lambda r=row, m=mine: self._write_row(r, m))
+            is_inside = is_multiple(sizes[0], self.tile.height) or self.points.rows[row] < sizes[0]
+            loops.when_all([is_inside], partial(self._write_row, row, mine))
 
     def _write_row(self, row: int, sums: Sequence[Value]) -> None:
         size = self.loops.size(self.tile.columns)
         for vector, value in enumerate(sums):
-            if is_multiple(size, self.tile.width):
-                self._write(row, vector, value)
-            else:
-                is_inside = self.points.vectors[vector] < size
-                loops.when(is_inside, lambda v=vector, s=value: self._write(row, v, s))
+            is_inside = is_multiple(size, self.tile.width) or self.points.vectors[vector] < size
+            loops.when_all([is_inside], partial(self._write, row, vector, value))
 
     def _write(self, row: int, vector: int, value: Value) -> None:
         memref, access = self.op.outputs[0], self.op.output_accesses[0]
@@ -130,11 +126,8 @@ class Results:
             return
         for lane, each in enumerate(elements(value)):
             at = place(access, self.indices(row, vector, lane))
-            if lane == 0 or is_multiple(size, lanes):
-                store(each, memref, at)
-            else:
-                is_inside = self.points.vectors[vector] + lane < size
-                loops.when(is_inside, lambda e=each, a=at: store(e, memref, a))
+            is_inside = lane == 0 or is_multiple(size, lanes) or self.points.vectors[vector] + lane < size
+            loops.when_all([is_inside], partial(store, each, memref, at))
 
 
 def _loops_of(consumer: StructuredOp, result: Value, access: Sequence[Linear]) -> dict[int, int]:

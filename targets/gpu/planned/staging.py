@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from ....bindings.affine import Linear
@@ -22,7 +23,7 @@ from ....emit.vectors import from_elements
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_body import Lanes
 from ...core.backend import Machine
-from ..emit.memory_access import elements, gathered, load, store
+from ..emit.memory_access import elements, gathered, load, loaded_type, store
 from .group import GAP_BYTES, Tile, side_of
 from .made import Made, made_of
 from .places import Indices, Loops, clamped, index_of, is_multiple, lanes_along, place
@@ -162,11 +163,7 @@ class Staged:
         each = len(values) // len(units)
         for position, (unit, side, step) in enumerate(units):
             value = self._finished(values[position * each : (position + 1) * each])
-            is_some = self._is_some(unit)
-            if is_some is None:
-                self._put(value, memory, stage, side, step)
-            else:
-                loops.when(is_some, lambda v=value, s=side, k=step: self._put(v, memory, stage, s, k))
+            loops.when_all([self._is_some(unit)], partial(self._put, value, memory, stage, side, step))
 
     def _finished(self, fetched: Sequence[Value]) -> Value:
         """What of a unit goes to shared memory."""
@@ -188,11 +185,7 @@ class Staged:
         return self._types_of_unit() * -(-count // self.tile.threads)
 
     def _types_of_unit(self) -> list[ir.Type]:
-        return [_vector(self.element, self.lanes)]
-
-
-def _vector(element: ir.Type, lanes: int) -> ir.Type:
-    return element if lanes == 1 else ir.VectorType.get([lanes], element)
+        return [loaded_type(self.element, self.lanes)]
 
 
 class MadeStaged(Staged):
@@ -245,7 +238,7 @@ class MadeStaged(Staged):
     def _types_of_unit(self) -> list[ir.Type]:
         is_whole = is_multiple(self.loops.size(self.tile.steps), self.tile.depth)
         loads = [(operand, *self._loads(operand)) for operand in self.made.operands]
-        types = [_vector(self.op.element(operand), lanes) for operand, firsts, lanes in loads for _ in firsts]
+        types = [loaded_type(self.op.element(operand), lanes) for operand, firsts, lanes in loads for _ in firsts]
         return [*types, *([] if is_whole else [ir.IntegerType.get_signless(1)])]
 
     def _finished(self, fetched: Sequence[Value]) -> Value:

@@ -44,10 +44,8 @@ class StripKernel(Kernel):
     def row_places(self) -> list[Number]:
         return [as_index(row) for row in range(self.tile.rows_of_thread)]
 
-    def vector_places(self) -> list[Number]:
-        across = self.tile.threads_along(self.tile.columns) * self.tile.lanes
-        mine = self._column * self.tile.lanes
-        return [mine + vector * across for vector in range(self.tile.vectors_of_thread)]
+    def column_of_thread(self) -> Number:
+        return self._column
 
     def write(self) -> None:
         self.read_fixed()

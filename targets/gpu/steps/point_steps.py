@@ -9,6 +9,7 @@ from ....dialects.core.symbols_expr import Size, variables_of
 from ....passes.loops.handles import BlockRV, IndexMap, LoopRV
 from ....passes.loops.schedule import Schedule
 from ....passes.loops.tree import REDUCE, SPATIAL, Block, iter_variable, variable
+from ....passes.schedule.plan_steps import fused
 from ..emit.threads import WARP
 from ..unplanned.transpose import Turned
 
@@ -48,11 +49,6 @@ def by_kind(block: Block, loops: Sequence[LoopRV], kind: str) -> list[LoopRV]:
     numbers = [number for number, each in enumerate(block.iters) if each.kind == kind]
     places = [iter_variable(each) for each in block.iters]
     return [loops[n] for n in sorted(numbers, key=lambda n: indices.index(places[n]) if places[n] in indices else -1)]
-
-
-def fused(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
-    made: LoopRV = sch.fuse(*loops) if len(loops) > 1 else loops[0]
-    return made
 
 
 def in_registers(

@@ -12,13 +12,11 @@ from ....emit.memrefs import storage_bytes
 from ....passes.loops.handles import BlockRV, IndexMap, LoopRV
 from ....passes.loops.schedule import Schedule
 from ....passes.loops.tree import Access, Block, iter_variable, variable
+from ....passes.schedule.plan_steps import fused, in_registers
 from ...core.backend import Machine
 from ..planned.group import PlannedGroup, Tile
 from ..planned.made import made_of
-from .point_steps import block_of, fused, joined_map
-
-#: Rows that a thread has next to each other, as kernels have them.
-_ROWS_TOGETHER = 4
+from .point_steps import block_of, joined_map
 
 
 def schedule_product(
@@ -152,14 +150,6 @@ class _Product:
             self._sch.set_scope(maker, 0, "local")
         return self._done
 
-    def _as_points(self, block: BlockRV, points: int, has_lanes: bool) -> None:
-        """The last loops around a block, each point with code of its own, on vectors."""
-        loops = self._sch.get_loops(block)
-        if has_lanes:
-            self._sch.vectorize(loops[-1])
-        for loop in reversed(loops[len(loops) - points : len(loops) - has_lanes]):
-            self._sch.unroll(loop)
-
     def _add_up(self) -> None:
         """Where blocks of threads have parts, another kernel adds them up: a thread for each result."""
         if self._sums is self._whole:
@@ -179,15 +169,12 @@ class _Tiles(_Product):
     def schedule(self) -> None:
         self._split_in_parts()
         sch, tile, plan = self._sch, self._tile, self._group.plan
-        together = _ROWS_TOGETHER
-        while tile.rows_of_thread % together:
-            together //= 2
         columns = self._columns(self._loops[tile.columns])
         steps = _cut(sch, self._loops[tile.steps], points=tile.depth)
         rows, grid = _Cut(columns.outer, {}), list(self._batches)
         if tile.rows is not None:
-            groups, across = tile.rows_of_thread // together, tile.threads_along(tile.rows)
-            rows = _cut(sch, self._loops[tile.rows], groups=groups, threads=across, points=together)
+            groups, across = tile.rows_of_thread // tile.rows_together, tile.threads_along(tile.rows)
+            rows = _cut(sch, self._loops[tile.rows], groups=groups, threads=across, points=tile.rows_together)
             grid.append(rows.outer)
         threads = [*rows.of("threads"), *columns.of("threads")]
         mine = [*rows.of("groups", "points"), *columns.of("vectors", "lanes")]
@@ -200,8 +187,9 @@ class _Tiles(_Product):
         for operand, copy in zip(plan.shared, self._copies, strict=True):
             self._share(operand, copy, steps.outer)
         start = sch.decompose_reduction(self._sums, steps.outer)
+        has_lanes = "lanes" in columns.inner
         for block in (self._sums, start, *done):
-            self._as_points(block, len(mine), "lanes" in columns.inner)
+            in_registers(sch, block, len(mine) - has_lanes, has_lanes)
         if plan.stages > 1:
             sch.pipeline(steps.outer, plan.stages)
         self._add_up()
@@ -258,5 +246,5 @@ class _Strips(_Product):
         done = self._finish(self._sums, (cuts[1].of("threads") or [column])[-1])
         has_lanes = "lanes" in cuts[0].inner
         for each in (part, sch.decompose_reduction(part, steps.outer), stored, self._sums, *done):
-            self._as_points(each, len(mine[0]), has_lanes)
+            in_registers(sch, each, len(mine[0]) - has_lanes, has_lanes)
         self._add_up()

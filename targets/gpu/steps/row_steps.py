@@ -12,9 +12,10 @@ from ....passes.loops.handles import BlockRV, LoopRV
 from ....passes.loops.lanes import LaneLoop, is_row_of, moves_of
 from ....passes.loops.schedule import Schedule
 from ....passes.loops.tree import REDUCE, SPATIAL, Block
+from ....passes.schedule.plan_steps import fused
 from ..unplanned.reduce import FOR_REDUCTIONS, shape_for
 from ..unplanned.teams import TeamShape
-from .point_steps import block_of, by_kind, fused, schedule_points
+from .point_steps import block_of, by_kind, schedule_points
 
 #: Of what adds up parts: elements that a thread reads at once, and their bytes.
 _LANES, _BYTES = 4, 4

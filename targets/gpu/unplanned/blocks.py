@@ -14,6 +14,7 @@ from ....bindings.navigation import blocks_of, last_of, operations_in, operation
 from ....emit.groups import Group
 from ....emit.loops import for_range, load, store, when
 from ....emit.numbers import as_index, number
+from ..emit.memory_access import wait_for_block
 from ..emit.threads import from_kept, kept_type, shared_memory, thread_id, threads_of, to_keep
 from ..parallel_work import READS, WRITES, has_work, is_shared, is_structured
 from .collapse import collapse_loops
@@ -70,7 +71,7 @@ class Together:
             self._wait()
 
     def _wait(self) -> None:
-        ir.Operation.create("gpu.barrier")
+        wait_for_block()
         self._is_read = self._is_written = False
 
     # ---- what is shared ----
@@ -87,7 +88,7 @@ class Together:
 
     def _one_row(self, points: Points, place: Value) -> None:
         reduce_row(Lanes(Group((), points.operation), 1), Team(self._kernel, self._threads), place)
-        ir.Operation.create("gpu.barrier")
+        wait_for_block()
 
     def _is_for_all(self, points: Points) -> bool:
         """Whether all threads work on one result, of which there are few."""

@@ -12,6 +12,7 @@ from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import last_of, made_by, operations_of
 from ....bindings.rewriting import copy_operation
 from ....emit.arithmetic import convert
+from ....emit.collapse import groups_of
 from ....emit.generic import GenericOp
 from ....emit.linalg import affine_value, product
 from ....emit.loops import for_range, load, nest, store, when
@@ -143,8 +144,7 @@ def _factor(memref: Value, axis: int) -> int:
     joined = made_by(memref, "memref.collapse_shape")
     if memref.type.shape[axis] != DYNAMIC or joined is None:
         return int(memref.type.shape[axis]) if memref.type.shape[axis] != DYNAMIC else 1
-    group = [each.value for each in joined.attributes["reassociation"][axis]]
-    return math.prod(_factor(joined.operands[0], each) for each in group)
+    return math.prod(_factor(joined.operands[0], each) for each in groups_of(joined)[axis])
 
 
 def taken_apart(point: Number, sizes: Sequence[Size]) -> list[Value]:

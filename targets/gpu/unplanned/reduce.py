@@ -7,13 +7,12 @@ from collections.abc import Sequence
 
 from ....bindings.affine import dims_in
 from ....bindings.ir import Value
-from ....bindings.mlir import ir
 from ....bindings.rewriting import Decline
 from ....emit.combiner import combiners
 from ....emit.linalg import product
 from ....emit.loops import for_range
 from ....emit.numbers import Number, Size, as_index, number, select
-from ..emit.memory_access import elements, load
+from ..emit.memory_access import elements, load, wait_for_block
 from .points import Indices, Points
 from .teams import FOR_REDUCTIONS, Team, TeamShape, lanes_for, shape_for
 from .vectors import Lanes, is_vector
@@ -81,7 +80,7 @@ def reduce_row(lanes: Lanes, team: Team, row: Value, count: int = 1, *, is_part:
 
     if lanes.overwrites_inputs():
         # The team's other threads have read what one is about to overwrite.
-        ir.Operation.create("gpu.barrier")
+        wait_for_block()
     team.once(finish)
 
 

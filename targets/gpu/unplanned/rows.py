@@ -15,6 +15,7 @@ from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import ancestors, body_of, made_by, operations_in, operations_of
 from ....emit.combiner import combiners
+from ....emit.extern_calls import strided_metadata
 from ....emit.loops import for_range, when
 from ....emit.loops import store as store_scalar
 from ....emit.memrefs import root_of, storage_bytes
@@ -156,13 +157,7 @@ def write_rows(rows: Rows, team: Team, shape: TeamShape, own: Callable[[Value], 
 
 def _first_place(points: Points, place: int) -> Number:
     """Where in its memory a row begins."""
-    memref = points.operands[place]
-    index = ir.IndexType.get()
-    rank = len(memref.type.shape)
-    base = ir.MemRefType.get([], memref.type.element_type, memory_space=memref.type.memory_space)
-    types = [base, index, *[index] * (2 * rank)]
-    metadata = ir.Operation.create("memref.extract_strided_metadata", results=types, operands=[memref]).results
-    return number(metadata[1])
+    return number(strided_metadata(points.operands[place]).results[1])
 
 
 class _RowWriter:
@@ -261,6 +256,13 @@ class _RowWriter:
         condition = first < points.size(0)
         return first, condition if self._team.has_row is None else condition & self._team.has_row
 
+    def _where_there(
+        self, points: Points, chunk: int, make: Callable[[Number], list[Value]], types: Sequence[ir.Type]
+    ) -> list[Value]:
+        """What is made from the first of a thread's elements on, where they are there."""
+        first, condition = self._chunk(points, chunk)
+        return make(first) if condition is None else guarded(condition, partial(make, first), types)
+
     def _map(self, points: Points) -> None:
         self._prepare(points)
 
@@ -284,9 +286,7 @@ class _RowWriter:
         wanted = [type_ for type_ in types for _ in range(lanes)]
         chunks = []
         for chunk in range(self._shape.chunks):
-            first, condition = self._chunk(points, chunk)
-            make = lambda chunk=chunk, first=first: step(chunk, first)  # noqa: E731
-            chunks.append(make() if condition is None else guarded(condition, make, wanted))
+            chunks.append(self._where_there(points, chunk, partial(step, chunk), wanted))
         for output, memref in enumerate(points.outputs):
             if key_of(memref) in self._rows.kept:
                 part = slice(output * lanes, (output + 1) * lanes)
@@ -310,10 +310,8 @@ class _RowWriter:
             type_ = points.operands[place].type.element_type
             self._held[key] = []
             for chunk in range(self._shape.chunks):
-                first, condition = self._chunk(points, chunk)
-                make = lambda place=place, first=first: self._load(points, place, first)  # noqa: E731
                 types = [type_] * self._shape.lanes
-                self._held[key].append(make() if condition is None else guarded(condition, make, types))
+                self._held[key].append(self._where_there(points, chunk, partial(self._load, points, place), types))
 
     def _read_along(self, points: Points) -> list[int]:
         return [place for place in range(len(points.maps)) if _is_along(points, place) and points.is_read(place)]

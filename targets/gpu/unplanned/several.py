@@ -21,7 +21,7 @@ from ....emit.groups import Group
 from ....emit.loops import when
 from ....emit.memrefs import root_of
 from ....emit.numbers import Number, as_index, ceil_divided, number
-from ....passes.schedule.dynamic_slices import SlicePlace
+from ....emit.tensors import SlicePlace
 from ..emit.threads import block_id, thread_id
 from ..parallel_work import touches
 from .collapse import collapse_loops

@@ -12,10 +12,11 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import constant_of
 from ....dialects.core.ir_attributes import TEAM
 from ....emit.combiner import Combiner
-from ....emit.loops import load, store, when
+from ....emit.loops import load, store, when, when_all
 from ....emit.memrefs import storage_bytes
 from ....emit.numbers import Number, Size, as_index, ceil_divided, constant, maximum, minimum, number
 from ...core.backend import Machine
+from ..emit.memory_access import wait_for_block
 from ..emit.threads import (
     WARP,
     block_id,
@@ -107,14 +108,9 @@ class Team:
         """What is made where there is a row; else anything."""
         return make() if self.has_row is None else guarded(self.has_row, make, types)
 
-    def once(self, do: Callable[[], object]) -> None:
+    def once(self, do: Callable[[], None]) -> None:
         """By one thread of the row."""
-        is_first = self.thread == 0
-
-        def run() -> None:
-            do()
-
-        when(is_first if self.has_row is None else is_first & self.has_row, run)
+        when_all([self.thread == 0, self.has_row], do)
 
     def combined(self, combiner: Combiner, part: Value) -> Value:
         """One value of all threads' ones, which all of them have: first those of a warp, then those of the warps."""
@@ -127,7 +123,7 @@ class Team:
         warps = self.threads // WARP
         place, thread = shared_memory(self._kernel, [warps], kept_type(part.type)), thread_id()
         when(thread % WARP == 0, lambda: store(to_keep(whole), place, thread // WARP))
-        ir.Operation.create("gpu.barrier")
+        wait_for_block()
         parts = [from_kept(load(place, warp), part.type) for warp in range(warps)]
         while len(parts) > 1:
             parts = [combiner.apply(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]

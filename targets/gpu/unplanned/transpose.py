@@ -15,12 +15,12 @@ from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir
 from ....emit import loops
 from ....emit.linalg import product
-from ....emit.loops import when
 from ....emit.memrefs import byte_count, storage_bytes
 from ....emit.numbers import Number, Size, as_index, ceil_divided, number
 from ....emit.vectors import from_elements
-from ..emit.memory_access import elements, load, store
+from ..emit.memory_access import elements, load, store, wait_for_block
 from ..emit.threads import WARP, block_id, from_kept, kept_type, shared_memory, thread_id, threads_of, to_keep
+from ..planned.places import is_multiple
 from .points import Indices, Points, taken_apart
 from .vectors import is_vector
 
@@ -128,7 +128,7 @@ class _TransposeWriter:
 
     def write(self) -> None:
         self._over(self._op.outside, self._op.inside, self._read)
-        ir.Operation.create("gpu.barrier")
+        wait_for_block()
         self._over(self._op.inside, self._op.outside, self._compute)
 
     def _over(self, slow: int, fast: int, do: Callable[[Number, Number, Indices], None]) -> None:
@@ -147,12 +147,8 @@ class _TransposeWriter:
 
     def _where_there_is(self, at: Indices, do: Callable[[], None]) -> None:
         sizes = {dim: self._points.size(dim) for dim in (self._op.inside, self._op.outside)}
-        open_ = [dim for dim, size in sizes.items() if not isinstance(size, int) or size % self._op.width]
-        if not open_:
-            do()
-            return
-        conditions = [number(at[dim]) < sizes[dim] for dim in open_]
-        when(conditions[0] if len(conditions) == 1 else conditions[0] & conditions[1], do)
+        open_ = [dim for dim, size in sizes.items() if not is_multiple(size, self._op.width)]
+        loops.when_all([number(at[dim]) < sizes[dim] for dim in open_], do)
 
     def _read(self, row: Number, column: Number, at: Indices) -> None:
         for place, tile in self._tiles.items():

@@ -48,7 +48,7 @@ def _described(writer: KernelWriter, op: Operation) -> None:
     (result,) = op.results
     if isinstance(op.operands[0].type, ir.MemRefType):  # truth values as bytes, which they are in memory
         view = writer.view(op.operands[0])
-        writer.know_view(result, replace(view, element=result.type.element_type, is_of_truth=view.array != ""))
+        writer.know(result, replace(view, element=result.type.element_type, is_of_truth=view.array != ""))
         return
     parts, type_ = described(op.operands[0]), result.type
     sizes = [_size(writer, parts[3, axis]) if known == DYNAMIC else known for axis, known in enumerate(type_.shape)]
