@@ -29,7 +29,7 @@ def load(type_: Type, memref: Value, *at: Size, mask: Value | None = None, align
     indices = list(map(as_index, at))
     if mask is None:
         return number(result_of("vector.load", [memref, *indices], type_, **_aligned(alignment)))
-    nothing = spread(constant(0, type_.element_type), type_.shape[0])
+    nothing = spread(type_, constant(0, type_.element_type))
     return number(result_of("vector.maskedload", [memref, *indices, mask, nothing], type_))
 
 
@@ -71,11 +71,14 @@ def shuffle(left: Value, right: Value, picked: Sequence[int]) -> Value:
     return result_of("vector.shuffle", [left, right], type_, mask=ir.DenseI64ArrayAttr.get(list(picked)))
 
 
-def spread(value: Value, lanes: int) -> Number:
-    """A number in each lane; what is a vector has them."""
-    if is_vector(value):
-        return number(value)
-    return number(result_of("vector.broadcast", [value], vector_of(lanes, value.type)))
+def spread(type_: Type, scalar: Value) -> Number:
+    """A vector of a number in each lane."""
+    return number(result_of("vector.broadcast", [scalar], type_))
+
+
+def in_each_lane(value: Value, lanes: int) -> Number:
+    """A number in each of so many lanes; what is a vector has them."""
+    return number(value) if is_vector(value) else spread(vector_of(lanes, value.type), value)
 
 
 def read_vector(tensor: Value, at: Sequence[int | Value], lanes: int, zero: Value, mask: Value | None = None) -> Value:

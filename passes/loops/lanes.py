@@ -14,7 +14,7 @@ from ...emit.arithmetic import result_of
 from ...emit.loops import when
 from ...emit.numbers import number
 from ...emit.structured import is_storable
-from ...emit.vectors import SCALAR_ONLY, TRAPPING, is_vector, spread, vector_of
+from ...emit.vectors import SCALAR_ONLY, TRAPPING, in_each_lane, is_vector, vector_of
 from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load, Outside
 from .ranges import factor_of, guards
 from .tree import Access, Block
@@ -165,7 +165,7 @@ class LaneEvaluation:
         type_, attributes = expr.type, dict(expr.attributes)
         if any(map(is_vector, operands)):
             type_ = vector_of(self._lanes, type_)
-            operands = [spread(each, self._lanes).value for each in operands]
+            operands = [in_each_lane(each, self._lanes).value for each in operands]
         if self._contract and expr.name in _CONTRACTED:
             attributes["fastmath"] = self._contracting
         return result_of(expr.name, operands, type_, **attributes)

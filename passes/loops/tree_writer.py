@@ -440,7 +440,7 @@ class Writer:
             memory, at = self._at(access, state)
             loops.store(value, memory, *at)
             return
-        value = vectors.spread(value, state.lanes.width).value
+        value = vectors.in_each_lane(value, state.lanes.width).value
         if is_row_of(self._fact(moves_of, access, state.lanes)):
             memory, at = self._at(access, state.with_known(state.lanes.name, 0))
             vectors.store(value, memory, *at, mask=mask, alignment=self._alignment(access, state))

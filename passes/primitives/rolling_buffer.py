@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...dialects.core.indices import is_never_negative
 from ...dialects.core.symbols_expr import extremum, variables_of
 from ...support.replacing import replace
 from ..loops.boxes import box_of
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
 from ..loops.ranges import Range, factor_of, ranges_of
-from ..loops.tree import SERIAL, Access, Block, Buffer, Loop, around_all, variable
+from ..loops.tree import SERIAL, Access, Block, Buffer, Loop, around_all, blocks_in, variable
 from .caching import own_buffer
 
 
@@ -91,4 +92,22 @@ def _along(edit: Edit, found: Block, buffer: Buffer, users: list[Block], loop: L
     (target,) = found.writes_of(buffer)
     if box_of(found.placed(target), inner) is None:  # what the next step is to find may not have been made
         return None
+    if not all(_is_made(found, source, loop) for source in {each.buffer for each in found.reads}):
+        return None
     return _Rolling(loop, dim, written[dim], extent - by)
+
+
+def _is_made(found: Block, source: Buffer, loop: Loop) -> bool:
+    """Whether what a step reads of a buffer is there in that step: none of it is written by a later one."""
+    writers = [each for each in blocks_in([loop]) if each is not found and each.writes_of(source)]
+    if not writers:
+        return True
+    inner = loop.inner_extents()
+    read = ranges_of(found.read_places(source), inner, source.shape)
+    written = ranges_of(
+        [each.placed(access).indices for each in writers for access in each.writes_of(source)], inner, source.shape
+    )
+    return all(
+        is_never_negative(made.start + made.extent - needed.start - needed.extent)
+        for needed, made in zip(read, written, strict=True)
+    )

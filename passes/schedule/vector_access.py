@@ -16,11 +16,11 @@ from ...emit.tensors import merge, split
 from ...emit.vectors import (
     first_lanes,
     from_elements,
+    in_each_lane,
     is_vector,
     lane_of,
     read_vector,
     shuffle,
-    spread,
     vector_of,
     write_vector,
 )
@@ -207,7 +207,7 @@ class VectorAccess:
         word = ir.IntegerType.get_signless(32)
         bits = lane_of(result_of("vector.bitcast", [few], ir.VectorType.get([1], word)), 0)
         wide = vector_of(self._lanes * self._group, few.type.element_type)
-        return result_of("vector.bitcast", [spread(bits, self._lanes)], wide)
+        return result_of("vector.bitcast", [in_each_lane(bits, self._lanes)], wide)
 
     def store(self, value: Value, operand: int, point: Point, tensor: Value) -> Value:
         """The tensor with the value, a scalar or a vector, in its place."""
@@ -233,7 +233,7 @@ class VectorAccess:
         if dim != self._vector:
             return scalar
         step = operation("vector.step", [], vector_of(self._lanes, scalar.type))
-        return (spread(scalar, self._lanes) + step).value
+        return (in_each_lane(scalar, self._lanes) + step).value
 
     def mask(self, point: Point) -> Value | None:
         """Which lanes are inside of the loop; None where all are."""

@@ -16,7 +16,16 @@ from ...bindings.rewriting import Decline
 from ...emit import linalg
 from ...emit.numbers import constant
 from ...emit.structured import StructuredOp, is_storable
-from ...emit.vectors import SCALAR_ONLY, TRAPPING, from_elements, is_vector, lane_of, read_vector, spread, vector_of
+from ...emit.vectors import (
+    SCALAR_ONLY,
+    TRAPPING,
+    from_elements,
+    in_each_lane,
+    is_vector,
+    lane_of,
+    read_vector,
+    vector_of,
+)
 
 _MOVES = frozenset({"linalg.index", "linalg.yield", "tensor.extract", "tensor.dim"})
 _LANES = frozenset({"f16", "bf16", "f32", "f64", "i1", "i8", "i16", "i32", "i64", "index"})
@@ -200,7 +209,7 @@ class Lanes:
     def vector(self, value: Value) -> Value:
         """The value in every lane."""
         if not is_vector(value) and value not in self._broadcasts:
-            self._broadcasts[value] = spread(value, self._lanes).value
+            self._broadcasts[value] = in_each_lane(value, self._lanes).value
         return self._broadcasts.get(value, value)
 
     def _constant(self, inner: Operation) -> Value:

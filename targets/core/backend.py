@@ -68,6 +68,8 @@ class Machine:
     block_threads: int = 1024
     warp: int = 32
     thread_bytes: int = 16
+    #: Of the integers that an atomic operation compares.
+    atomic_bits: int = 64
     #: The instructions by which a warp multiplies tiles, as plans name them.
     instructions: tuple[str, ...] = ()
 

@@ -21,6 +21,7 @@ from ...emit.loops import load, sizes, store
 from ...emit.numbers import Number, Size, as_index, constant, select
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
+from ..core.code import find_backend
 from ..default.legalize_indexing import depth_of
 from ..default.legalize_scatter import check_elements, check_tuples, combine_of, quotient, scattered
 from .emit.placing import NOWHERE, Writes, atomic_kind, change_at_once
@@ -58,15 +59,25 @@ class _UpdatePlaces:
 class _Update:
     """What is done at a place with its updates: elements of `dtype`, at some indices behind it."""
 
-    def __init__(self, reduction: str, dtype: str, output: Value, places: _UpdatePlaces, read: Callable[..., Number]):
+    def __init__(
+        self,
+        call: LegalizeCall,
+        reduction: str,
+        dtype: str,
+        output: Value,
+        places: _UpdatePlaces,
+        read: Callable[..., Number],
+    ):
         """`read(update, at)`: the update's element at indices behind the place."""
+        machine = find_backend(call.target.name).machine(call.target)
+        self._kind = atomic_kind(reduction, dtype, machine.atomic_bits)
         self._reduction, self._dtype, self._output = reduction, dtype, output
         self._places, self._read = places, read
 
     def run(self, writes: Writes, inner: Sequence[Size]) -> None:
         if self._reduction == "update":
             writes.last_stays(inner, self._put)
-        elif atomic_kind(self._reduction, self._dtype) is not None:
+        elif self._kind is not None:
             writes.in_any_order(inner, self._change)
         else:
             writes.in_order(inner, self._reduce)
@@ -78,10 +89,9 @@ class _Update:
         store(self._element(write, at), self._output, *indices_at(place, self._places.places), *at)
 
     def _change(self, write: Number, place: Number, *at: Number) -> None:
-        kind = atomic_kind(self._reduction, self._dtype)
-        assert kind is not None
+        assert self._kind is not None
         target = [*indices_at(place, self._places.places), *at]
-        change_at_once(kind, self._output, target, self._element(write, at))
+        change_at_once(self._kind, self._output, target, self._element(write, at))
 
     def _reduce(self, writes: Callable[..., list[Number]], place: Number, *at: Number) -> None:
         is_mean = self._reduction == "mean"
@@ -109,7 +119,7 @@ def scatter_elements(call: LegalizeCall) -> Legalized:
         writes = places.writes(
             lambda *at: [load(indices, *at)], lambda at, found: [*at[:axis], *found, *at[axis + 1 :]]
         )
-        _Update(reduction, dtype, output, places, lambda at, _: load(updates, *at)).run(writes, [])
+        _Update(call, reduction, dtype, output, places, lambda at, _: load(updates, *at)).run(writes, [])
 
     return scattered(call, ("data", "updates"), reduction, body)
 
@@ -124,7 +134,7 @@ def scatter_nd(call: LegalizeCall) -> Legalized:
         loops.copy(data, output)
         places = _UpdatePlaces(outer, sizes(data)[:depth], range(depth), [index_dtype] * depth)
         writes = places.writes(lambda *at: [load(indices, *at, each) for each in range(depth)], lambda _, found: found)
-        _Update(reduction, dtype, output, places, lambda at, rest: load(updates, *at, *rest)).run(writes, inner)
+        _Update(call, reduction, dtype, output, places, lambda at, rest: load(updates, *at, *rest)).run(writes, inner)
 
     return scattered(call, ("data", "updates"), reduction, body)
 
@@ -143,6 +153,6 @@ def index_put(call: LegalizeCall) -> Legalized:
         places = _UpdatePlaces(outer, sizes(data)[:count], range(count), dtypes)
         writes = places.writes(lambda *at: [load_broadcast(each, at) for each in indices], lambda _, found: found)
         read = lambda at, rest: load_broadcast(values, [*at, *rest])  # noqa: E731
-        _Update(reduction, dtype, output, places, read).run(writes, inner)
+        _Update(call, reduction, dtype, output, places, read).run(writes, inner)
 
     return scattered(call, ("data", "values"), reduction, body)

@@ -323,7 +323,7 @@ class _NbitsKernel:
         return number(loaded).of("ui8" if isinstance(element, ir.IntegerType) else str(element)).to("f32")
 
     def _spread(self, scalar: Number) -> Number:
-        return vectors.spread(scalar, self.matrix.lanes)
+        return vectors.in_each_lane(scalar, self.matrix.lanes)
 
     def _get(self, memref: Value, row: Number, column: int) -> Number:
         return vectors.load(self._type, memref, row, column)

@@ -247,7 +247,7 @@ class _Loops:
             first = [column for _, column in places[: kernel.vectors]]
             columns = {column: self._get(self.weight, panel, point, at, column) for column in first}
             numbers = [loops.load(tiles, point, block, start + row, lane) for row in range(rows)]
-            factors = [vectors.spread(each, kernel.lanes) for each in numbers]
+            factors = [vectors.in_each_lane(each, kernel.lanes) for each in numbers]
             pairs = zip(places, totals, strict=True)
             return [multiply_add(columns[column], factors[row], total) for (row, column), total in pairs]
 

@@ -55,6 +55,7 @@ class WebgpuBackend(Backend):
             shared_bytes=_kernels_shared(target),
             block_threads=limits.threads,
             warp=1,
+            atomic_bits=32,
         )
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:

@@ -13,7 +13,7 @@ from ....emit import loops
 from ....emit.arithmetic import result_of
 from ....emit.memrefs import storage_bytes
 from ....emit.numbers import Number, Size, as_index, number
-from ....emit.vectors import from_elements, lane_of, spread, vector_of
+from ....emit.vectors import from_elements, in_each_lane, lane_of, vector_of
 from ...core.backend import Machine
 from . import threads
 
@@ -37,7 +37,7 @@ def loaded_type(element: Type, lanes: int) -> Type:
 
 def filled(scalar: Value, lanes: int) -> Number:
     """With such elements all over."""
-    return number(scalar) if lanes == 1 else spread(scalar, lanes)
+    return number(scalar) if lanes == 1 else in_each_lane(scalar, lanes)
 
 
 def store(value: Value, memref: Value, at: Sequence[Size]) -> None:

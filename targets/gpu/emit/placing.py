@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from ....bindings.ir import Value
 from ....bindings.mlir import i64_attribute, ir
-from ....dialects.core.infos import is_unsigned
+from ....dialects.core.infos import bit_width, is_unsigned
 from ....emit.loops import and_then, for_range, load, repeat_while, scratch, scratches, store, when
 from ....emit.numbers import Number, Size, as_i64, as_index, maximum
 from ....emit.parallel import share_places
@@ -104,10 +104,12 @@ class Writes:
         scratches([self._count], [i64, i64], with_order)
 
 
-def atomic_kind(reduction: str, dtype: str) -> int | None:
-    """How a reduction is done by atomic operations on elements of a type; None where their order would matter."""
+def atomic_kind(reduction: str, dtype: str, most_bits: int) -> int | None:
+    """How a reduction is done by atomic operations on elements of a type; None where their order would matter, or they
+    have more bits than a device compares. What is added up carries."""
     kinds = _ATOMIC_UNSIGNED if is_unsigned(dtype) else _ATOMIC
-    return kinds.get(reduction) if dtype.removeprefix("u") in ("i32", "i64") else None
+    is_there = dtype.removeprefix("u") in ("i32", "i64") and (reduction == "add" or bit_width(dtype) <= most_bits)
+    return kinds.get(reduction) if is_there else None
 
 
 def change_at_once(kind: int, memory: Value, at: Sequence[Number], value: Number) -> None:

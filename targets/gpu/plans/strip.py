@@ -38,18 +38,20 @@ def strip_of(op: StructuredOp, sides: Sides, machine: Machine) -> Plan:
     (matrix,) = [each for each in sides.inputs if any(op.uses(each, dim) for dim in sides.columns)]
     last = op.last_dim(matrix)
     lanes = min(_VECTOR_BITS // op.element(matrix).width, _MOST_LANES)
-    chains, most = chains_of(sides), min(_THREADS, machine.block_threads)
+    chains, element, height = chains_of(sides), number_bits(op) // 8, loop_size(op, sides.rows)
     columns, steps = chains.index(sides.columns), chains.index(sides.steps)
     rows = [chains.index(sides.rows)] if sides.rows else []
     at_once = 1
     if last in sides.steps:
         unit = _unit_along(op, sides, matrix, lanes)
+        most = _threads_with_room(height * (_MOST_COLUMNS if made_of(op, matrix) else 1) * element, machine)
         parts = min(_NEIGHBOURS, _parts(op, sides, unit))
         lanes, threads = 1, ((columns, most // parts), (steps, parts))
         at_once = _columns_of_thread(op, sides, most // parts, machine) if made_of(op, matrix) else 1
     else:
-        fitting = max(_MOST_BYTES // (loop_size(op, sides.rows) * (number_bits(op) // 8)), 1)
+        fitting = max(_MOST_BYTES // (height * element), 1)
         lanes = _whole(op, sides.columns, min(lanes, 1 << (fitting.bit_length() - 1)))
+        most = _threads_with_room(height * lanes * element, machine)
         unit = _whole(op, sides.steps, _STEPS)
         across = _columns_at_once(op, sides, lanes, machine)
         threads = ((steps, min(most // across, _parts(op, sides, unit))), (columns, across))
@@ -60,11 +62,19 @@ def strip_of(op: StructuredOp, sides: Sides, machine: Machine) -> Plan:
         carried=1,
         vector=columns,
         lanes=lanes,
-        tile={**{dim: loop_size(op, sides.rows) for dim in rows}, columns: at_once, steps: unit},
+        tile={**{dim: height for dim in rows}, columns: at_once, steps: unit},
         loops=chains,
         threads=(*((dim, 1) for dim in rows), *threads),
         parts=parts_of(op, sides, fewest, machine),
     )
+
+
+def _threads_with_room(sums: int, machine: Machine) -> int:
+    """Of a block, where each thread has so many bytes of sums in shared memory."""
+    threads = min(_THREADS, machine.block_threads)
+    while threads > _NEIGHBOURS and threads * sums > machine.shared_bytes:
+        threads //= 2
+    return threads
 
 
 def _narrow_sides(op: StructuredOp) -> Sides:

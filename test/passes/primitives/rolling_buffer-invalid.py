@@ -208,3 +208,33 @@ def f(A: T.Buffer((8,), "float32"), I: T.Buffer((8,), "int64"), C: T.Buffer((8,)
         with T.block("C"):
             vi = T.axis.spatial(8, i)
             C[vi] = B[I[vi]]
+
+
+# -----
+
+
+# A step reads a row of A2 that the next one writes.
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{no loop around 'B' and what reads 'B' slides over it by overlapping steps}}
+def f(A: T.Buffer((17, 8), "float32"), C: T.Buffer((16, 8), "float32")):
+    T.func_attr({"tir.schedule": ["# schedule 1", 'B = sch.get_block("B")', "sch.rolling_buffer(B, 0)"]})
+    A2 = T.alloc_buffer((17, 8), "float32")
+    B = T.alloc_buffer((17, 8), "float32")
+    for i in range(4):
+        for i1, j in T.grid(4, 8):
+            with T.block("A2"):
+                vi = T.axis.spatial(17, i * 4 + i1)
+                vj = T.axis.spatial(8, j)
+                A2[vi, vj] = A[vi, vj] * T.float32(2)
+        for i1, j in T.grid(5, 8):
+            with T.block("B"):
+                vi = T.axis.spatial(17, i * 4 + i1)
+                vj = T.axis.spatial(8, j)
+                B[vi, vj] = A2[vi, vj] + T.float32(1)
+        for i1, j in T.grid(5, 8):
+            with T.block("C"):
+                vi = T.axis.spatial(16, i * 4 + i1)
+                vj = T.axis.spatial(8, j)
+                T.where(i1 < 4)
+                C[vi, vj] = B[vi, vj]
