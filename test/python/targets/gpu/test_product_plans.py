@@ -14,9 +14,13 @@ from relax_mlir.bindings.rewriting import Decline
 from relax_mlir.dialects.context import create_context
 from relax_mlir.passes.schedule.planning import plan_each
 from relax_mlir.passes.schedule.registry import ScheduleContext
+from relax_mlir.runtime.devices.spirv import block_needs
 from relax_mlir.targets.core.backend import ChosenTarget, Machine
 from relax_mlir.targets.cuda.objects.cubin import resources
 from relax_mlir.targets.gpu.plans.strip import plan_strip
+from relax_mlir.targets.spirv.abi import unpacked
+
+import relax_mlir as rx
 
 FACTS = {"cores": 108, "shared_bytes": 48 << 10}
 PLAIN = Machine("nvptx64", frozenset({"sm_70"}), 16, 255, **FACTS)  # type: ignore[arg-type]
@@ -208,3 +212,15 @@ def test_few_rows_read_a_matrix_by_vectors(turned: bool) -> None:
     vectors = kernel.instructions(r"ld\.global\S*\.v4")
     assert vectors and vectors % (2 if turned else 5) == 0
     assert kernel.instructions(r"ld\.global") == vectors
+
+
+@pytest.mark.parametrize("options", ["shared=16384", "shared=16384 threads=128", "shared=16384 subgroup=4"])
+@pytest.mark.parametrize("images", [1, "n"])
+def test_sums_of_few_rows_have_room_in_small_blocks(images: int | str, options: str) -> None:
+    """Five rows of the weights: all threads' sums are in shared memory at last."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor((images, 128, 2, 5)), rx.tensor((5, 128, 1, 1))]) as f:
+        f.returns(rx.relax.nn.conv2d(*f, padding=[0, 0, 0, 1]))
+    executable = rx.compile(module, f"vulkan{{{options}}}")
+    needs = [block_needs(each.module) for each in unpacked(executable._artifact.devices[0].data)[0]]
+    assert 4096 < max(each.shared_bytes for each in needs) <= 16384
