@@ -215,4 +215,4 @@ def _taken(buffer: Buffer, shape: Sequence[int], state: WriterState, is_own: boo
     with ir.InsertionPoint.at_block_begin(state.stack):
         name, type_ = "memref.alloca" if is_own else "memref.alloc", ir.MemRefType.get(list(sizes), buffer.element)
         made = result_of(name, [], type_, alignment=i64_attribute(64), **linalg.segments(0, 0))
-        return reshape(made, shape) if rest else made
+        return reshape(made, shape) if rest and len(shape) > 1 else made
