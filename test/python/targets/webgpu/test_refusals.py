@@ -13,18 +13,16 @@ import pytest
 from real_webgpu import graph
 
 import relax_mlir as rx
-from relax_mlir import relax
-
-_SCATTER = (rx.tensor((9,), "i64"), rx.tensor((4,), "i64"), rx.tensor((4,), "i64"))
+from relax_mlir import relax, te
 
 
 def test_an_operation_is_named_with_its_kernel_and_place() -> None:
-    module = graph(lambda *x: relax.scatter_elements(*x, axis=0, reduction="max"), *_SCATTER)
+    a = te.placeholder((4,), name="A")
+    b = te.compute((4,), lambda i: te.call_extern("float32", "my_root", a[i]), name="B")
     with pytest.raises(rx.RelaxError) as refusal:
-        rx.compile(module, target="webgpu")
+        rx.compile(te.create_prim_func([a, b]), target="webgpu")
     text = str(refusal.value)
-    assert "target 'webgpu' cannot write 'memref.atomic_rmw' op in kernel 'scatter_elements" in text
-    assert "WGSL has atomic operations of 32 bits" in text
+    assert "target 'webgpu' cannot write 'tir.call_extern' op in kernel 'B': WGSL has no counterpart" in text
     assert "test_refusals.py:" in text
 
 
