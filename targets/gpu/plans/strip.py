@@ -10,13 +10,14 @@ from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_body import number_bits
 from ...core.backend import Machine
+from ..emit.threads import usual_threads
 from ..planned.made import made_of
 from ..planned.step_vectors import steps_at_once, steps_of_code
 from .product import Sides, chains_of, check_reduction, cores_of, loop_size, parts_of, sides_of
 
 #: From this number on rows make use of blocks in shared memory.
 MANY_ROWS = 8
-_THREADS, _NEIGHBOURS = 256, 32
+_NEIGHBOURS = 32
 #: Threads along the columns, neighbours in memory: fewer where there would be too few blocks.
 _FEWEST_COLUMNS = 8
 _VECTOR_BITS, _MOST_LANES = 128, 8
@@ -71,7 +72,7 @@ def strip_of(op: StructuredOp, sides: Sides, machine: Machine) -> Plan:
 
 def _threads_with_room(sums: int, machine: Machine) -> int:
     """Of a block, where each thread has so many bytes of sums in shared memory."""
-    threads = min(_THREADS, machine.block_threads)
+    threads = usual_threads(machine.block_threads)
     while threads > _NEIGHBOURS and threads * sums > machine.shared_bytes:
         threads //= 2
     return threads
