@@ -82,8 +82,9 @@ class OutlineKernels(Pass):
 
     #: What the device is to its driver.
     device: str = "cuda"
-    #: What a block may have: threads, and bytes of shared memory.
+    #: How many threads a block may have.
     threads: int = Machine.block_threads
+    #: How many bytes of shared memory a block may have.
     shared: int = STATIC_SHARED
 
     def run(self, op: Operation) -> None:
