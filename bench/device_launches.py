@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a call of a program with one small kernel costs on Vulkan, beside the driver alone: the same pipeline,
-dispatched by a command buffer that is recorded before.
+dispatched by a command buffer that is recorded before. And what many kernels in a call cost the thread that calls, with
+commands that are kept (graphs=None) and without.
 
     python bench/device_launches.py
 """
@@ -50,6 +51,30 @@ def main() -> None:
     for count in (1, _BATCH):
         ours, alone = microseconds(calls(count), count), microseconds(submits(device, handle, words, count), count)
         print(f"  {count:3} before a wait: program {ours:6.1f}, driver alone {alone:6.1f}, ratio {ours / alone:.2f}")
+    print(f"microseconds of a call of {_BATCH} kernels, median of {_TURNS}, until it returns and until it is done")
+    for graphs in (False, None):
+        returned, done = of_many(size, graphs)
+        print(f"  {'kept' if graphs is None else 'recorded at each call'}: {returned:.1f}, {done:.1f}")
+
+
+def of_many(size: int, graphs: bool | None) -> tuple[float, float]:
+    """A call of a program of many kernels: until it returns, and until the device is through."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor((64,))]) as f:
+        (x,) = f
+        for _ in range(_BATCH):
+            x = rx.relax.cumsum(x)
+        f.returns(x)
+    program = rx.compile(module, target=f"vulkan{{subgroup={size}}}", graphs=graphs)
+    given, call = program.copying().upload(numpy.zeros(64, "float32")), program["main"]
+    returned, done = [], []
+    for _ in range(_TURNS):
+        begin = time.perf_counter()
+        call(given)
+        returned.append(time.perf_counter() - begin)
+        program.synchronize()
+        done.append(time.perf_counter() - begin)
+    return statistics.median(returned) * 1e6, statistics.median(done) * 1e6
 
 
 def submits(device: VulkanDevice, handle: list[int], words: list[int], count: int) -> Callable[[], None]:

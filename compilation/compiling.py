@@ -77,7 +77,7 @@ def compile(
     rx.Partition; what they decline is the target's, or with `strict_partition` an error. What this machine lacks to
     run a part is reported, and an error with `strict_partition`; with `partition_elsewhere` it is not checked. `device`
     is where a program for such devices runs here: "cuda:1", the first one without it; `graphs` has functions of known
-    sizes launched as CUDA graphs there: all (True), none (False), or those that are faster so by an estimate.
+    sizes launched as one on CUDA and Vulkan: all (True), none (False), or those that are faster so by an estimate.
     `schedules` are those of kernels, in place of what the target chooses: a file, as rx.schedules.chosen and
     `relax-compile --emit=schedules` give it, or traces or schedules by the names of kernels.
     """

@@ -34,7 +34,7 @@ from .errors import ArtifactError
 from .libraries import Libraries
 from .manifest import Fields, Signature, parse_signature
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 # The packed-function ABI that the code was compiled against: tvm-ffi's major and minor version.
 ABI_VERSION = (0, 1)
 #: Of objects and constants.

@@ -60,10 +60,10 @@ class Executable:
     ) -> None:
         """Loads the code of an artifact into this process, and what is for a device onto `device`: "cuda:1".
 
-        With `graphs`, functions of known sizes are recorded at their first call, and launched as one CUDA graph: less
-        work of the host, but arguments and results are copied on the device, and each keeps memory for these. Without
-        an answer (None) that is done to those that are faster so by an estimate, from their third call on; with False
-        to none.
+        With `graphs`, functions of known sizes are recorded at their first call, and launched as one: less work of the
+        host, but each keeps memory. A CUDA graph copies arguments and results; on Vulkan commands are kept for each set
+        of addresses. Without an answer (None) that is done to those that are faster so by an estimate, once they have
+        been called; with False to none.
 
         Raises ArtifactError where this machine cannot run it, and RelaxError where RELAX_NUM_THREADS is no number of
         threads, `device` no device of the program's kind, or `graphs` no answer. With `load_later` that happens when
@@ -139,7 +139,7 @@ class Executable:
 
     @property
     def graphs(self) -> tuple[str, ...]:
-        """The functions that are launched as CUDA graphs, or will be once they have been called twice."""
+        """The functions that are launched as one (`graphs`), or will be once they have been called twice."""
         self._load()
         graphs = None if self._on_device is None else self._on_device.graphs
         return () if graphs is None else graphs.functions
@@ -288,7 +288,7 @@ def load(
 
     `functions` are called by this program alone, in the place of those that are registered under their names.
     `device`, "cuda:1", is where a program for devices of that kind runs; "cuda:0" without it. `graphs` has functions of
-    known sizes launched as CUDA graphs there: all (True), none (False), or those that are faster so by an estimate.
+    known sizes launched as one on CUDA and Vulkan: all (True), none (False), or those that are faster by an estimate.
     """
 
     def check(data: memoryview) -> None:
@@ -332,8 +332,8 @@ def _checked_graphs(graphs: bool | None, artifact: Artifact) -> bool | None:
     if graphs is not None and not isinstance(graphs, bool):
         raise OptionError(f"graphs={graphs!r}: expected True, False, or None, which asks an estimate for each function")
     kind = artifact.devices[0].kind if artifact.devices else "cpu"
-    if graphs and kind != "cuda":
-        raise OptionError(f"graphs=True: CUDA graphs are of programs for cuda; this one is compiled for {kind}")
+    if graphs and kind not in ("cuda", "vulkan"):
+        raise OptionError(f"graphs=True: graphs are of programs for cuda and vulkan; this one is compiled for {kind}")
     return graphs
 
 

@@ -75,7 +75,7 @@ class Site(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """What a CUDA graph of a function has."""
+    """What a function has that can be launched as one: a CUDA graph, commands that Vulkan keeps."""
 
     #: Kernels that a call launches.
     launches: int
@@ -84,6 +84,8 @@ class Recorded(NamedTuple):
     bytes: int
     #: Bytes that the graph has for itself: tensors and temporaries.
     memory: int
+    #: Arguments and results that are tensors.
+    tensors: int
 
 
 class Signature(NamedTuple):

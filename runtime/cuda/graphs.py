@@ -12,7 +12,7 @@ from ..errors import DeviceError
 from ..manifest import Signature
 from .driver import CudaDriver, Device
 
-#: The driver's functions that code makes graphs by, in the order of its table (device_graphs.mlir of
+#: The driver's functions that code makes graphs by, in the order of its table (cuda_graphs.mlir of
 #: targets/host/library), None where that has words of its own.
 _CALLED = (
     "cuStreamCreate", "cuStreamDestroy", "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiateWithFlags",

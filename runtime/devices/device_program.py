@@ -36,7 +36,7 @@ class DeviceProgram(ABC):
     dlpack_kind: ClassVar[int]
     #: The driver's functions that code calls, as messages name them, in the order of its table.
     called: ClassVar[Sequence[str]]
-    #: What is launched as graphs: cuda's.
+    #: What is launched as one: CUDA's graphs, commands that Vulkan keeps.
     graphs: Any = None
     #: The device's only stream; 0 where callers have their own.
     stream: int = 0
@@ -67,10 +67,10 @@ class DeviceProgram(ABC):
         try:
             with self.current():
                 self.kernels = self.load(codes)
+                if self.graphs is not None:
+                    self._undo.append(self.graphs.close)
                 places = self._upload(constants)
                 self.record = self._make_record()
-            if self.graphs is not None:
-                self._undo.append(self.graphs.close)
         except BaseException:
             self.close()
             raise

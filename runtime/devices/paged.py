@@ -70,8 +70,8 @@ class PagedProgram(DeviceProgram):
 
     def set_page(self, page: Page) -> None:
         """Has the program use a device by its state."""
-        listed = (ctypes.c_uint64 * (len(CALLED) + 2)).from_address(self._resident.address(self.table_name))
-        *self._functions, grow, drop = list(listed)
+        listed = (ctypes.c_uint64 * (len(CALLED) + 3)).from_address(self._resident.address(self.table_name))
+        *self._functions, grow, drop, self._forget = list(listed)
         page.set_functions(grow, drop)
         self.page, self.stream = page, page.address
         place, size, status = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32

@@ -14,6 +14,7 @@ from ..errors import ArtifactError, DeviceError
 from ..manifest import Signature
 from . import structures as vk
 from .driver import PhysicalDevice, VulkanError, driver
+from .kept_commands import KeptCommands, kept_commands
 from .opened import open_device
 from .requirements import is_too_new, missing, missing_matrices, multiplies_matrices
 from .statuses import STATUSES
@@ -38,6 +39,7 @@ class VulkanProgram(PagedProgram):
         self.device = open_device(driver(), self.number)
         _check_fits(codes[0], kernels, self.device.physical)
         self.set_page(self.device.page)
+        self._signatures, self._wants_graphs = signatures, graphs
 
     @property
     def label(self) -> str:
@@ -63,7 +65,13 @@ class VulkanProgram(PagedProgram):
             made = self._pipeline(name, kernel, layout), layout, kernel.words, int(in_memory)
             self._handles[_HANDLE_WORDS * place : _HANDLE_WORDS * (place + 1)] = list(made)
         base = ctypes.addressof(self._handles)
+        self.graphs = self._kept_commands(kernels)
         return [base + 8 * _HANDLE_WORDS * place for place in range(len(kernels))]
+
+    def _kept_commands(self, kernels: Sequence[SpirvKernel]) -> KeptCommands | None:
+        words = [each.words for each in kernels if each.words > IN_PUSH_CONSTANTS]
+        forget = partial(ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._forget), self.page.address)
+        return kept_commands(self.device, self._signatures, self._wants_graphs, 8 * max(words, default=0), forget)
 
     def _layout(self, pushed: int) -> int:
         ranges = (vk.PushRange * 1)(vk.PushRange(_COMPUTE, 0, pushed))

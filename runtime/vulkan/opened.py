@@ -19,9 +19,9 @@ _CALLED = (
     "vkCreateBuffer", "vkDestroyBuffer", "vkGetBufferMemoryRequirements", "vkAllocateMemory", "vkFreeMemory",
     "vkBindBufferMemory", "vkMapMemory", "vkGetBufferDeviceAddress", "vkBeginCommandBuffer", "vkEndCommandBuffer",
     "vkCmdPipelineBarrier", "vkCmdBindPipeline", "vkCmdPushConstants", "vkCmdDispatch", "vkCmdCopyBuffer",
-    "vkQueueSubmit", "vkWaitSemaphores",
+    "vkQueueSubmit", "vkWaitSemaphores", "vkCmdExecuteCommands",
 )  # fmt: skip
-_FUNCTIONS, _WORDS = 48, 72
+_FUNCTIONS, _WORDS = 48, 80
 #: The ring's command buffers, what each takes at most, and bytes for the parameters of its launches.
 _RING, _COMMANDS, _PARAMETER_BYTES = 16, 64, 1 << 16
 _STAGING_BYTES = 1 << 22
@@ -31,7 +31,7 @@ _USAGE = 1 | 2 | 0x20 | 0x20000
 _LOCAL, _VISIBLE, _COHERENT, _CACHED, _USUAL = 1, 2, 4, 8, 15
 _DISCRETE = 2
 _WRITES, _READS_AND_WRITES = 0x20 | 0x1000, 0x20 | 0x40 | 0x800 | 0x1000 | 0x2000
-_TIMELINE, _RESETS_BUFFERS, _ONE_TIME = 1, 2, 1
+_TIMELINE, _RESETS_BUFFERS, _ONE_TIME, _SIMULTANEOUS = 1, 2, 1, 4
 #: Features by their places (structures.py) that programs need, and those that are left off though the device has them.
 _NEEDED = {"bufferDeviceAddress": 38, "timelineSemaphore": 37}
 _LEFT_OFF, _LEFT_OFF_12 = (0,), (39, 40)
@@ -138,6 +138,7 @@ class VulkanDevice:
         page[37] = self._hold((ctypes.c_uint64 * 3)())
         page[38] = self._hold(vk.MemoryRequirements())
         page[39] = has.properties.limits.blocks[0]
+        page[45] = self._hold(vk.BeginInfo(flags=_SIMULTANEOUS, inherited=vk.InheritanceInfo()))
         for place, name in enumerate(_CALLED):
             page[_FUNCTIONS + place] = self.functions.address(name)
 

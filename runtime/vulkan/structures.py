@@ -74,6 +74,9 @@ PipelineInfo = _structure(
 LayoutInfo = _structure("LayoutInfo", 30, flags=U32, sets=U32, set_layouts=PLACE, ranges=U32, push_ranges=PLACE)
 CommandPoolInfo = _structure("CommandPoolInfo", 39, flags=U32, family=U32)
 CommandBufferInfo = _structure("CommandBufferInfo", 40, pool=U64, level=U32, count=U32)
+InheritanceInfo = _structure(
+    "InheritanceInfo", 41, render_pass=U64, subpass=U32, framebuffer=U64, occlusion=U32, query=U32, statistics=U32
+)
 BeginInfo = _structure("BeginInfo", 42, flags=U32, inherited=PLACE)
 MemoryBarrier = _structure("MemoryBarrier", 46, source=U32, to=U32)
 

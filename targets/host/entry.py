@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir, string_value
-from ...bindings.navigation import function_type_of, symbol_name
+from ...bindings.navigation import function_type_of, symbol_name, text_in
 from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.ir_attributes import DEVICE, ENTRY, KERNELS, OPERATOR
 from ...dialects.core.symbols import SymExpr
@@ -26,7 +26,7 @@ from ...passes.lower_calls.dynamic_sizes import Sizes
 from ...support.suggest import counted
 from . import abi
 from .arguments import ArgumentChecks, Checked, CheckedTensor
-from .graphs import GraphCall, is_same_each_time
+from .graphs import GraphCall, may_have_graph
 from .llvm_ops import address_of, behind, constant, load, mark_end, memref_at, stack, store, stored, type_of, view_of
 from .signature import Passed, Signature
 from .support import CONSTANT_TABLE, DEVICE_TABLE, SET_CONSTANTS, Support, cut, device_text, short
@@ -137,10 +137,11 @@ class _Entry:
     def _call(self, values: list[Checked]) -> Value | None:
         """Calls the function that works, by a graph of the device where there may be one: what ends with the call."""
         tensors = [value for value in values if isinstance(value, CheckedTensor)]
-        if DEVICE_TABLE not in self._support or not is_same_each_time(self._signature, self._kernel):
+        kind = text_in(self._support.module, DEVICE)
+        if not may_have_graph(kind, self._signature, self._kernel):
             self._launch(values)
             return None
-        graph = GraphCall(self._support, self._signature, self._place, tensors)
+        graph = GraphCall(self._support, kind, self._signature, self._place, tensors)
         graph.run(self._launch, graph.begin())
         return graph.scope
 

@@ -39,12 +39,19 @@ _WAITING = frozenset(("memref.load", "memref.store", "memref.copy"))
 _CALLED = frozenset(("__relax_device_profile_begin", "__relax_device_profile_end"))
 #: What is done with a tensor.
 _READ, _WRITTEN = 1, 2
-#: Of what is known of a call under way (device_graphs.mlir): its bytes, where it says that kernels are to be launched
+#: Kinds of devices whose part of the library has such graphs, and what it calls them.
+_KINDS = {"cuda": "a CUDA graph (graphs=False launches kernels one by one)", "vulkan": "commands that are kept"}
+#: Of what is known of a call under way (<kind>_graphs.mlir): its bytes, where it says that kernels are to be launched
 #: after all, and how calls run that have a graph.
 _SCOPE_BYTES, _AGAIN, _BY_GRAPH = 56, 48, 2
 
 
-def is_same_each_time(signature: Signature, kernel: Operation) -> bool:
+def may_have_graph(kind: str, signature: Signature, kernel: Operation) -> bool:
+    """Whether a function of a program for a kind of device may be launched as one."""
+    return kind in _KINDS and _is_same_each_time(signature, kernel)
+
+
+def _is_same_each_time(signature: Signature, kernel: Operation) -> bool:
     """Whether all calls of a function launch the same kernels, with other addresses at most."""
     passed = [info for each in (*signature.inputs, *signature.outputs) for info in each.infos]
     if any(_bytes_of(info) is None for info in passed):
@@ -53,18 +60,19 @@ def is_same_each_time(signature: Signature, kernel: Operation) -> bool:
     return all(_is_same(op) for function in _reached(kernel, functions) for op in operations_in(function))
 
 
-def graph_of(signature: Signature, kernel: Operation) -> dict[str, object]:
+def graph_of(kind: str, signature: Signature, kernel: Operation) -> dict[str, object]:
     """What the manifest says of a function that may be a graph: by it an estimate is made, when the program is loaded,
-    whether it is faster so (runtime/cuda/graphs.py). Nothing of others.
+    whether it is faster so (runtime/cuda/graphs.py, runtime/vulkan/kept_commands.py). Nothing of others.
     """
-    if not is_same_each_time(signature, kernel):
+    if not may_have_graph(kind, signature, kernel):
         return {}
     functions = {symbol_name(each): each for each in functions_in(kernel.parent.operation) if has_body(each)}
-    moved = [bytes_ for bytes_, role in _described(signature) for way in (_READ, _WRITTEN) if bytes_ and role & way]
+    described = _described(signature)
+    moved = [bytes_ for bytes_, role in described for way in (_READ, _WRITTEN) if bytes_ and role & way]
     arena = cast("dict[str, int]", memory_of(kernel).get("memory", {"arena": 0}))["arena"]
-    memory = arena + sum(bytes_ for bytes_, _ in _described(signature))
-    launches = _launches(kernel, functions, {})
-    return {"graph": {"launches": launches, "copies": len(moved), "bytes": sum(moved), "memory": memory}}
+    counts = {"launches": _launches(kernel, functions, {}), "copies": len(moved), "tensors": len(described)}
+    memory = arena + sum(bytes_ for bytes_, _ in described)
+    return {"graph": {**counts, "bytes": sum(moved), "memory": memory}}
 
 
 def _launches(function: Operation, functions: Mapping[str, Operation], known: dict[str, int]) -> int:
@@ -126,11 +134,13 @@ def _is_same(op: Operation) -> bool:
 class GraphCall:
     """A call that may run by a graph: `tensors` are those of inputs and then of results."""
 
-    def __init__(self, support: Support, signature: Signature, place: int, tensors: Sequence[CheckedTensor]) -> None:
-        """`place` is the function's among the program's."""
-        self._support, self._tensors = support, tensors
+    def __init__(
+        self, support: Support, kind: str, signature: Signature, place: int, tensors: Sequence[CheckedTensor]
+    ) -> None:
+        """`place` is the function's among the program's, `kind` the device's."""
+        self._support, self._kind, self._tensors = support, kind, tensors
         described = support.numbers([word for pair in _described(signature) for word in pair])
-        label = support.text(f"{signature.name}, as a CUDA graph (graphs=False launches kernels one by one)")
+        label = support.text(f"{signature.name}, as {_KINDS[kind]}")
         self._given = stored([each.data for each in tensors])
         self._about = constant(len(tensors)), self._given, described
         self._table, self._label, self._place = address_of(DEVICE_TABLE), label, constant(place)
@@ -142,14 +152,14 @@ class GraphCall:
             store(constant(0), block, offset)
         #: What is known of the call, until its end.
         self.scope = view_of(block)
-        mark_end(self.scope, "device_graph_leave")
+        mark_end(self.scope, f"{self._kind}_graph_leave")
         times = (
             address_of(PROFILE_TABLE)
             if PROFILE_TABLE in self._support
             else operation("llvm.mlir.zero", [], type_of("ptr")).value
         )
         operands = self._table, self._place, self._label, times, *self._about, passed, self.scope
-        self._support.require("device_graph_begin", *operands)
+        self._support.require(f"{self._kind}_graph_begin", *operands)
         places = enumerate(self._tensors)
         return [CheckedTensor(load(passed, 8 * place, type_of("ptr")), each.sizes) for place, each in places]
 
@@ -158,5 +168,5 @@ class GraphCall:
         that was not requested."""
         i64 = ir.IntegerType.get_signless(64)
         when(number(load(self.scope, 0, i64)) != _BY_GRAPH, lambda: launch(passed))
-        self._support.require("device_graph_end", self._table, self._label, *self._about, self.scope)
+        self._support.require(f"{self._kind}_graph_end", self._table, self._label, *self._about, self.scope)
         when(number(load(self.scope, _AGAIN, i64)) != 0, lambda: launch(self._tensors))

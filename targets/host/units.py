@@ -21,9 +21,9 @@ from ...dialects.core.ir_attributes import ENTRY
 #: The first is what all programs need; each needs at most those before it.
 _FILES = (
     "support.mlir", "kept.mlir", "calls.mlir", "native_calls.mlir", "device.mlir", "device_tensors.mlir",
-    "device_calls.mlir", "device_profile.mlir", "device_recording.mlir", "device_graphs.mlir",
-    "device_tensor_maps.mlir", "device_memory.mlir", "vulkan.mlir",
-    "opencl.mlir",
+    "device_calls.mlir", "device_profile.mlir", "cuda_recording.mlir", "cuda_graphs.mlir",
+    "device_tensor_maps.mlir", "device_memory.mlir", "vulkan_commands.mlir", "vulkan.mlir",
+    "vulkan_graphs.mlir", "opencl.mlir",
 )  # fmt: skip
 _PREFIX = "__relax_"
 _FOLDER = Path(__file__).parent / "library"
@@ -56,11 +56,26 @@ def unit_texts() -> tuple[str, ...]:
 
 def _text(name: str) -> str:
     text = "".join((_FOLDER / each).read_text(encoding="utf-8") for each in ("prelude.mlir", name))
-    return text + driver_table_text(*_DRIVERS[name]) if name in _DRIVERS else text
+    return text + driver_table_text(_DRIVERS[name]) if name in _DRIVERS else text
 
 
-#: Of a file with functions in a driver's place: the kind of device, and those of its own that copy to it and from it.
-_DRIVERS = {"vulkan.mlir": ("vulkan", "vulkan_write", "vulkan_read"), "opencl.mlir": ("opencl", *["opencl_write"] * 2)}
+class Driver(NamedTuple):
+    """What stands in the place of a driver's functions: the kind of device, and those that copy to it and from it."""
+
+    kind: str
+    write: str
+    read: str
+    #: Those that give memory and take it back, and what commands have had that were kept, where some are.
+    take: str = "device_take_piece"
+    give: str = "device_give_piece"
+    forget: str | None = None
+
+
+#: By the file that has them.
+_DRIVERS = {
+    "vulkan.mlir": Driver("vulkan", "vulkan_write", "vulkan_read", "vulkan_take", "vulkan_give", "vulkan_forget"),
+    "opencl.mlir": Driver("opencl", "opencl_write", "opencl_write"),
+}
 #: With what is the same for all: the functions of device_memory.mlir.
 _SHARED = {
     "nothing": "!ptr", "take_piece": "!ptr, i64, !ptr", "give_piece": "!ptr, !ptr", "make_mark": "!ptr, i32",
@@ -68,15 +83,18 @@ _SHARED = {
 }  # fmt: skip
 
 
-def driver_table_text(kind: str, write: str, read: str) -> str:
+def driver_table_text(driver: Driver) -> str:
     """What such a file has for the runtime: places 6 to 22 of the table of device.mlir, then what makes chunks and
-    gives them back; and the function that says where that is. Two are null: the table says itself what errors mean.
+    gives them back, and what forgets kept commands; and the function that says where that is. Two are null: the table
+    says itself what errors mean.
     """
+    kind = driver.kind
     own = "launch copy finish mark grow drop".split()
     launch, copy, finish, mark, grow, drop = (f"{kind}_{name}" for name in own)
-    nothing, take, give, make, between, end = (f"device_{name}" for name in _SHARED)
-    copies = write, read, copy, finish, finish
-    listed = [nothing, nothing, launch, take, give, *copies, None, None, make, mark, nothing, between, end, grow, drop]
+    nothing, _, _, make, between, end = (f"device_{name}" for name in _SHARED)
+    memory, copies = (driver.take, driver.give), (driver.write, driver.read, copy, finish, finish)
+    events = make, mark, nothing, between, end
+    listed = [nothing, nothing, launch, *memory, *copies, None, None, *events, grow, drop, driver.forget]
     type_, lines = f"!llvm.array<{len(listed)} x ptr>", []
     for place, name in enumerate(listed):
         if name is None:

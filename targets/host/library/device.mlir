@@ -2,7 +2,7 @@
 //
 // What host code of programs for a device does with it: memory, copies, launches, what kernels assert. Beside
 // support.mlir, whose names it uses, for programs that need it (units.py); tensors are in device_tensors.mlir, what
-// few programs need in device_calls.mlir, device_profile.mlir, device_graphs.mlir and device_tensor_maps.mlir.
+// few programs need in device_calls.mlir, device_profile.mlir, cuda_graphs.mlir and device_tensor_maps.mlir.
 //
 // Which device that is says `%table`, the program's, of one place each (DEVICE_SLOTS of support.py; runtime/devices/device_program.py
 // fills it). A driver's functions have the signatures of CUDA's, of which they are named here; what has others has such
@@ -13,7 +13,7 @@
 //  11 cuMemcpyHtoDAsync 12 cuMemcpyDtoHAsync     13 cuMemcpyDtoDAsync    14 cuStreamSynchronize
 //  15 cuCtxSynchronize, given the stream         16 cuGetErrorName        17 cuGetErrorString     18 cuEventCreate
 //  19 cuEventRecord     20 cuEventSynchronize    21 cuEventElapsedTime   22 cuEventDestroy
-//  23 graphs, where there are (device_graphs.mlir)   24 cuTensorMapEncodeTiled, where kernels need it
+//  23 graphs, where there are (cuda_graphs.mlir)   24 cuTensorMapEncodeTiled, where kernels need it
 //  (device_tensor_maps.mlir)   25 DLPack's number for the kind of device   26 the kind's name, "cuda"
 //  27 names of the functions, by their places    28 the stream, null where callers have their own
 //  29 statuses with name and text, where 16 is null: after the last, 0      30 the first kernel's handle

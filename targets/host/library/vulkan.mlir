@@ -3,7 +3,8 @@
 // What programs for Vulkan have in the place of a driver's functions: those that device.mlir calls, with its signatures,
 // in terms of vk*. A stream is the device's page, one for all programs of a process (runtime/vulkan/opened.py makes it, with
 // the structures that Vulkan is passed filled in). Work is recorded into a ring of command buffers, in order, each command
-// followed by a barrier; what is recorded is submitted when somebody waits, or when a buffer has enough.
+// followed by a barrier; what is recorded is submitted when somebody waits, or when a buffer has enough. That is in
+// vulkan_commands.mlir; a function's commands that are recorded once are in vulkan_graphs.mlir.
 //
 // `%page` has words of 8 bytes, the first 16 as device_memory.mlir says:
 //  16 VkDevice   17 VkQueue   18 VkSemaphore, a timeline   19 its value once all submitted is done   20 commands recorded
@@ -13,10 +14,14 @@
 //  32 VkMemoryAllocateInfo   33 VkBufferDeviceAddressInfo   34 VkCommandBufferBeginInfo   35 VkMemoryBarrier
 //  36 VkSubmitInfo   37 VkBufferCopy   38 VkMemoryRequirements   39 blocks in a row at most
 //  40 the command buffer in use
+//  41 the thread that records a function's commands, 0: none   42 into what, a row (vulkan_graphs.mlir)
+//  43 bytes of parameters in use there   44 commands there, -1 where they cannot be recorded
+//  45 VkCommandBufferBeginInfo for these
 //  48 vkCreateBuffer  49 vkDestroyBuffer  50 vkGetBufferMemoryRequirements  51 vkAllocateMemory  52 vkFreeMemory
 //  53 vkBindBufferMemory  54 vkMapMemory  55 vkGetBufferDeviceAddress  56 vkBeginCommandBuffer  57 vkEndCommandBuffer
 //  58 vkCmdPipelineBarrier  59 vkCmdBindPipeline  60 vkCmdPushConstants  61 vkCmdDispatch  62 vkCmdCopyBuffer
-//  63 vkQueueSubmit  64 vkWaitSemaphores
+//  63 vkQueueSubmit  64 vkWaitSemaphores   65 vkCmdExecuteCommands
+//  72 a mutex of 8 words: who has it looks for recorded commands, or records some
 // Statuses are Vulkan's, and those of device_memory.mlir.
 
 // As in device_memory.mlir.
@@ -24,146 +29,17 @@
 !piece = !llvm.struct<(ptr, ptr, i64, i64, i64)>
 
 func.func private @__relax_now() -> i64
+func.func private @__relax_vulkan_finish_locked(!ptr) -> i32
+func.func private @__relax_vulkan_flush(!ptr) -> i32
+func.func private @__relax_vulkan_is_kept(!ptr) -> i1
+func.func private @__relax_vulkan_open(!ptr) -> i32
+func.func private @__relax_vulkan_recorded(!ptr) -> i32
+func.func private @__relax_vulkan_room(!ptr) -> (!ptr, i64)
+func.func private @__relax_vulkan_row(!ptr) -> !ptr
+func.func private @__relax_vulkan_wait_for(!ptr, i64) -> i32
 func.func private @__relax_device_lock(!ptr)
 func.func private @__relax_device_unlock(!ptr)
 func.func private @__relax_device_piece_of(!ptr, i64) -> !ptr
-
-// ---- commands; with the lock ----
-
-// Waits until the device has done what was submitted up to a value of the timeline.
-func.func private @__relax_vulkan_wait_for(%page: !ptr, %value: i64) -> i32 {
-  %c1 = arith.constant 1 : i64  %one = arith.constant 1 : i32  %for_ever = arith.constant -1 : i64
-  %type = arith.constant 1000207004 : i32  %zero = arith.constant 0 : i32  %null = llvm.mlir.zero : !ptr
-  %info = llvm.alloca %c1 x !llvm.struct<(i32, ptr, i32, i32, ptr, ptr)> : (i64) -> !ptr
-  %value_at = llvm.alloca %c1 x i64 : (i64) -> !ptr
-  llvm.store %value, %value_at : i64, !ptr
-  %semaphore_at = llvm.getelementptr %page[18] : (!ptr) -> !ptr, i64
-  %none = llvm.mlir.zero : !llvm.struct<(i32, ptr, i32, i32, ptr, ptr)>
-  %i0 = llvm.insertvalue %type, %none[0] : !llvm.struct<(i32, ptr, i32, i32, ptr, ptr)>
-  %i1 = llvm.insertvalue %one, %i0[3] : !llvm.struct<(i32, ptr, i32, i32, ptr, ptr)>
-  %i2 = llvm.insertvalue %semaphore_at, %i1[4] : !llvm.struct<(i32, ptr, i32, i32, ptr, ptr)>
-  %i3 = llvm.insertvalue %value_at, %i2[5] : !llvm.struct<(i32, ptr, i32, i32, ptr, ptr)>
-  llvm.store %i3, %info : !llvm.struct<(i32, ptr, i32, i32, ptr, ptr)>, !ptr
-  %device_at = llvm.getelementptr %page[16] : (!ptr) -> !ptr, !ptr  %device = llvm.load %device_at : !ptr -> !ptr
-  %wait_at = llvm.getelementptr %page[64] : (!ptr) -> !ptr, !ptr  %wait = llvm.load %wait_at : !ptr -> !ptr
-  %status = llvm.call %wait(%device, %info, %for_ever) : !ptr, (!ptr, !ptr, i64) -> i32
-  return %status : i32
-}
-// The row of the ring that is recorded into.
-func.func private @__relax_vulkan_row(%page: !ptr) -> !ptr {
-  %ring_at = llvm.getelementptr %page[23] : (!ptr) -> !ptr, !ptr  %ring = llvm.load %ring_at : !ptr -> !ptr
-  %place_at = llvm.getelementptr %page[21] : (!ptr) -> !ptr, i64  %place = llvm.load %place_at : !ptr -> i64
-  %row = llvm.getelementptr %ring[%place] : (!ptr, i64) -> !ptr, !llvm.array<4 x i64>
-  return %row : !ptr
-}
-// Begins a command buffer where none is begun, once the device is through with it.
-func.func private @__relax_vulkan_open(%page: !ptr) -> i32 {
-  %c0 = arith.constant 0 : i64  %ok = arith.constant 0 : i32
-  %count_at = llvm.getelementptr %page[20] : (!ptr) -> !ptr, i64  %count = llvm.load %count_at : !ptr -> i64
-  %is_begun = arith.cmpi ne, %count, %c0 : i64
-  %status = scf.if %is_begun -> i32 {
-    scf.yield %ok : i32
-  } else {
-    %row = func.call @__relax_vulkan_row(%page) : (!ptr) -> !ptr
-    %value_at = llvm.getelementptr %row[1] : (!ptr) -> !ptr, i64  %value = llvm.load %value_at : !ptr -> i64
-    %waited = func.call @__relax_vulkan_wait_for(%page, %value) : (!ptr, i64) -> i32
-    %is_free = arith.cmpi eq, %waited, %ok : i32
-    %begun = scf.if %is_free -> i32 {
-      %buffer = llvm.load %row : !ptr -> !ptr
-      %in_use_at = llvm.getelementptr %page[40] : (!ptr) -> !ptr, !ptr
-      llvm.store %buffer, %in_use_at : !ptr, !ptr
-      %used_at = llvm.getelementptr %page[25] : (!ptr) -> !ptr, i64
-      llvm.store %c0, %used_at : i64, !ptr
-      %info_at = llvm.getelementptr %page[34] : (!ptr) -> !ptr, !ptr  %info = llvm.load %info_at : !ptr -> !ptr
-      %begin_at = llvm.getelementptr %page[56] : (!ptr) -> !ptr, !ptr  %begin = llvm.load %begin_at : !ptr -> !ptr
-      %answer = llvm.call %begin(%buffer, %info) : !ptr, (!ptr, !ptr) -> i32
-      scf.yield %answer : i32
-    } else {
-      scf.yield %waited : i32
-    }
-    scf.yield %begun : i32
-  }
-  return %status : i32
-}
-// Behind a command: what comes after it sees what it has written.
-func.func private @__relax_vulkan_recorded(%page: !ptr) -> i32 {
-  %c1 = arith.constant 1 : i64  %zero = arith.constant 0 : i32  %one = arith.constant 1 : i32
-  %null = llvm.mlir.zero : !ptr
-  %from = arith.constant 0x1800 : i32  // the stages of compute shaders and transfers
-  %to = arith.constant 0x5800 : i32  // and the host's
-  %in_use_at = llvm.getelementptr %page[40] : (!ptr) -> !ptr, !ptr  %in_use = llvm.load %in_use_at : !ptr -> !ptr
-  %barrier_at = llvm.getelementptr %page[35] : (!ptr) -> !ptr, !ptr  %barrier = llvm.load %barrier_at : !ptr -> !ptr
-  %set_at = llvm.getelementptr %page[58] : (!ptr) -> !ptr, !ptr  %set = llvm.load %set_at : !ptr -> !ptr
-  llvm.call %set(%in_use, %from, %to, %zero, %one, %barrier, %zero, %null, %zero, %null)
-    : !ptr, (!ptr, i32, i32, i32, i32, !ptr, i32, !ptr, i32, !ptr) -> ()
-  %count_at = llvm.getelementptr %page[20] : (!ptr) -> !ptr, i64
-  func.call @__relax_add(%count_at, %c1) : (!ptr, i64) -> ()
-  %count = llvm.load %count_at : !ptr -> i64
-  %most_at = llvm.getelementptr %page[26] : (!ptr) -> !ptr, i64  %most = llvm.load %most_at : !ptr -> i64
-  %is_full = arith.cmpi sge, %count, %most : i64
-  %status = scf.if %is_full -> i32 {
-    %flushed = func.call @__relax_vulkan_flush(%page) : (!ptr) -> i32
-    scf.yield %flushed : i32
-  } else {
-    scf.yield %zero : i32
-  }
-  return %status : i32
-}
-// Submits what is recorded.
-func.func private @__relax_vulkan_flush(%page: !ptr) -> i32 {
-  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %less = arith.constant -1 : i64
-  %ok = arith.constant 0 : i32  %one = arith.constant 1 : i32  %null = llvm.mlir.zero : !ptr
-  %count_at = llvm.getelementptr %page[20] : (!ptr) -> !ptr, i64  %count = llvm.load %count_at : !ptr -> i64
-  %is_none = arith.cmpi eq, %count, %c0 : i64
-  %status = scf.if %is_none -> i32 {
-    scf.yield %ok : i32
-  } else {
-    llvm.store %c0, %count_at : i64, !ptr
-    %in_use_at = llvm.getelementptr %page[40] : (!ptr) -> !ptr, !ptr  %in_use = llvm.load %in_use_at : !ptr -> !ptr
-    %end_at = llvm.getelementptr %page[57] : (!ptr) -> !ptr, !ptr  %end = llvm.load %end_at : !ptr -> !ptr
-    %ended = llvm.call %end(%in_use) : !ptr, (!ptr) -> i32
-    %is_ended = arith.cmpi eq, %ended, %ok : i32
-    %submitted = scf.if %is_ended -> i32 {
-      // What is submitted says that the timeline is to have this value then.
-      %value_at = llvm.getelementptr %page[19] : (!ptr) -> !ptr, i64
-      func.call @__relax_add(%value_at, %c1) : (!ptr, i64) -> ()
-      %queue_at = llvm.getelementptr %page[17] : (!ptr) -> !ptr, !ptr  %queue = llvm.load %queue_at : !ptr -> !ptr
-      %info_at = llvm.getelementptr %page[36] : (!ptr) -> !ptr, !ptr  %info = llvm.load %info_at : !ptr -> !ptr
-      %submit_at = llvm.getelementptr %page[63] : (!ptr) -> !ptr, !ptr  %submit = llvm.load %submit_at : !ptr -> !ptr
-      %answer = llvm.call %submit(%queue, %one, %info, %null) : !ptr, (!ptr, i32, !ptr, !ptr) -> i32
-      %is_refused = arith.cmpi ne, %answer, %ok : i32
-      scf.if %is_refused {
-        func.call @__relax_add(%value_at, %less) : (!ptr, i64) -> ()
-      } else {
-        %row = func.call @__relax_vulkan_row(%page) : (!ptr) -> !ptr
-        %row_value_at = llvm.getelementptr %row[1] : (!ptr) -> !ptr, i64  %value = llvm.load %value_at : !ptr -> i64
-        llvm.store %value, %row_value_at : i64, !ptr
-        %place_at = llvm.getelementptr %page[21] : (!ptr) -> !ptr, i64  %place = llvm.load %place_at : !ptr -> i64
-        %rows_at = llvm.getelementptr %page[22] : (!ptr) -> !ptr, i64  %rows = llvm.load %rows_at : !ptr -> i64
-        %next = arith.addi %place, %c1 : i64  %around = arith.remui %next, %rows : i64
-        llvm.store %around, %place_at : i64, !ptr
-      }
-      scf.yield %answer : i32
-    } else {
-      scf.yield %ended : i32
-    }
-    scf.yield %submitted : i32
-  }
-  return %status : i32
-}
-func.func private @__relax_vulkan_finish_locked(%page: !ptr) -> i32 {
-  %ok = arith.constant 0 : i32
-  %flushed = func.call @__relax_vulkan_flush(%page) : (!ptr) -> i32
-  %is_flushed = arith.cmpi eq, %flushed, %ok : i32
-  %status = scf.if %is_flushed -> i32 {
-    %value_at = llvm.getelementptr %page[19] : (!ptr) -> !ptr, i64  %value = llvm.load %value_at : !ptr -> i64
-    %waited = func.call @__relax_vulkan_wait_for(%page, %value) : (!ptr, i64) -> i32
-    scf.yield %waited : i32
-  } else {
-    scf.yield %flushed : i32
-  }
-  return %status : i32
-}
 
 // ---- memory; with the lock (device_memory.mlir calls these) ----
 
@@ -271,6 +147,103 @@ llvm.func internal @__relax_vulkan_grow(%page: !ptr, %bytes: i64) -> i32 {
   llvm.return %status : i32
 }
 
+// Memory as device_memory.mlir gives it; to commands that are to be kept what others of them have given back.
+llvm.func internal @__relax_vulkan_take(%place: !ptr, %asked: i64, %page: !ptr) -> i32 {
+  %ok = arith.constant 0 : i32  %null = llvm.mlir.zero : !ptr
+  %is_kept = func.call @__relax_vulkan_is_kept(%page) : (!ptr) -> i1
+  %found = scf.if %is_kept -> !ptr {
+    func.call @__relax_device_lock(%page) : (!ptr) -> ()
+    %given_back = func.call @__relax_vulkan_given_back(%page, %asked) : (!ptr, i64) -> !ptr
+    func.call @__relax_device_unlock(%page) : (!ptr) -> ()
+    scf.yield %given_back : !ptr
+  } else {
+    scf.yield %null : !ptr
+  }
+  %is_found = llvm.icmp "ne" %found, %null : !ptr
+  %status = scf.if %is_found -> i32 {
+    llvm.store %found, %place : !ptr, !ptr
+    scf.yield %ok : i32
+  } else {
+    %answer = llvm.call @__relax_device_take_piece(%place, %asked, %page) : (!ptr, i64, !ptr) -> i32
+    scf.yield %answer : i32
+  }
+  llvm.return %status : i32
+}
+// What commands to be kept give back is theirs as long as they are kept.
+llvm.func internal @__relax_vulkan_give(%given: !ptr, %page: !ptr) -> i32 {
+  %ok = arith.constant 0 : i32  %null = llvm.mlir.zero : !ptr
+  %is_kept = func.call @__relax_vulkan_is_kept(%page) : (!ptr) -> i1
+  %status = scf.if %is_kept -> i32 {
+    %address = llvm.ptrtoint %given : !ptr to i64
+    func.call @__relax_device_lock(%page) : (!ptr) -> ()
+    %piece = func.call @__relax_device_piece_of(%page, %address) : (!ptr, i64) -> !ptr
+    %mark_at = llvm.getelementptr %piece[32] : (!ptr) -> !ptr, i8  %mark = func.call @__relax_vulkan_mark_of(%page) : (!ptr) -> i64
+    llvm.store %mark, %mark_at : i64, !ptr
+    func.call @__relax_device_unlock(%page) : (!ptr) -> ()
+    scf.yield %ok : i32
+  } else {
+    %answer = llvm.call @__relax_device_give_piece(%given, %page) : (!ptr, !ptr) -> i32
+    scf.yield %answer : i32
+  }
+  llvm.return %status : i32
+}
+// How pieces are marked that commands to be kept have given back.
+func.func private @__relax_vulkan_mark_of(%page: !ptr) -> i64 {
+  %c1 = arith.constant 1 : i64  %row = func.call @__relax_vulkan_row(%page) : (!ptr) -> !ptr
+  %number = llvm.ptrtoint %row : !ptr to i64  %mark = arith.addi %number, %c1 : i64
+  return %mark : i64
+}
+// The address of so many bytes that were given back so, and are taken; null where there are none.
+func.func private @__relax_vulkan_given_back(%page: !ptr, %bytes: i64) -> !ptr {
+  %null = llvm.mlir.zero : !ptr  %taken = arith.constant 1 : i64
+  %mark = func.call @__relax_vulkan_mark_of(%page) : (!ptr) -> i64
+  %piece = func.call @__relax_vulkan_marked(%page, %mark, %bytes) : (!ptr, i64, i64) -> !ptr
+  %is_none = llvm.icmp "eq" %piece, %null : !ptr
+  cf.cond_br %is_none, ^return(%null : !ptr), ^take
+^take:
+  %mark_at = llvm.getelementptr %piece[32] : (!ptr) -> !ptr, i8
+  llvm.store %taken, %mark_at : i64, !ptr
+  %address_at = llvm.getelementptr %piece[16] : (!ptr) -> !ptr, i8  %address = llvm.load %address_at : !ptr -> !ptr
+  cf.br ^return(%address : !ptr)
+^return(%found: !ptr):
+  return %found : !ptr
+}
+// The first piece with a mark that is large enough; null where there is none.
+func.func private @__relax_vulkan_marked(%page: !ptr, %mark: i64, %bytes: i64) -> !ptr {
+  %null = llvm.mlir.zero : !ptr
+  %first_at = llvm.getelementptr %page[8] : (!ptr) -> !ptr, !ptr  %first = llvm.load %first_at : !ptr -> !ptr
+  cf.br ^head(%first : !ptr)
+^head(%piece: !ptr):
+  %is_end = llvm.icmp "eq" %piece, %null : !ptr
+  cf.cond_br %is_end, ^return(%null : !ptr), ^look
+^look:
+  %held = llvm.load %piece : !ptr -> !piece  %next = llvm.extractvalue %held[0] : !piece
+  %room = llvm.extractvalue %held[3] : !piece  %own = llvm.extractvalue %held[4] : !piece
+  %is_marked = arith.cmpi eq, %own, %mark : i64  %is_enough = arith.cmpi uge, %room, %bytes : i64
+  %is_it = arith.andi %is_marked, %is_enough : i1
+  cf.cond_br %is_it, ^return(%piece : !ptr), ^head(%next : !ptr)
+^return(%found: !ptr):
+  return %found : !ptr
+}
+// Gives back what commands in a row have had, which are kept no more.
+llvm.func hidden @__relax_vulkan_forget(%page: !ptr, %row: !ptr) {
+  %null = llvm.mlir.zero : !ptr  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
+  %number = llvm.ptrtoint %row : !ptr to i64  %mark = arith.addi %number, %c1 : i64
+  cf.br ^next
+^next:
+  func.call @__relax_device_lock(%page) : (!ptr) -> ()
+  %piece = func.call @__relax_vulkan_marked(%page, %mark, %c0) : (!ptr, i64, i64) -> !ptr
+  func.call @__relax_device_unlock(%page) : (!ptr) -> ()
+  %is_none = llvm.icmp "eq" %piece, %null : !ptr
+  cf.cond_br %is_none, ^return, ^give
+^give:
+  %address_at = llvm.getelementptr %piece[16] : (!ptr) -> !ptr, i8  %address = llvm.load %address_at : !ptr -> !ptr
+  %status = llvm.call @__relax_device_give_piece(%address, %page) : (!ptr, !ptr) -> i32
+  cf.br ^next
+^return:
+  llvm.return
+}
+
 // ---- what device.mlir calls ----
 
 // Waits for all that was started before, without keeping others from starting more.
@@ -314,21 +287,29 @@ func.func private @__relax_vulkan_dispatch(%page: !ptr, %kernel: !ptr, %params: 
   %is_open = arith.cmpi eq, %opened, %ok : i32
   cf.cond_br %is_open, ^place, ^return(%opened : i32)
 ^place:
+  %row = func.call @__relax_vulkan_row(%page) : (!ptr) -> !ptr  %buffer = llvm.load %row : !ptr -> !ptr
   %in_memory_at = llvm.getelementptr %kernel[24] : (!ptr) -> !ptr, i8
   %in_memory = llvm.load %in_memory_at : !ptr -> i64  %is_in_memory = arith.cmpi ne, %in_memory, %c0 : i64
   cf.cond_br %is_in_memory, ^memory, ^copy(%words, %words, %bytes : !ptr, !ptr, i64)
 ^memory:
-  %used_at = llvm.getelementptr %page[25] : (!ptr) -> !ptr, i64  %used = llvm.load %used_at : !ptr -> i64
-  %room_at = llvm.getelementptr %page[24] : (!ptr) -> !ptr, i64  %room = llvm.load %room_at : !ptr -> i64
+  %used_at, %room = func.call @__relax_vulkan_room(%page) : (!ptr) -> (!ptr, i64)
+  %used = llvm.load %used_at : !ptr -> i64
   %after = arith.addi %used, %bytes : i64  %fits = arith.cmpi ule, %after, %room : i64
-  cf.cond_br %fits, ^inside, ^flush
+  cf.cond_br %fits, ^inside, ^exceed
+^exceed:
+  %is_kept = func.call @__relax_vulkan_is_kept(%page) : (!ptr) -> i1
+  cf.cond_br %is_kept, ^give_up, ^flush
+// What cannot be kept is launched later, kernel by kernel.
+^give_up:
+  %commands_at = llvm.getelementptr %page[44] : (!ptr) -> !ptr, i64  %never = arith.constant -1 : i64
+  llvm.store %never, %commands_at : i64, !ptr
+  cf.br ^return(%ok : i32)
 ^flush:
   %flushed = func.call @__relax_vulkan_flush(%page) : (!ptr) -> i32
   %is_flushed = arith.cmpi eq, %flushed, %ok : i32
   cf.cond_br %is_flushed, ^open, ^return(%flushed : i32)
 ^inside:
   llvm.store %after, %used_at : i64, !ptr
-  %row = func.call @__relax_vulkan_row(%page) : (!ptr) -> !ptr
   %host_at = llvm.getelementptr %row[2] : (!ptr) -> !ptr, i64  %host = llvm.load %host_at : !ptr -> !ptr
   %own_at = llvm.getelementptr %row[3] : (!ptr) -> !ptr, i64  %own = llvm.load %own_at : !ptr -> i64
   %to = llvm.getelementptr %host[%used] : (!ptr, i64) -> !ptr, i8  %address = arith.addi %own, %used : i64
@@ -342,21 +323,20 @@ func.func private @__relax_vulkan_dispatch(%page: !ptr, %kernel: !ptr, %params: 
   }
   %last = llvm.getelementptr %place[%given] : (!ptr, i64) -> !ptr, i64
   llvm.store %blocks, %last : i64, !ptr
-  %in_use_at = llvm.getelementptr %page[40] : (!ptr) -> !ptr, !ptr  %in_use = llvm.load %in_use_at : !ptr -> !ptr
   %pipeline = llvm.load %kernel : !ptr -> i64
   %bind_at = llvm.getelementptr %page[59] : (!ptr) -> !ptr, !ptr  %bind = llvm.load %bind_at : !ptr -> !ptr
-  llvm.call %bind(%in_use, %one, %pipeline) : !ptr, (!ptr, i32, i64) -> ()
+  llvm.call %bind(%buffer, %one, %pipeline) : !ptr, (!ptr, i32, i64) -> ()
   %layout_at = llvm.getelementptr %kernel[8] : (!ptr) -> !ptr, i8  %layout = llvm.load %layout_at : !ptr -> i64
   %compute = arith.constant 0x20 : i32  %zero = arith.constant 0 : i32
   %narrow = arith.trunci %pushed_bytes : i64 to i32
   %push_at = llvm.getelementptr %page[60] : (!ptr) -> !ptr, !ptr  %push = llvm.load %push_at : !ptr -> !ptr
-  llvm.call %push(%in_use, %layout, %compute, %zero, %narrow, %pushed) : !ptr, (!ptr, i64, i32, i32, i32, !ptr) -> ()
+  llvm.call %push(%buffer, %layout, %compute, %zero, %narrow, %pushed) : !ptr, (!ptr, i64, i32, i32, i32, !ptr) -> ()
   %most_at = llvm.getelementptr %page[39] : (!ptr) -> !ptr, i64  %most = llvm.load %most_at : !ptr -> i64
   %columns = arith.minui %blocks, %most : i64  %before = arith.subi %blocks, %c1 : i64
   %begun = arith.divui %before, %columns : i64  %rows = arith.addi %begun, %c1 : i64
   %x = arith.trunci %columns : i64 to i32  %y = arith.trunci %rows : i64 to i32
   %dispatch_at = llvm.getelementptr %page[61] : (!ptr) -> !ptr, !ptr  %dispatch = llvm.load %dispatch_at : !ptr -> !ptr
-  llvm.call %dispatch(%in_use, %x, %y, %one) : !ptr, (!ptr, i32, i32, i32) -> ()
+  llvm.call %dispatch(%buffer, %x, %y, %one) : !ptr, (!ptr, i32, i32, i32) -> ()
   %recorded = func.call @__relax_vulkan_recorded(%page) : (!ptr) -> i32
   cf.br ^return(%recorded : i32)
 ^return(%status: i32):
@@ -375,9 +355,9 @@ func.func private @__relax_vulkan_record_copy(%page: !ptr, %from: i64, %from_off
     llvm.store %from_offset, %region : i64, !ptr
     llvm.store %to_offset, %to_at : i64, !ptr
     llvm.store %bytes, %bytes_at : i64, !ptr
-    %in_use_at = llvm.getelementptr %page[40] : (!ptr) -> !ptr, !ptr  %in_use = llvm.load %in_use_at : !ptr -> !ptr
+    %row = func.call @__relax_vulkan_row(%page) : (!ptr) -> !ptr  %buffer = llvm.load %row : !ptr -> !ptr
     %copy_at = llvm.getelementptr %page[62] : (!ptr) -> !ptr, !ptr  %copy = llvm.load %copy_at : !ptr -> !ptr
-    llvm.call %copy(%in_use, %from, %to, %one, %region) : !ptr, (!ptr, i64, i64, i32, !ptr) -> ()
+    llvm.call %copy(%buffer, %from, %to, %one, %region) : !ptr, (!ptr, i64, i64, i32, !ptr) -> ()
     %recorded = func.call @__relax_vulkan_recorded(%page) : (!ptr) -> i32
     scf.yield %recorded : i32
   } else {

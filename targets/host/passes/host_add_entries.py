@@ -77,7 +77,7 @@ class AddEntries(Pass):
                     **_structure_of(function),
                     **profile_of(function),
                     **memory_of(function),
-                    **(graph_of(signature, function) if DEVICE in op.attributes else {}),
+                    **graph_of(text_in(op, DEVICE), signature, function),
                 }
                 for signature, function in zip(signatures, public, strict=True)
             ]

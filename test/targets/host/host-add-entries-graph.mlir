@@ -3,13 +3,13 @@
 // A function for a device that does the same at each call may be launched as one graph: its entry asks how, calls what
 // works unless there is a graph, and ends the call on every way out. Others are called as they are.
 // The manifest says how many kernels a call launches, and what is copied around a graph.
-// CHECK: relax.entries = [{{.*}}graph\22: {\22bytes\22: 32, \22copies\22: 2, \22launches\22: 7, \22memory\22: 32}, {{.*}}\22fixed\22
+// CHECK: relax.entries = [{{.*}}graph\22: {\22bytes\22: 32, \22copies\22: 2, \22launches\22: 7, \22memory\22: 32, \22tensors\22: 2}, {{.*}}\22fixed\22
 module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = ["add"]} {
 llvm.mlir.global external @__relax_device() : !llvm.ptr
 // CHECK-LABEL: func.func @__tvm_ffi_fixed(
 // CHECK: llvm.call @__relax_device_align(
-// CHECK: %[[SCOPE:.*]] = llvm.getelementptr %{{.*}}[0] {relax.ended_by = "device_graph_leave"}
-// CHECK: %[[BEGUN:.*]] = llvm.call @__relax_device_graph_begin({{.*}}, %[[SCOPE]])
+// CHECK: %[[SCOPE:.*]] = llvm.getelementptr %{{.*}}[0] {relax.ended_by = "cuda_graph_leave"}
+// CHECK: %[[BEGUN:.*]] = llvm.call @__relax_cuda_graph_begin({{.*}}, %[[SCOPE]])
 // CHECK-NEXT: "tir.return_unless_ok"(%[[BEGUN]])
 // CHECK: %[[MODE:.*]] = llvm.load %[[SCOPE]] : !llvm.ptr -> i64
 // CHECK: %[[TWO:.*]] = arith.constant 2 : i64
@@ -17,7 +17,7 @@ llvm.mlir.global external @__relax_device() : !llvm.ptr
 // CHECK: scf.if %[[LAUNCHES]] {
 // CHECK: func.call @fixed(
 // CHECK: }
-// CHECK: %[[ENDED:.*]] = llvm.call @__relax_device_graph_end({{.*}}, %[[SCOPE]])
+// CHECK: %[[ENDED:.*]] = llvm.call @__relax_cuda_graph_end({{.*}}, %[[SCOPE]])
 // CHECK-NEXT: "tir.return_unless_ok"(%[[ENDED]])
 // Where no graph can be made that was not asked for, kernels are launched after all, on the caller's tensors.
 // CHECK: %[[AGAIN:.*]] = arith.cmpi ne, %{{.*}}, %{{.*}} : i64
@@ -44,7 +44,7 @@ func.func private @works(%x: memref<4xf32>, %y: memref<4xf32>) {
   return
 }
 // CHECK-LABEL: func.func @__tvm_ffi_symbolic(
-// CHECK-NOT: __relax_device_graph
+// CHECK-NOT: __relax_cuda_graph
 // CHECK: call @symbolic(
 func.func @symbolic(%x: memref<?xf32>, %y: memref<?xf32>) attributes {relax.inputs = [tensor<?xf32, #relax.sym<["n"]>>],
     relax.results = [tensor<?xf32, #relax.sym<["n"]>>], relax.input_names = ["x"]} {
@@ -52,7 +52,7 @@ func.func @symbolic(%x: memref<?xf32>, %y: memref<?xf32>) attributes {relax.inpu
 }
 // What the host reads of the device, in a function that is called too.
 // CHECK-LABEL: func.func @__tvm_ffi_reading(
-// CHECK-NOT: __relax_device_graph
+// CHECK-NOT: __relax_cuda_graph
 // CHECK: call @reading(
 func.func @reading(%x: memref<4xf32>, %y: memref<4xf32>) attributes {relax.inputs = [tensor<4xf32>],
     relax.results = [tensor<4xf32>], relax.input_names = ["x"]} {
@@ -66,7 +66,7 @@ func.func private @looks(%x: memref<4xf32>) {
 }
 // A scalar would be recorded as it was.
 // CHECK-LABEL: func.func @__tvm_ffi_scalar(
-// CHECK-NOT: __relax_device_graph
+// CHECK-NOT: __relax_cuda_graph
 // CHECK: call @scalar(
 func.func @scalar(%n: i64, %x: memref<4xf32>, %y: memref<4xf32>) attributes {relax.inputs = [i64, tensor<4xf32>],
     relax.results = [tensor<4xf32>], relax.input_names = ["n", "x"]} {

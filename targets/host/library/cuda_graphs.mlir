@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // CUDA graphs: what a function of known sizes launches is recorded once and launched as one after that. Beside
-// device.mlir, which says what `%table` is, and device_recording.mlir, for programs that need it (units.py).
+// device.mlir, which says what `%table` is, and cuda_recording.mlir, for programs that need it (units.py).
 //
 // A graph reads and writes at the addresses that it was recorded with. Callers' tensors come and go, and so do results,
 // hence a graph has memory of its own: arguments are copied there before a launch and what is written is copied back,
@@ -33,13 +33,13 @@
 func.func private @__relax_device_record(!ptr) -> !ptr
 func.func private @__relax_device_status(!ptr, !ptr, !ptr, i32) -> i32
 func.func private @__relax_device_stream(!ptr) -> !ptr
-func.func private @__relax_device_graph_behind(i64, i64) -> i64
-func.func private @__relax_device_graph_drop(!ptr, !ptr)
-func.func private @__relax_device_graph_exchange(!ptr, !ptr)
-func.func private @__relax_device_graph_make(!ptr, !ptr, !ptr) -> i32
-func.func private @__relax_device_graph_record(!ptr, !ptr, i64, !ptr, !ptr, !ptr) -> i32
-func.func private @__relax_device_graph_recorded(!ptr, !ptr, !ptr) -> i32
-func.func private @__relax_device_graph_status(!ptr, !ptr, !ptr, i32, !ptr) -> i32
+func.func private @__relax_cuda_graph_behind(i64, i64) -> i64
+func.func private @__relax_cuda_graph_drop(!ptr, !ptr)
+func.func private @__relax_cuda_graph_exchange(!ptr, !ptr)
+func.func private @__relax_cuda_graph_make(!ptr, !ptr, !ptr) -> i32
+func.func private @__relax_cuda_graph_record(!ptr, !ptr, i64, !ptr, !ptr, !ptr) -> i32
+func.func private @__relax_cuda_graph_recorded(!ptr, !ptr, !ptr) -> i32
+func.func private @__relax_cuda_graph_status(!ptr, !ptr, !ptr, i32, !ptr) -> i32
 
 llvm.mlir.global internal constant @__relax_graph_wait_name("cuStreamWaitEvent\00")
 llvm.mlir.global internal constant @__relax_graph_copy_name("cuMemcpyDtoDAsync\00")
@@ -48,7 +48,7 @@ llvm.mlir.global internal constant @__relax_graph_mark_name("cuEventRecord\00")
 
 // Begins a call of the function at a place: of `count` tensors at the addresses `given`, `described` by bytes and role each
 // (1 read, 2 written, 3 both). Leaves in `passed` the addresses that kernels are to have, where they are to be launched.
-func.func @__relax_device_graph_begin(%table: !ptr, %function: i64, %label: !ptr, %times: !ptr, %count: i64,
+func.func @__relax_cuda_graph_begin(%table: !ptr, %function: i64, %label: !ptr, %times: !ptr, %count: i64,
     %given: !ptr, %described: !ptr, %passed: !ptr, %scope: !ptr) -> i32 {
   %ok = arith.constant 0 : i32  %one = arith.constant 1 : i32  %never = arith.constant -1 : i64
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %c2 = arith.constant 2 : i64
@@ -92,7 +92,7 @@ func.func @__relax_device_graph_begin(%table: !ptr, %function: i64, %label: !ptr
 ^look:
   cf.cond_br %is_recorded, ^query, ^wait_for_more
 ^query:
-  %is_ready = func.call @__relax_device_graph_is_ready(%table, %state, %stream) : (!ptr, !ptr, !ptr) -> i1
+  %is_ready = func.call @__relax_cuda_graph_is_ready(%table, %state, %stream) : (!ptr, !ptr, !ptr) -> i1
   cf.cond_br %is_ready, ^by_graph, ^give
 ^wait_for_more:
   %before = llvm.load %before_at : !ptr -> i64  %is_due = arith.cmpi sle, %before, %c0 : i64
@@ -106,7 +106,7 @@ func.func @__relax_device_graph_begin(%table: !ptr, %function: i64, %label: !ptr
   %is_given_up = arith.cmpi eq, %before, %never : i64
   cf.cond_br %is_given_up, ^give, ^take_recording
 ^by_graph:
-  func.call @__relax_device_graph_note(%scope, %c2, %table, %state) : (!ptr, i64, !ptr, !ptr) -> ()
+  func.call @__relax_cuda_graph_note(%scope, %c2, %table, %state) : (!ptr, i64, !ptr, !ptr) -> ()
   cf.br ^return(%ok : i32)
 ^take_recording:
   %recording_at = llvm.getelementptr %graphs[10] : (!ptr) -> !ptr, !ptr
@@ -117,37 +117,37 @@ func.func @__relax_device_graph_begin(%table: !ptr, %function: i64, %label: !ptr
   llvm.store %c0, %state atomic release {alignment = 8 : i64} : i64, !ptr
   cf.br ^return(%ok : i32)
 ^record:
-  func.call @__relax_device_graph_note(%scope, %c1, %table, %state) : (!ptr, i64, !ptr, !ptr) -> ()
+  func.call @__relax_cuda_graph_note(%scope, %c1, %table, %state) : (!ptr, i64, !ptr, !ptr) -> ()
   // What is made for it must not end what another thread records, or this one elsewhere: CU_STREAM_CAPTURE_MODE_RELAXED.
   llvm.store %relaxed, %mode_at : i32, !ptr
-  func.call @__relax_device_graph_exchange(%table, %mode_at) : (!ptr, !ptr) -> ()
-  %status = func.call @__relax_device_graph_record(%table, %label, %count, %described, %passed, %scope)
+  func.call @__relax_cuda_graph_exchange(%table, %mode_at) : (!ptr, !ptr) -> ()
+  %status = func.call @__relax_cuda_graph_record(%table, %label, %count, %described, %passed, %scope)
     : (!ptr, !ptr, i64, !ptr, !ptr, !ptr) -> i32
-  func.call @__relax_device_graph_exchange(%table, %mode_at) : (!ptr, !ptr) -> ()
+  func.call @__relax_cuda_graph_exchange(%table, %mode_at) : (!ptr, !ptr) -> ()
   %has_begun = arith.cmpi eq, %status, %ok : i32
-  %is_asked_for = func.call @__relax_device_graph_is_asked_for(%state) : (!ptr) -> i1
+  %is_asked_for = func.call @__relax_cuda_graph_is_asked_for(%state) : (!ptr) -> i1
   %is_final = arith.ori %has_begun, %is_asked_for : i1
   cf.cond_br %is_final, ^return(%status : i32), ^give_up
 ^give_up:
   llvm.store %never, %before_at atomic monotonic {alignment = 8 : i64} : i64, !ptr
-  func.call @__relax_device_graph_leave(%scope) : (!ptr) -> ()
+  func.call @__relax_cuda_graph_leave(%scope) : (!ptr) -> ()
   llvm.store %c0, %scope : i64, !ptr
   cf.br ^return(%ok : i32)
 ^return(%result: i32):
   return %result : i32
 }
 // Whether the user asked for a function's graph, and not an estimate.
-func.func private @__relax_device_graph_is_asked_for(%state: !ptr) -> i1 {
+func.func private @__relax_cuda_graph_is_asked_for(%state: !ptr) -> i1 {
   %estimated_at = llvm.getelementptr %state[7] : (!ptr) -> !ptr, !ptr  %estimated = llvm.load %estimated_at : !ptr -> !ptr
   %null = llvm.mlir.zero : !ptr  %is_asked_for = llvm.icmp "eq" %estimated, %null : !ptr
   return %is_asked_for : i1
 }
 // Whether a call on a stream can have the graph: by an estimate only where nothing keeps the stream waiting.
-func.func private @__relax_device_graph_is_ready(%table: !ptr, %state: !ptr, %stream: !ptr) -> i1 {
+func.func private @__relax_cuda_graph_is_ready(%table: !ptr, %state: !ptr, %stream: !ptr) -> i1 {
   %true = arith.constant true  %ok = arith.constant 0 : i32  %relaxed = arith.constant 2 : i32
   %c1 = arith.constant 1 : i64  %per_thread = arith.constant 2 : i64  // CU_STREAM_PER_THREAD: each thread has its own
   %mode_at = llvm.alloca %c1 x i32 : (i64) -> !ptr
-  %is_asked_for = func.call @__relax_device_graph_is_asked_for(%state) : (!ptr) -> i1
+  %is_asked_for = func.call @__relax_cuda_graph_is_asked_for(%state) : (!ptr) -> i1
   %is_ready = scf.if %is_asked_for -> i1 {
     scf.yield %true : i1
   } else {
@@ -161,9 +161,9 @@ func.func private @__relax_device_graph_is_ready(%table: !ptr, %state: !ptr, %st
       %graphs_at = llvm.getelementptr %table[23] : (!ptr) -> !ptr, !ptr  %graphs = llvm.load %graphs_at : !ptr -> !ptr
       %query_at = llvm.getelementptr %graphs[14] : (!ptr) -> !ptr, !ptr  %query = llvm.load %query_at : !ptr -> !ptr
       llvm.store %relaxed, %mode_at : i32, !ptr
-      func.call @__relax_device_graph_exchange(%table, %mode_at) : (!ptr, !ptr) -> ()
+      func.call @__relax_cuda_graph_exchange(%table, %mode_at) : (!ptr, !ptr) -> ()
       %status = llvm.call %query(%event) : !ptr, (!ptr) -> i32
-      func.call @__relax_device_graph_exchange(%table, %mode_at) : (!ptr, !ptr) -> ()
+      func.call @__relax_cuda_graph_exchange(%table, %mode_at) : (!ptr, !ptr) -> ()
       %is_done = arith.cmpi eq, %status, %ok : i32
       scf.yield %is_done : i1
     }
@@ -171,7 +171,7 @@ func.func private @__relax_device_graph_is_ready(%table: !ptr, %state: !ptr, %st
   }
   return %is_ready : i1
 }
-func.func private @__relax_device_graph_note(%scope: !ptr, %mode: i64, %table: !ptr, %state: !ptr) {
+func.func private @__relax_cuda_graph_note(%scope: !ptr, %mode: i64, %table: !ptr, %state: !ptr) {
   %none = llvm.mlir.zero : !scope  %number = llvm.inttoptr %mode : i64 to !ptr
   %s0 = llvm.insertvalue %number, %none[0] : !scope  %s1 = llvm.insertvalue %table, %s0[1] : !scope
   %s2 = llvm.insertvalue %state, %s1[2] : !scope
@@ -180,7 +180,7 @@ func.func private @__relax_device_graph_note(%scope: !ptr, %mode: i64, %table: !
 }
 
 // Copies on the device, on the caller's stream; the driver's status.
-func.func private @__relax_device_graph_move(%table: !ptr, %to: !ptr, %from: !ptr, %bytes: i64) -> i32 {
+func.func private @__relax_cuda_graph_move(%table: !ptr, %to: !ptr, %from: !ptr, %bytes: i64) -> i32 {
   %ok = arith.constant 0 : i32  %c0 = arith.constant 0 : i64  %is_some = arith.cmpi ne, %bytes, %c0 : i64
   %result = scf.if %is_some -> i32 {
     %copy_at = llvm.getelementptr %table[13] : (!ptr) -> !ptr, !ptr  %copy = llvm.load %copy_at : !ptr -> !ptr
@@ -193,7 +193,7 @@ func.func private @__relax_device_graph_move(%table: !ptr, %to: !ptr, %from: !pt
   return %result : i32
 }
 // Copies tensors of one role between the graph's memory and where the caller has them; the driver's status.
-func.func private @__relax_device_graph_copy(%table: !ptr, %count: i64, %given: !ptr, %described: !ptr, %memory: !ptr,
+func.func private @__relax_cuda_graph_copy(%table: !ptr, %count: i64, %given: !ptr, %described: !ptr, %memory: !ptr,
     %role: i64) -> i32 {
   %ok = arith.constant 0 : i32  %first = arith.constant 256 : i64
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %is_read = arith.cmpi eq, %role, %c1 : i64
@@ -206,14 +206,14 @@ func.func private @__relax_device_graph_copy(%table: !ptr, %count: i64, %given: 
   %item = llvm.load %item_at : !ptr -> !any  %bytes = llvm.extractvalue %item[0] : !any
   %own_role = llvm.extractvalue %item[1] : !any  %both = arith.andi %own_role, %role : i64
   %next = arith.addi %i, %c1 : i64
-  %next_offset = func.call @__relax_device_graph_behind(%offset, %bytes) : (i64, i64) -> i64
+  %next_offset = func.call @__relax_cuda_graph_behind(%offset, %bytes) : (i64, i64) -> i64
   %is_other = arith.cmpi eq, %both, %c0 : i64
   cf.cond_br %is_other, ^head(%next, %next_offset : i64, i64), ^copy
 ^copy:
   %own = llvm.getelementptr %memory[%offset] : (!ptr, i64) -> !ptr, i8
   %theirs_at = llvm.getelementptr %given[%i] : (!ptr, i64) -> !ptr, !ptr  %theirs = llvm.load %theirs_at : !ptr -> !ptr
   %to = arith.select %is_read, %own, %theirs : !ptr  %from = arith.select %is_read, %theirs, %own : !ptr
-  %copied = func.call @__relax_device_graph_move(%table, %to, %from, %bytes) : (!ptr, !ptr, !ptr, i64) -> i32
+  %copied = func.call @__relax_cuda_graph_move(%table, %to, %from, %bytes) : (!ptr, !ptr, !ptr, i64) -> i32
   %is_good = arith.cmpi eq, %copied, %ok : i32
   cf.cond_br %is_good, ^head(%next, %next_offset : i64, i64), ^return(%copied : i32)
 ^return(%status: i32):
@@ -221,7 +221,7 @@ func.func private @__relax_device_graph_copy(%table: !ptr, %count: i64, %given: 
 }
 
 // Behind the calls, or in their place: launches the graph on the caller's stream, behind its last launch on any stream.
-func.func @__relax_device_graph_end(%table: !ptr, %label: !ptr, %count: i64, %given: !ptr, %described: !ptr,
+func.func @__relax_cuda_graph_end(%table: !ptr, %label: !ptr, %count: i64, %given: !ptr, %described: !ptr,
     %scope: !ptr) -> i32 {
   %ok = arith.constant 0 : i32  %relaxed = arith.constant 2 : i32  %c16 = arith.constant 16 : i64
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %c2 = arith.constant 2 : i64
@@ -232,9 +232,9 @@ func.func @__relax_device_graph_end(%table: !ptr, %label: !ptr, %count: i64, %gi
   cf.switch %mode : i64, [default: ^launch, 0: ^return(%ok : i32), 1: ^make]
 ^make:
   llvm.store %relaxed, %mode_at : i32, !ptr
-  func.call @__relax_device_graph_exchange(%table, %mode_at) : (!ptr, !ptr) -> ()
-  %made = func.call @__relax_device_graph_make(%table, %label, %scope) : (!ptr, !ptr, !ptr) -> i32
-  func.call @__relax_device_graph_exchange(%table, %mode_at) : (!ptr, !ptr) -> ()
+  func.call @__relax_cuda_graph_exchange(%table, %mode_at) : (!ptr, !ptr) -> ()
+  %made = func.call @__relax_cuda_graph_make(%table, %label, %scope) : (!ptr, !ptr, !ptr) -> i32
+  func.call @__relax_cuda_graph_exchange(%table, %mode_at) : (!ptr, !ptr) -> ()
   %is_made = arith.cmpi eq, %made, %ok : i32
   cf.cond_br %is_made, ^launch, ^failed(%made : i32)
 ^launch:
@@ -251,14 +251,14 @@ func.func @__relax_device_graph_end(%table: !ptr, %label: !ptr, %count: i64, %gi
   cf.br ^check(%wait_name, %waited, %c0 : !ptr, i32, i64)
 // Goes on with the step of that number where the one before went well.
 ^check(%name: !ptr, %status: i32, %step: i64):
-  %checked = func.call @__relax_device_graph_status(%table, %label, %name, %status, %state)
+  %checked = func.call @__relax_cuda_graph_status(%table, %label, %name, %status, %state)
     : (!ptr, !ptr, !ptr, i32, !ptr) -> i32
   %is_good = arith.cmpi eq, %checked, %ok : i32
   cf.cond_br %is_good weights([2000, 1]), ^go, ^failed(%checked : i32)
 ^go:
   cf.switch %step : i64, [default: ^return(%ok : i32), 0: ^read, 1: ^tell, 2: ^run, 3: ^write]
 ^read:
-  %read = func.call @__relax_device_graph_copy(%table, %count, %given, %described, %memory, %c1)
+  %read = func.call @__relax_cuda_graph_copy(%table, %count, %given, %described, %memory, %c1)
     : (!ptr, i64, !ptr, !ptr, !ptr, i64) -> i32
   cf.br ^check(%copy_name, %read, %c1 : !ptr, i32, i64)
 // What its kernels assert is this thread's. Its flag stays as it is: others that it has launched elsewhere may set it.
@@ -266,7 +266,7 @@ func.func @__relax_device_graph_end(%table: !ptr, %label: !ptr, %count: i64, %gi
   cf.cond_br %has_record, ^tell_record, ^run
 ^tell_record:
   %record = func.call @__relax_device_record(%table) : (!ptr) -> !ptr
-  %set = func.call @__relax_device_graph_move(%table, %memory, %record, %c16) : (!ptr, !ptr, !ptr, i64) -> i32
+  %set = func.call @__relax_cuda_graph_move(%table, %memory, %record, %c16) : (!ptr, !ptr, !ptr, i64) -> i32
   cf.br ^check(%copy_name, %set, %c2 : !ptr, i32, i64)
 ^run:
   %run_at = llvm.getelementptr %graphs[6] : (!ptr) -> !ptr, !ptr  %run = llvm.load %run_at : !ptr -> !ptr
@@ -275,7 +275,7 @@ func.func @__relax_device_graph_end(%table: !ptr, %label: !ptr, %count: i64, %gi
   cf.br ^check(%launch_name, %launched, %c3 : !ptr, i32, i64)
 // Nothing is launched yet.
 ^failed(%failure: i32):
-  %is_asked_for = func.call @__relax_device_graph_is_asked_for(%state) : (!ptr) -> i1
+  %is_asked_for = func.call @__relax_cuda_graph_is_asked_for(%state) : (!ptr) -> i1
   cf.cond_br %is_asked_for, ^return(%failure : i32), ^give_up
 ^give_up:
   %never = arith.constant -1 : i64
@@ -286,7 +286,7 @@ func.func @__relax_device_graph_end(%table: !ptr, %label: !ptr, %count: i64, %gi
   cf.br ^return(%ok : i32)
 // From here on an error is one.
 ^write:
-  %written = func.call @__relax_device_graph_copy(%table, %count, %given, %described, %memory, %c2)
+  %written = func.call @__relax_cuda_graph_copy(%table, %count, %given, %described, %memory, %c2)
     : (!ptr, i64, !ptr, !ptr, !ptr, i64) -> i32
   %has_written = func.call @__relax_device_status(%table, %label, %copy_name, %written) : (!ptr, !ptr, !ptr, i32) -> i32
   %last_at = llvm.getelementptr %state[6] : (!ptr) -> !ptr, !ptr
@@ -304,7 +304,7 @@ func.func @__relax_device_graph_end(%table: !ptr, %label: !ptr, %count: i64, %gi
 }
 
 // Ends a call, whatever came of it.
-func.func @__relax_device_graph_leave(%scope: !ptr) {
+func.func @__relax_cuda_graph_leave(%scope: !ptr) {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %never = arith.constant -1 : i64
   %null = llvm.mlir.zero : !ptr  %graph_at = llvm.alloca %c1 x !ptr : (i64) -> !ptr
   %mode = llvm.load %scope : !ptr -> i64  %is_other = arith.cmpi ne, %mode, %c0 : i64
@@ -318,12 +318,12 @@ func.func @__relax_device_graph_leave(%scope: !ptr) {
       // A launch has failed: what an estimate asked for is not tried again.
       scf.if %is_under_way {
         %before_at = llvm.getelementptr %state[5] : (!ptr) -> !ptr, !ptr
-        %is_asked_for = func.call @__relax_device_graph_is_asked_for(%state) : (!ptr) -> i1
+        %is_asked_for = func.call @__relax_cuda_graph_is_asked_for(%state) : (!ptr) -> i1
         %before = arith.select %is_asked_for, %c0, %never : i64
         llvm.store %before, %before_at atomic monotonic {alignment = 8 : i64} : i64, !ptr
-        %status = func.call @__relax_device_graph_recorded(%table, %scope, %graph_at) : (!ptr, !ptr, !ptr) -> i32
+        %status = func.call @__relax_cuda_graph_recorded(%table, %scope, %graph_at) : (!ptr, !ptr, !ptr) -> i32
         %graph = llvm.load %graph_at : !ptr -> !ptr
-        func.call @__relax_device_graph_drop(%table, %graph) : (!ptr, !ptr) -> ()
+        func.call @__relax_cuda_graph_drop(%table, %graph) : (!ptr, !ptr) -> ()
       }
       %graphs_at = llvm.getelementptr %table[23] : (!ptr) -> !ptr, !ptr  %graphs = llvm.load %graphs_at : !ptr -> !ptr
       %stream_at = llvm.getelementptr %scope[24] : (!ptr) -> !ptr, i8  %stream = llvm.load %stream_at : !ptr -> !ptr

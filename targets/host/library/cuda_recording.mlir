@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a CUDA graph of a function is recorded. Beside device.mlir, which says what `%table` is, and device_graphs.mlir,
+// How a CUDA graph of a function is recorded. Beside device.mlir, which says what `%table` is, and cuda_graphs.mlir,
 // which calls this and says what the words of graphs, functions (`%state`) and calls (`%scope`) are.
 
 func.func private @TVMFFIEnvSetStream(i32, i32, !ptr, !ptr) -> i32
@@ -14,7 +14,7 @@ llvm.mlir.global internal constant @__relax_graph_end_name("cuStreamEndCapture\0
 llvm.mlir.global internal constant @__relax_graph_instantiate_name("cuGraphInstantiateWithFlags\00")
 
 // A status of the driver's: raised, unless it was an estimate that asked for the graph, where kernels do without one.
-func.func @__relax_device_graph_status(%table: !ptr, %label: !ptr, %name: !ptr, %status: i32,
+func.func @__relax_cuda_graph_status(%table: !ptr, %label: !ptr, %name: !ptr, %status: i32,
     %state: !ptr) attributes {relax.entry} {
   %null = llvm.mlir.zero : !ptr
   %estimated_at = llvm.getelementptr %state[7] : (!ptr) -> !ptr, !ptr  %estimated = llvm.load %estimated_at : !ptr -> !ptr
@@ -27,7 +27,7 @@ func.func @__relax_device_graph_status(%table: !ptr, %label: !ptr, %name: !ptr, 
 }
 
 // How this thread's calls go with what anybody records meanwhile, at a place, from where the one before comes.
-func.func @__relax_device_graph_exchange(%table: !ptr, %mode: !ptr) {
+func.func @__relax_cuda_graph_exchange(%table: !ptr, %mode: !ptr) {
   %graphs_at = llvm.getelementptr %table[23] : (!ptr) -> !ptr, !ptr  %graphs = llvm.load %graphs_at : !ptr -> !ptr
   %exchange_at = llvm.getelementptr %graphs[15] : (!ptr) -> !ptr, !ptr  %exchange = llvm.load %exchange_at : !ptr -> !ptr
   %status = llvm.call %exchange(%mode) : !ptr, (!ptr) -> i32
@@ -35,15 +35,15 @@ func.func @__relax_device_graph_exchange(%table: !ptr, %mode: !ptr) {
 }
 
 // Where the tensor behind one of a number of bytes is in a graph's memory.
-func.func @__relax_device_graph_behind(%place: i64, %bytes: i64) -> i64 {
+func.func @__relax_cuda_graph_behind(%place: i64, %bytes: i64) -> i64 {
   %most = arith.constant 255 : i64  %mask = arith.constant -256 : i64
   %end = arith.addi %place, %bytes : i64  %over = arith.addi %end, %most : i64  %next = arith.andi %over, %mask : i64
   return %next : i64
 }
 
 // Has the calls that follow recorded: on a stream of its own, which is the thread's meanwhile, as the usual stream cannot
-// be recorded on. What fails is given back by device_graph_leave.
-func.func @__relax_device_graph_record(%table: !ptr, %label: !ptr, %count: i64, %described: !ptr, %passed: !ptr,
+// be recorded on. What fails is given back by cuda_graph_leave.
+func.func @__relax_cuda_graph_record(%table: !ptr, %label: !ptr, %count: i64, %described: !ptr, %passed: !ptr,
     %scope: !ptr) attributes {llvm.cold, llvm.no_inline, relax.entry} {
   %one = arith.constant 1 : i32  %untimed = arith.constant 2 : i32  %cuda = arith.constant 2 : i32
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %first = arith.constant 256 : i64
@@ -56,13 +56,13 @@ func.func @__relax_device_graph_record(%table: !ptr, %label: !ptr, %count: i64, 
     %total = scf.for %i = %c0 to %count step %c1 iter_args(%so_far = %first) -> (i64) : i64 {
       %item = llvm.getelementptr %described[%i, 0] : (!ptr, i64) -> !ptr, !llvm.array<2 x i64>
       %size = llvm.load %item : !ptr -> i64
-      %next = func.call @__relax_device_graph_behind(%so_far, %size) : (i64, i64) -> i64
+      %next = func.call @__relax_cuda_graph_behind(%so_far, %size) : (i64, i64) -> i64
       scf.yield %next : i64
     }
     %allocate_at = llvm.getelementptr %graphs[9] : (!ptr) -> !ptr, !ptr  %allocate = llvm.load %allocate_at : !ptr -> !ptr
     %allocated = llvm.call %allocate(%memory_at, %total) : !ptr, (!ptr, i64) -> i32
     %name = llvm.mlir.addressof @__relax_graph_allocate_name : !ptr
-    func.call @__relax_device_graph_status(%table, %label, %name, %allocated, %state) : (!ptr, !ptr, !ptr, i32, !ptr) -> ()
+    func.call @__relax_cuda_graph_status(%table, %label, %name, %allocated, %state) : (!ptr, !ptr, !ptr, i32, !ptr) -> ()
   }
   %event_at = llvm.getelementptr %state[16] : (!ptr) -> !ptr, i8  %event = llvm.load %event_at : !ptr -> !ptr
   %lacks_event = llvm.icmp "eq" %event, %null : !ptr
@@ -70,19 +70,19 @@ func.func @__relax_device_graph_record(%table: !ptr, %label: !ptr, %count: i64, 
     %make_at = llvm.getelementptr %table[18] : (!ptr) -> !ptr, !ptr  %make = llvm.load %make_at : !ptr -> !ptr
     %made = llvm.call %make(%event_at, %untimed) : !ptr, (!ptr, i32) -> i32
     %name = llvm.mlir.addressof @__relax_graph_event_name : !ptr
-    func.call @__relax_device_graph_status(%table, %label, %name, %made, %state) : (!ptr, !ptr, !ptr, i32, !ptr) -> ()
+    func.call @__relax_cuda_graph_status(%table, %label, %name, %made, %state) : (!ptr, !ptr, !ptr, i32, !ptr) -> ()
   }
   %stream_at = llvm.getelementptr %scope[24] : (!ptr) -> !ptr, i8  %create = llvm.load %graphs : !ptr -> !ptr
   %created = llvm.call %create(%stream_at, %one) : !ptr, (!ptr, i32) -> i32  // CU_STREAM_NON_BLOCKING
   %create_name = llvm.mlir.addressof @__relax_graph_create_name : !ptr
-  func.call @__relax_device_graph_status(%table, %label, %create_name, %created, %state)
+  func.call @__relax_cuda_graph_status(%table, %label, %create_name, %created, %state)
     : (!ptr, !ptr, !ptr, i32, !ptr) -> ()
   %stream = llvm.load %stream_at : !ptr -> !ptr
   %begin_at = llvm.getelementptr %graphs[2] : (!ptr) -> !ptr, !ptr  %begin = llvm.load %begin_at : !ptr -> !ptr
   // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: other threads may do what they like.
   %has_begun = llvm.call %begin(%stream, %one) : !ptr, (!ptr, i32) -> i32
   %begin_name = llvm.mlir.addressof @__relax_graph_begin_name : !ptr
-  func.call @__relax_device_graph_status(%table, %label, %begin_name, %has_begun, %state)
+  func.call @__relax_cuda_graph_status(%table, %label, %begin_name, %has_begun, %state)
     : (!ptr, !ptr, !ptr, i32, !ptr) -> ()
   %callers_at = llvm.getelementptr %scope[32] : (!ptr) -> !ptr, i8
   %begun_at = llvm.getelementptr %scope[40] : (!ptr) -> !ptr, i8
@@ -102,14 +102,14 @@ func.func @__relax_device_graph_record(%table: !ptr, %label: !ptr, %count: i64, 
     llvm.store %address, %passed_at : !ptr, !ptr
     %item = llvm.getelementptr %described[%i, 0] : (!ptr, i64) -> !ptr, !llvm.array<2 x i64>
     %size = llvm.load %item : !ptr -> i64
-    %next = func.call @__relax_device_graph_behind(%offset, %size) : (i64, i64) -> i64
+    %next = func.call @__relax_cuda_graph_behind(%offset, %size) : (i64, i64) -> i64
     scf.yield %next : i64
   }
   return
 }
 
 // The thread's stream is the caller's again, and what was recorded comes as a graph, where the driver has one; its status.
-func.func @__relax_device_graph_recorded(%table: !ptr, %scope: !ptr, %graph_at: !ptr) -> i32 {
+func.func @__relax_cuda_graph_recorded(%table: !ptr, %scope: !ptr, %graph_at: !ptr) -> i32 {
   %cuda = arith.constant 2 : i32  %c0 = arith.constant 0 : i64  %null = llvm.mlir.zero : !ptr
   %graphs_at = llvm.getelementptr %table[23] : (!ptr) -> !ptr, !ptr  %graphs = llvm.load %graphs_at : !ptr -> !ptr
   %recorded_at = llvm.getelementptr %graphs[11] : (!ptr) -> !ptr, !ptr
@@ -125,7 +125,7 @@ func.func @__relax_device_graph_recorded(%table: !ptr, %scope: !ptr, %graph_at: 
   %status = llvm.call %end(%stream, %graph_at) : !ptr, (!ptr, !ptr) -> i32
   return %status : i32
 }
-func.func @__relax_device_graph_drop(%table: !ptr, %graph: !ptr) {
+func.func @__relax_cuda_graph_drop(%table: !ptr, %graph: !ptr) {
   %null = llvm.mlir.zero : !ptr  %is_some = llvm.icmp "ne" %graph, %null : !ptr
   scf.if %is_some {
     %graphs_at = llvm.getelementptr %table[23] : (!ptr) -> !ptr, !ptr  %graphs = llvm.load %graphs_at : !ptr -> !ptr
@@ -135,13 +135,13 @@ func.func @__relax_device_graph_drop(%table: !ptr, %graph: !ptr) {
   return
 }
 // Makes a graph of what was recorded.
-func.func @__relax_device_graph_make(%table: !ptr, %label: !ptr, %scope: !ptr) attributes {
+func.func @__relax_cuda_graph_make(%table: !ptr, %label: !ptr, %scope: !ptr) attributes {
     llvm.cold, llvm.no_inline, relax.entry} {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %ok = arith.constant 0 : i32
   %graph_at = llvm.alloca %c1 x !ptr : (i64) -> !ptr
   %state_at = llvm.getelementptr %scope[16] : (!ptr) -> !ptr, i8  %state = llvm.load %state_at : !ptr -> !ptr
   %graphs_at = llvm.getelementptr %table[23] : (!ptr) -> !ptr, !ptr  %graphs = llvm.load %graphs_at : !ptr -> !ptr
-  %ended = func.call @__relax_device_graph_recorded(%table, %scope, %graph_at) : (!ptr, !ptr, !ptr) -> i32
+  %ended = func.call @__relax_cuda_graph_recorded(%table, %scope, %graph_at) : (!ptr, !ptr, !ptr) -> i32
   %graph = llvm.load %graph_at : !ptr -> !ptr
   %end_name = llvm.mlir.addressof @__relax_graph_end_name : !ptr
   %name = llvm.mlir.addressof @__relax_graph_instantiate_name : !ptr
@@ -157,7 +157,7 @@ func.func @__relax_device_graph_make(%table: !ptr, %label: !ptr, %scope: !ptr) a
   } else {
     scf.yield %end_name, %ended : !ptr, i32
   }
-  func.call @__relax_device_graph_drop(%table, %graph) : (!ptr, !ptr) -> ()
-  func.call @__relax_device_graph_status(%table, %label, %call, %status, %state) : (!ptr, !ptr, !ptr, i32, !ptr) -> ()
+  func.call @__relax_cuda_graph_drop(%table, %graph) : (!ptr, !ptr) -> ()
+  func.call @__relax_cuda_graph_status(%table, %label, %call, %status, %state) : (!ptr, !ptr, !ptr, i32, !ptr) -> ()
   return
 }
