@@ -56,7 +56,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-pythons test-processes conformance check-codegens reference lint format typecheck bench fuzz mutants generate docs wheel clean distclean
 .PHONY: test-torch torch-ops env-torch test-jax jax-harnesses env-jax test-tvm env-tvm npu test-gpu-real env-opencl
-.PHONY: env env-dev env-site env-release site dist models bench-models gpu gpu-code gpu-emulated
+.PHONY: env env-dev env-site env-pythons env-release site dist models bench-models gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
 
 help: ## print this list
@@ -105,6 +105,9 @@ test-pythons: export RELAX_MLIR_DRAW = $(DRAW)
 test-pythons: export JOBS := $(JOBS)
 test-pythons: env ## a few tests on the oldest and the newest Python that are at hand, on PATH or in pyenv
 	@$(BIN)/python tools/dev/test_pythons.py
+
+env-pythons: env
+	@$(BIN)/python tools/dev/test_pythons.py --install
 
 conformance: env ## ONNX's own test suites, whole, compared with the list of what does not pass
 	@$(BIN)/python tools/dev/conformance.py --jobs $(JOBS)

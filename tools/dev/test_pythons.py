@@ -49,12 +49,22 @@ def _printed(*command: str) -> str:
     return "" if ended.returncode else ended.stdout.strip()
 
 
+def environment_of(minor: int) -> Path:
+    return REPOSITORY / "build" / "pythons" / f"3.{minor}"
+
+
+def installed(minor: int, command: str) -> int:
+    """Its environment, made where it is not there; make's exit status."""
+    venv = environment_of(minor).relative_to(REPOSITORY)
+    make = ["make", "--no-print-directory", f"PYTHON={command}", f"VENV={venv}", "env"]
+    return subprocess.run(make, cwd=REPOSITORY, check=False).returncode
+
+
 def tested(minor: int, command: str) -> int:
     """The tests' exit status."""
-    venv = REPOSITORY / "build" / "pythons" / f"3.{minor}"
-    make = ["make", "--no-print-directory", f"PYTHON={command}", f"VENV={venv.relative_to(REPOSITORY)}", "env"]
-    if subprocess.run(make, cwd=REPOSITORY, check=False).returncode:
+    if installed(minor, command):
         return 1
+    venv = environment_of(minor)
     print(f"Python 3.{minor}: {' '.join(TESTS)}", flush=True)
     run = [str(venv / "bin" / "python"), "-m", "pytest", "-n", os.environ.get("JOBS", "2"), *TESTS]
     environment = {**os.environ, "RELAX_MLIR_DRAW": os.environ.get("RELAX_MLIR_DRAW", "1")}
@@ -68,7 +78,8 @@ def main() -> int:
         listed = ", ".join(f"3.{minor}" for minor in supported())
         print(f"no other Python of {listed} is on PATH or in pyenv: the tests ran on 3.{sys.version_info[1]} alone")
         return 0
-    return max([tested(minor, at_hand[minor]) for minor in chosen])
+    run = installed if sys.argv[1:] == ["--install"] else tested
+    return max([run(minor, at_hand[minor]) for minor in chosen])
 
 
 if __name__ == "__main__":
