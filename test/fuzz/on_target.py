@@ -115,6 +115,8 @@ def _on_device(kind: str) -> OnTarget:
         main = rx.compile(module, target(), opt_level=level, cache=False, jobs=1).copying()["main"]
 
         def call(arrays: Sequence[Any]) -> list[Any]:
+            for _ in range(2 if kind == "vulkan" else 0):  # the second call is recorded, the third by what is kept
+                main(*arrays)
             results = main(*arrays)
             return [rx.runtime.to_numpy(each) for each in ([results] if len(graph.outputs) == 1 else results)]
 
