@@ -143,6 +143,7 @@ def constants() -> list[Any]:
     return values
 
 
+@pytest.mark.slow
 def test_constants_of_every_kind_from_everywhere(tmp_path: Path) -> None:
     values = constants()
     module = rx.Module()

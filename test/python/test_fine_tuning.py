@@ -78,6 +78,7 @@ def batch() -> tuple[Any, Any]:
     return generator.normal(size=(24, 1, 8, 8)).astype("float32"), generator.integers(0, 5, 24)
 
 
+@pytest.mark.slow
 def test_an_onnx_model_is_fine_tuned(batch: Any, tmp_path: Path) -> None:
     pictures, labels = batch
     arrays, rate = weights(), 0.2

@@ -170,6 +170,7 @@ def test_the_cases_called_after_a_function_come_first() -> None:
     assert "[sinh-" in done.stdout.splitlines()[0], done.stdout[:500] + done.stderr
 
 
+@pytest.mark.slow
 def test_a_command_that_waits_for_what_never_comes_is_ended(tmp_path: Path) -> None:
     """It and a process that it started wait for each other: neither uses the processor."""
     alive = tmp_path / "alive"

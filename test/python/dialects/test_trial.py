@@ -69,6 +69,7 @@ def crashing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "process_pool", lambda: own)
 
 
+@pytest.mark.slow
 def test_a_crash_is_an_error(crashing: None) -> None:
     data = rx.Module.parse(TEXT).bytecode()
     for _ in range(2):

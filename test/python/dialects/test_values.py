@@ -35,6 +35,7 @@ def computed(function: Callable[..., Any], *arrays: numpy.ndarray[Any, Any]) -> 
     return rx.compile(made, jobs=1)["main"](*arrays)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 def test_arithmetic_is_numpys(dtype: str) -> None:
     numbers = numpy.random.default_rng(3)

@@ -20,6 +20,7 @@ from relax_mlir import relax
 PLUGIN = Path(gpu_emulator.__file__).with_name("in_place.py")
 
 
+@pytest.mark.slow
 def test_the_kit_runs_on_it() -> None:
     """In a process of its own, in which the emulator stays."""
     given = [

@@ -33,6 +33,7 @@ def both(model: Any, *arrays: Any) -> tuple[Any, Any]:
     return rx.reference(module)["main"](*arrays), rx.compile(module).copying()["main"](*arrays)
 
 
+@pytest.mark.slow
 def test_floats() -> None:
     found, compiled = both(DIGITS / "digits.onnx", pictures(3))
     numpy.testing.assert_allclose(found, compiled, atol=1e-6)

@@ -141,6 +141,7 @@ def test_a_fixed_number_of_new_rows() -> None:
         numpy.testing.assert_allclose(main(q, k, v, cache), expected(q, keys, values), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0, 3])
 def test_other_levels_give_the_same(level: int) -> None:
     main = rx.compile(attention(), donate=["past*"], opt_level=level)["main"]
@@ -162,6 +163,7 @@ def test_lists_and_arrays_with_gaps_are_taken_with_a_cache(program: Any) -> None
     assert cache.length == 2
 
 
+@pytest.mark.slow
 def test_element_types_that_numpy_lacks() -> None:
     main, cache = rx.compile(attention("bfloat16"), donate=["past*"])["main"], None
     cache, given = main.cache(), [each.astype(ml_dtypes.bfloat16) for each in drawn(1, 1, 3)]
@@ -259,6 +261,7 @@ def test_a_damaged_manifest(program: Any, name: str, value: Any) -> None:
         parse_signature(entry)
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path: Path) -> None:
     """relax-compile makes such a program, and relax-run calls it with buffers."""
     source, made = tmp_path / "attention.mlir", tmp_path / "attention.rxa"

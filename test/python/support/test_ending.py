@@ -49,12 +49,14 @@ _COMPILES = "start(lambda: rx.compile(module, jobs=1, cache=False), again=lambda
 _ADVICE = "the interpreter is ending; end this thread before, or join it"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", [_CALLS, _COMPILES], ids=["calls", "compiles"])
 def test_threads_are_refused_at_exit(work: str) -> None:
     done = ended(f"{work}\nprint('leaving')\nsys.exit(3)")
     assert (done.returncode, done.stdout, done.stderr) == (3, "leaving\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("work", "what"),
     [(_CALLS, "a call of main"), (_COMPILES, "(pass [a-z.()-]+|native code)")],
@@ -66,11 +68,13 @@ def test_what_threads_receive(work: str, what: str) -> None:
     assert re.fullmatch(f"({what}: {_ADVICE}\n){{3}}", done.stdout), done.stdout
 
 
+@pytest.mark.slow
 def test_a_thread_that_goes_on_asking_holds_nothing_up() -> None:
     done = ended("start(lambda: main(x, w))\nprint('leaving')")
     assert (done.returncode, done.stdout, done.stderr) == (0, "leaving\n", "")
 
 
+@pytest.mark.slow
 def test_a_thread_that_is_refused_ends_with_its_error() -> None:
     """As of any error, and not in the midst of it."""
     done = ended("""
@@ -86,6 +90,7 @@ while not rounds[0]:
     assert done.stderr.rstrip().endswith(f"RelaxError: a call of main: {_ADVICE}")
 
 
+@pytest.mark.slow
 def test_the_program_itself_may_call_at_its_end() -> None:
     """Threads have given their locks back, and the main thread's own exit functions still compute."""
     done = ended("""
@@ -131,6 +136,7 @@ _WAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", _WAYS.values(), ids=_WAYS)
 @pytest.mark.parametrize("where", [_IN_A_FUNCTION, _IN_A_PASS], ids=["function", "pass"])
 def test_what_waits_for_ever_in_a_function_of_others_holds_nothing_up(where: str, body: str) -> None:
@@ -149,6 +155,7 @@ sys.exit(3)
     assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
 
 
+@pytest.mark.slow
 def test_a_function_of_others_comes_to_its_end() -> None:
     done = ended(
         _IN_A_FUNCTION.format(body="time.sleep(0.05); print('done', flush=True)")

@@ -46,12 +46,14 @@ def ran(limit: int, jobs: int, temporary_folder: Path, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_folder_that_is_missing(tmp_path: Path, jobs: int) -> None:
     """Objects are made in memory."""
     assert ran(0, jobs, tmp_path / "none", tmp_path) == "sums to 3.0\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_files_whose_size_is_limited(tmp_path: Path, jobs: int) -> None:
     """LLVM ends the process in which it cannot write: that is another one then."""

@@ -172,6 +172,7 @@ def sequences(*starts: int) -> tuple[Any, Any]:
     return numpy.array(starts, "int32"), numpy.array([lengths.max(initial=0)], "int32")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("symbols", [(), TOTALS], ids=["known", "symbolic"])
 @pytest.mark.parametrize("options", [MASKS[0], MASKS[2], MASKS[4]], ids=str)
 def test_sequences(options: Any, symbols: Any) -> None:

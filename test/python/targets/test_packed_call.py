@@ -53,6 +53,7 @@ def test_values_go_there_and_come_back(function: Any) -> None:
     assert float(numpy.from_dlpack(function(None))) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [ValueError, KeyError, ZeroDivisionError, StopIteration, PermissionError])
 def test_an_exception_comes_back_as_itself(function: Any, kind: type[Exception]) -> None:
     def fail(value: Any) -> float:

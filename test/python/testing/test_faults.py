@@ -33,6 +33,7 @@ def model() -> tuple[rx.Module, list[Any]]:
     return module, [numpy.random.default_rng(0).normal(size=(6, 8)).astype("float32")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "only"),
     [("bound", "matmul*"), ("order", "subtract*constants*"), ("empty", "tanh f32*"), ("rounding", "quantize*")],
@@ -49,6 +50,7 @@ def test_the_kit_finds_what_a_model_does_with_memory(fault: str, verdict: str) -
     assert [each.verdict for each in report.verdicts] == [verdict], str(report)
 
 
+@pytest.mark.slow
 def test_a_codegen_without_faults_is_right() -> None:
     report = rx.testing.check("faulty", only=["tanh f32*", "subtract f32*"], jobs=2)
     assert report.is_right, str(report)

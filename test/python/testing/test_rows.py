@@ -35,6 +35,7 @@ def test_names_of_cases_are_theirs_alone() -> None:
     assert names.most_common(1)[0][1] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", _FAMILIES)
 def test_each_row_gives_a_case(family: str) -> None:
     for each in all_rows([family]):
@@ -78,6 +79,7 @@ def test_an_index_of_nothing_is_no_case() -> None:
         cases["relax.take f32 empty n"].make(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subject", ["llvm", "example_npu"])
 def test_a_draw_is_right(subject: str) -> None:
     names = [each.name for each in all_cases(subject_of(subject))]

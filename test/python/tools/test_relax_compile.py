@@ -366,6 +366,7 @@ def test_as_a_process(tanh: Path, tmp_path: Path) -> None:
     assert not os.path.isfile("/dev/null")
 
 
+@pytest.mark.slow
 def test_progress_on_a_real_terminal(tanh: Path, tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     with os.fdopen(ours, "rb", buffering=0) as terminal:

@@ -289,6 +289,7 @@ def test_options_given_in_other_ways() -> None:
     assert "unknown option '--'" not in refused("--", "--cse")
 
 
+@pytest.mark.slow
 def test_number_options_are_bounded() -> None:
     for value in ("", "-1", "1.5", "x", "2147483648", "9" * 5000):
         errors = refused(f"--mlir-elide-elementsattrs-if-larger={value}")

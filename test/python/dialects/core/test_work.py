@@ -164,6 +164,7 @@ def test_rows_of_another_package() -> None:
     assert flops == [None, 20, 0, 140, 60, 80]
 
 
+@pytest.mark.slow
 def test_each_is_explained() -> None:
     for row in all_ops():
         if row.dialect.name == "relax":

@@ -23,6 +23,7 @@ _MODELS = _TESTS.parent / "build" / "models"
 _SHARES = 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", range(_SHARES))
 def test_the_modules_of_the_lit_tests(share: int) -> None:
     """Each part of each file, unless it is a test of what is not valid."""

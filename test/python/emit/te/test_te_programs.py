@@ -36,6 +36,7 @@ def test_a_function_is_called_once_and_at_once() -> None:
     assert calls == [1]
 
 
+@pytest.mark.slow
 def test_long_chains() -> None:
     """They take neither Python's stack nor time that grows with the square."""
     took = {}

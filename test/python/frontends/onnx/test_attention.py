@@ -136,6 +136,7 @@ def test_group_query_attention(options: str) -> None:
     _compare("GroupQueryAttention", inputs, 3, **attributes)
 
 
+@pytest.mark.slow
 def test_group_query_attention_of_symbolic_lengths() -> None:
     symbolic = {"query": ("b", "s", 64), "key": ("b", "s", 32), "value": ("b", "s", 32), "seqlens_k": ("b",)}
     symbolic |= {"past_key": ("b", 2, "p", 16), "past_value": ("b", 2, "p", 16), "total": ()}

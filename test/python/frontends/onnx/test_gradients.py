@@ -143,6 +143,7 @@ def test_a_loop() -> None:
             numpy.testing.assert_allclose(found, by_steps, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", ["turns, ", ", go"], ids=["counted", "ended by its condition"])
 def test_what_a_loop_gathers(ends: str) -> None:
     """As many rows as there were turns, which only the run knows."""
@@ -302,6 +303,7 @@ def test_refusals(body: str, message: str) -> None:
     assert message in refused(XY, body)
 
 
+@pytest.mark.slow
 def test_a_loop_that_its_condition_ends() -> None:
     body = """y = Loop(, c, x) < body = b (int64 j, bool go, double[n] s) => (bool more, double[n] t) {
         u = Mul(s, w) t = Sin(u) total = ReduceSum<keepdims = 0>(t)

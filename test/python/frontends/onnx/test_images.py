@@ -53,6 +53,7 @@ def _resizing() -> list[Case]:
     return [case if late else with_one_input(case) for case, late in zip(found, comes_late, strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", _resizing(), ids=lambda case: case.name)
 def test_node_suite_of_resizing(case: Case) -> None:
     check(case)

@@ -359,6 +359,7 @@ def test_data_of_trees_are_rows() -> None:
         rx.from_onnx(model_of("TreeEnsembleRegressor", data(9, 4)[None], n_targets=1, **forest))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "targets"), [("LEQ", [0]), ("NEQ", [0, 1, 2])])
 def test_trees_on_a_device(mode: str, targets: list[int]) -> None:
     """Rows alone, adjacent rows and those that are left, on the emulator, which finds races and wrong addresses."""

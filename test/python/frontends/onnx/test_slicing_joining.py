@@ -77,6 +77,7 @@ def test_constant_bounds_of_static_sizes(size: int) -> None:
     _check(cases, rx.compile(rx.from_onnx(_model(cases, size)))["main"](data), _expected(cases, data), size)
 
 
+@pytest.mark.slow
 def test_constant_bounds_of_symbolic_sizes() -> None:
     """What is taken has a size that the import knows."""
     cases = _few(3, 12)

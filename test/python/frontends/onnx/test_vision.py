@@ -52,6 +52,7 @@ def test_boxes() -> None:
     compare("NonMaxSuppression", {}, 11, x=(corners, scores))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ("half_pixel", "output_half_pixel"))
 def test_regions(coordinates: str) -> None:
     corners = numpy.sort(rng.random((4, 2, 2)) * 9, 1).reshape(4, 4).astype("float32")

@@ -213,6 +213,7 @@ def test_calls_that_double_at_each_level() -> None:
     assert "ever more nodes" in refusal(written(*made, end))
 
 
+@pytest.mark.slow
 def test_options_of_custom_operators() -> None:
     """Bytes that are no FlexBuffers."""
 

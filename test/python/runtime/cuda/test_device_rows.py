@@ -133,6 +133,7 @@ def test_with_arrays_in_the_caches_place(device: EmulatedCuda) -> None:
     numpy.testing.assert_array_equal(to_numpy(device, passed[1]), past_k)  # the caller's stays as it was
 
 
+@pytest.mark.slow
 def test_element_types_that_numpy_lacks(device: EmulatedCuda) -> None:
     main: Any = Executable(attention("bfloat16")).copying()["main"]
     cache = main.cache()
@@ -170,6 +171,7 @@ def test_no_room_on_the_device(device: EmulatedCuda) -> None:
     assert cache.length == 70
 
 
+@pytest.mark.slow
 def test_two_caches_in_two_threads(device: EmulatedCuda) -> None:
     main: Any = Executable(attention()).copying()["main"]
     barrier = threading.Barrier(2)

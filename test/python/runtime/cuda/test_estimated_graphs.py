@@ -173,6 +173,7 @@ def test_another_stream_does_not_wait(device: EmulatedCuda, graphs: bool | None,
     device.streams -= {4711, 4712}
 
 
+@pytest.mark.slow
 def test_threads_share_a_function(device: EmulatedCuda) -> None:
     run, barrier = Executable(programs()), threading.Barrier(3)
 
@@ -195,6 +196,7 @@ def test_the_stream_of_each_thread_is_one_for_each(device: EmulatedCuda) -> None
         assert launched(device, lambda: run["main"](*given(device)))[:2] == (True, False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [0, 1, 2])
 def test_what_another_thread_records_goes_on(device: EmulatedCuda, mode: int) -> None:
     """A capture in the usual mode ends with a failure where any thread allocates memory, or asks an event."""

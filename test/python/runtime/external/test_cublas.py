@@ -242,6 +242,7 @@ def test_values_that_others_see_are_not_taken(cublas: EmulatedCublas) -> None:
     numpy.testing.assert_array_equal(after, numpy.maximum(plain, 0))
 
 
+@pytest.mark.slow
 def test_a_product_that_the_library_has_no_algorithm_for(cublas: EmulatedCublas) -> None:
     made = program(relax.matmul, [rx.tensor((2, 3)), rx.tensor((3, 4))], "cublas")
     cublas.fail["cublasLtMatmulAlgoGetHeuristic"] = 15

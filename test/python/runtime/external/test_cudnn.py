@@ -162,6 +162,7 @@ def test_descriptors_are_given_back(cudnn: EmulatedCudnn) -> None:
     assert [cudnn.left(each) for each in (Tensor, Filter, Convolution, Activation, Pooling, Handle)] == [0] * 5 + [1]
 
 
+@pytest.mark.slow
 def test_threads(cudnn: EmulatedCudnn) -> None:
     """All have one handle, on which each sets its stream: one after the other."""
     made = program(relax.nn.conv2d, [rx.tensor(("n", 2, 5, 5)), rx.tensor((3, 2, 3, 3))], "cudnn")

@@ -184,6 +184,7 @@ TILED: dict[str, Case] = {
 }
 
 
+@pytest.mark.slow
 def test_products_in_tiles() -> None:
     """Sums of up to 81 products around 0, in two orders."""
     check(TILED, atol=1e-5)

@@ -133,6 +133,7 @@ def test_who_multiplies(arch: str, queries: int | str, size: int, instruction: s
     assert {each for each in ("wgmma", "mma.sync") if each in text} == ({instruction} if instruction else set())
 
 
+@pytest.mark.slow
 @needs_ptxas
 @pytest.mark.parametrize(
     ("dtype", "size", "most"),

@@ -26,6 +26,7 @@ def test_every_intrinsic_has_a_rule() -> None:
     assert not lacking
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("name", OWN)
 def test_an_intrinsic_is_within_its_bound(name: str, dtype: str) -> None:

@@ -54,6 +54,7 @@ def test_digits(device: EmulatedCuda) -> None:
     assert checked(module, device, [[pictures]], 1e-6) > 4
 
 
+@pytest.mark.slow
 def test_digits_by_relax_compile(device: EmulatedCuda, tmp_path: Path) -> None:
     """What the tool writes gives the CPU's answers where it is loaded."""
     pictures = numpy.random.default_rng(3).random((2, 1, 8, 8), "float32")

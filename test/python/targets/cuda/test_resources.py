@@ -104,6 +104,7 @@ def test_nothing_spills(arch: str) -> None:
     assert len(sharing) >= 8, f"for {arch} only these share memory: {sharing}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ARCHS)
 def test_warps_multiply(arch: str) -> None:
     """By wgmma where there is one: on sm_90a alone."""

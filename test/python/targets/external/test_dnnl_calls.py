@@ -156,6 +156,7 @@ def test_more_threads_of_openmp() -> None:
         numpy.testing.assert_allclose(array(function(data)), expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_model_of_blocks(tmp_path: Any) -> None:
     def body(x: Any) -> Any:
         y = relax.nn.conv2d(x, const(floats(16, 3, 7, 7, scale=0.1)), strides=2, padding=3)

@@ -90,6 +90,7 @@ def test_rows(rows: int, dtype: str) -> None:
     check(case, program(case, (rows,)), rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [

@@ -115,6 +115,7 @@ def test_batches() -> None:
     checked(rx.compile(dense(9, 20, 1030, "float32", (2,)), "cuda"), 9, 20, 1030, "float32", (2,))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("which", ["m", "k", "mnk"])
 def test_sizes_that_only_the_run_tells(dtype: str, which: str) -> None:

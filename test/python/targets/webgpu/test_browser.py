@@ -178,6 +178,7 @@ def _write_program(folder: Path, module: rx.Module, donate: Sequence[str] = ()) 
         (folder / file).write_bytes(held.encode() if isinstance(held, str) else held)
 
 
+@pytest.mark.slow
 def test_rows_stay_on_the_device(tmp_path: Path) -> None:
     folder = tmp_path / "page"
     _write_program(folder / "program", growing(), ["keys", "values"])
