@@ -140,6 +140,32 @@ def test_what_kernels_assert() -> None:
     assert kept(program) == 1
 
 
+def test_what_kernels_assert_in_another_thread() -> None:
+    """Is that thread's error, also where it calls with tensors whose commands this one has recorded."""
+    program = compiled("vulkan", checked_index())
+    tensors = [program.copying().upload(each) for each in (numpy.arange(8, dtype="float32"), numpy.array([0, 7, 2]))]
+    for _ in range(3):
+        program["main"](*tensors)
+    program.synchronize()
+    assert kept(program) == 1
+    bad, caught = numpy.array([0, 8, 2]), list[str]()
+    device_of(program).write(tensors[1].data_ptr(), bad.ctypes.data, bad.nbytes)
+
+    def call() -> None:
+        for _ in range(3):
+            try:
+                program["main"](*tensors)
+                program.synchronize()
+            except IndexError as error:
+                caught.append(str(error))
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    assert len(caught) == 3
+    program.synchronize()
+
+
 def test_threads() -> None:
     """Threads that call a function at once, and another program's, get what is theirs."""
     programs = [compiled("vulkan", layers(count)) for count in (2, 3)]
