@@ -174,7 +174,7 @@ func.func private @__relax_vulkan_graph_start(%page: !ptr, %state: !ptr, %which:
   %count_at = llvm.getelementptr %row[1] : (!ptr) -> !ptr, i64  %count = llvm.load %count_at : !ptr -> i64
   %is_taken = arith.cmpi ne, %count, %c0 : i64
   cf.cond_br %is_taken, ^ask, ^begin
-// Tensors that are nowhere twice would have commands recorded that nobody runs again.
+// Tensors that are nowhere twice would have commands recorded that nobody runs again. What takes a place has its memory.
 ^ask:
   %left_at = llvm.getelementptr %state[1] : (!ptr) -> !ptr, !ptr  %left = llvm.load %left_at : !ptr -> i64
   %may = arith.cmpi sgt, %left, %c0 : i64
@@ -185,10 +185,7 @@ func.func private @__relax_vulkan_graph_start(%page: !ptr, %state: !ptr, %which:
   %done = func.call @__relax_vulkan_finish_locked(%page) : (!ptr) -> i32
   func.call @__relax_device_unlock(%page) : (!ptr) -> ()
   %is_done = arith.cmpi eq, %done, %ok : i32
-  cf.cond_br %is_done, ^clear, ^return(%null : !ptr)
-^clear:
-  func.call @__relax_vulkan_graph_clear(%page, %row) : (!ptr, !ptr) -> ()
-  cf.br ^begin
+  cf.cond_br %is_done, ^begin, ^return(%null : !ptr)
 ^begin:
   func.call @__relax_vulkan_graph_set(%row, %key) : (!ptr, !ptr) -> ()
   %buffer = llvm.load %row : !ptr -> !ptr
