@@ -71,6 +71,20 @@ def shuffle(left: Value, right: Value, picked: Sequence[int]) -> Value:
     return result_of("vector.shuffle", [left, right], type_, mask=ir.DenseI64ArrayAttr.get(list(picked)))
 
 
+def transposed(rows: Sequence[Value]) -> list[Value]:
+    """The columns of a square of vectors, whose side is a power of two: blocks change places, of 1, 2, 4... lanes."""
+    size, distance = len(rows), 1
+    while distance < size:
+        upper = [place if not place & distance else size + place - distance for place in range(size)]
+        lower = [place + distance if not place & distance else size + place for place in range(size)]
+        new = list(rows)
+        for first in (place for place in range(size) if not place & distance):
+            pair = rows[first], rows[first + distance]
+            new[first], new[first + distance] = shuffle(*pair, upper), shuffle(*pair, lower)
+        rows, distance = new, distance * 2
+    return list(rows)
+
+
 def spread(type_: Type, scalar: Value) -> Number:
     """A vector of a number in each lane."""
     return number(result_of("vector.broadcast", [scalar], type_))

@@ -38,6 +38,7 @@ _MOST_AT_ONCE = 16
 class KernelWriter(Writer):
     """Writes bound nests as kernels; all others as ever."""
 
+    turns_squares = False
     #: Of the kernel that is written.
     _sharing: Sharing
     #: Its memory, which is the same in each step of a loop.

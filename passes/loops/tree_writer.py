@@ -118,6 +118,8 @@ class Writer:
     #: Whether loops are written for a compiler of C or the like: memory on the stack is taken in the loop that it is
     #: for (LLVM keeps only what is taken at the begin in registers), and all whole steps are apart.
     is_source = False
+    #: Whether shuffles of vectors cost less than elements one by one.
+    turns_squares = True
 
     def __init__(self, read: Read, tree: Tree):
         self._read, self._tree = read, tree
@@ -133,6 +135,8 @@ class Writer:
         self._before = {node.name: ops for node, ops in zip(tree.body[1:], self._between[1:], strict=False)}
         self._bytes: dict[str, Value] = {}
         self._facts: dict[object, Any] = {}
+        #: Of squares in registers that code was just written to read down: the IR block, the place, the columns.
+        self._squares: dict[Buffer, tuple[IrBlock, list[Number | int], list[Value]]] = {}
 
     def _fact(self, of: Callable[..., T], *about: Any) -> T:
         """What a function says of a block or an access; unrolled loops emit these many times."""
@@ -276,6 +280,7 @@ class Writer:
         """The intrinsic, on the parts of memory that one run of the loop uses."""
         if state.only_starts:
             return
+        self._squares.clear()
         intrin = find_intrin(str(loop.annotations[INTRIN]))
         operands = operands_of(self._tree, loop, intrin)
 
@@ -414,7 +419,27 @@ class Writer:
             memory, at = self._at(access, first)
             row, alignment = _row(memory, state.lanes), self._alignment(access, state)
             return vectors.load(row, memory, *at, mask=mask, alignment=alignment)
-        return self._gathered(access, state, mask)
+        turned = self._turned(access, moves, state) if self.turns_squares else None
+        return self._gathered(access, state, mask) if turned is None else turned
+
+    def _turned(self, access: Access, moves: Sequence[int], state: WriterState) -> Value | None:
+        """Of lanes that go down a column of a square in registers that column, by its rows as vectors: what all columns
+        need is transposed once. None of others."""
+        assert state.lanes is not None
+        width = state.lanes.width
+        memory, at = self._at(access, state.with_known(state.lanes.name, 0))
+        across, column, shape = moves.index(max(moves)), at[-1], memory.type.shape
+        is_square = access.buffer.scope == "local" and shape[across] == shape[-1] == width and width & (width - 1) == 0
+        is_down = sum(map(abs, moves)) == 1 and across < len(at) - 1 and at[across] == 0
+        if not is_square or not is_down or not all(isinstance(each, int) for each in at):
+            return None
+        place, here = [*at[:-1], 0], ir.InsertionPoint.current.block
+        found = self._squares.get(access.buffer)
+        if found is None or found[:2] != (here, place):
+            each = ([*place[:across], row, *place[across + 1 :]] for row in range(width))
+            rows = [vectors.load(_row(memory, state.lanes), memory, *row) for row in each]
+            found = self._squares[access.buffer] = here, place, vectors.transposed(rows)
+        return found[2][cast(int, column)]
 
     def _gathered(self, access: Access, state: WriterState, mask: Value | None) -> Value:
         """Elements that are not contiguous, one after the other; nothing where a lane has no point."""
@@ -436,6 +461,7 @@ class Writer:
         return vectors.from_elements(elements)
 
     def _put(self, access: Access, value: Value, state: WriterState, mask: Value | None) -> None:
+        self._squares.pop(access.buffer, None)
         if state.lanes is None:
             memory, at = self._at(access, state)
             loops.store(value, memory, *at)

@@ -24,7 +24,7 @@ from .plan import AnyPlan, EpilogueOf, Plan, panel_form, plan_of
 from .registry import ScheduleContext, steps_rules
 
 #: What plans say that no step does yet.
-_WITHOUT_STEPS = ("dot", "tiles", "square", "threads", "shared", "instruction", "parts")
+_WITHOUT_STEPS = ("dot", "tiles", "threads", "shared", "instruction", "parts")
 #: Begins the line that says why there are no steps.
 REASON = "# "
 
@@ -84,8 +84,8 @@ def _planned(sch: Schedule, function: Operation, constants: Set[int]) -> list[_P
         if not isinstance(plan, Plan):
             continue
         said = next((clause for clause in _WITHOUT_STEPS if getattr(plan, clause)), None)
-        if plan.square is not None or said is not None:
-            raise Decline(f"'{block.name}' has '{said or 'square'}' in its plan, which no step says")
+        if said is not None:
+            raise Decline(f"'{block.name}' has '{said}' in its plan, which no step says")
         if len(tree.around(block.name)) != len(block.iters):
             raise Decline(f"'{block.name}' has other loops in its text than its plan is about")
         found.append(_Planned(block, plan, _epilogue(block, pairs)))
@@ -147,6 +147,8 @@ class _Planned(NamedTuple):
             if inner:
                 sch.vectorize(sch.split(inner[-1], [None, plan.lanes])[1])
         self._pack(sch, block, splits[plan.vector].steps)
+        if plan.square is not None:
+            self._transpose(sch, block, plan.square, splits[plan.square].steps)
         if plan.carried:
             kept.append(sch.decompose_reduction(block, order[around]))
         for one in kept:
@@ -154,6 +156,19 @@ class _Planned(NamedTuple):
 
     def _is_reduced(self, dim: int) -> bool:
         return all(self.block.iters[each].kind == REDUCE for each in self.plan.joined[dim])
+
+    def _transpose(self, sch: Schedule, block: BlockRV, square: int, steps: LoopRV) -> None:
+        """Inputs across the lanes come to registers as squares: by vectors along their own rows."""
+        names = [{self.block.iters[each].name for each in self.plan.joined[dim]} for dim in (self.plan.vector, square)]
+        for number, read in enumerate(self.block.reads):
+            used = [_names([index]) for index in read.indices]
+            if all(each.isdisjoint(names[0]) for each in used[:-1]) or used[-1].isdisjoint(names[1]):
+                continue
+            copy = sch.cache_read(block, number, "local")
+            sch.compute_at(copy, steps)
+            *_, rows, columns = sch.get_loops(copy)
+            sch.vectorize(columns)
+            sch.unroll(rows)
 
     def _pack(self, sch: Schedule, block: BlockRV, vectors: LoopRV) -> None:
         """The columns of a matrix for the vectors of a step, one behind the other."""

@@ -22,12 +22,11 @@ from ...emit import linalg, tensors
 from ...emit.arithmetic import result_of
 from ...emit.combiner import combiners
 from ...emit.numbers import Size, ceil_divided, constant, minimum
-from ...emit.vectors import read_vector, write_vector
+from ...emit.vectors import read_vector, transposed, write_vector
 from .dots import call_intrinsic
 from .segments import Segment, groups, run_steps, vectors
 from .state import State
 from .tiles import outer_sums, size_of_sum
-from .vector_access import transposed
 from .vector_body import hoisted_zero
 from .vector_nest import Ranges, VectorNest
 from .vector_step import VectorStep

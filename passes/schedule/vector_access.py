@@ -21,6 +21,7 @@ from ...emit.vectors import (
     lane_of,
     read_vector,
     shuffle,
+    transposed,
     vector_of,
     write_vector,
 )
@@ -303,20 +304,6 @@ class VectorAccess:
         # The second vector starts with the element lanes - 1.
         picked = [place if place < lanes else place + 1 for place in range(0, 2 * lanes, 2)]
         return shuffle(low, high, picked)
-
-
-def transposed(rows: Sequence[Value]) -> list[Value]:
-    """The columns of a square of vectors, whose side is a power of two: blocks change places, of 1, 2, 4... lanes."""
-    size, distance = len(rows), 1
-    while distance < size:
-        upper = [place if not place & distance else size + place - distance for place in range(size)]
-        lower = [place + distance if not place & distance else size + place for place in range(size)]
-        new = list(rows)
-        for first in (place for place in range(size) if not place & distance):
-            pair = rows[first], rows[first + distance]
-            new[first], new[first + distance] = shuffle(*pair, upper), shuffle(*pair, lower)
-        rows, distance = new, distance * 2
-    return list(rows)
 
 
 def interleaved(rows: Sequence[Value]) -> Value:

@@ -246,6 +246,39 @@ def test_sums_along_vectors_of_several_rows(rows: int | str, columns: int, tmp_p
             np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int8", "float64"])
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        ((100, 77), (1, 0)),
+        (("n", "m"), (1, 0)),
+        ((3, 20, 33), (0, 2, 1)),
+        ((2, 17, 3, 24), (0, 2, 3, 1)),
+        ((9, 6, 21), (2, 1, 0)),
+    ],
+)
+def test_transpositions(shape: tuple[int | str, ...], axes: tuple[int, ...], dtype: str, tmp_path: Path) -> None:
+    """Squares come to registers by rows, and are read by columns, by the same number of shuffles as in plans."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor(shape, dtype), rx.tensor(shape, dtype)]) as f:
+        x, y = (relax.permute_dims(each, axes=axes) for each in f)
+        f.returns(relax.subtract(relax.add(x, x), y))
+    text = rx.schedules.chosen(module)
+    assert "cache_read" in text and '"local"' in text, text
+    file = tmp_path / "kernels.py"
+    file.write_text(text, encoding="utf-8")
+    planned, scheduled = rx.compile(module), rx.compile(module, schedules=file)
+    for sizes in ((100, 77), (8, 16), (3, 5), (64, 9)):
+        known = dict(zip(("n", "m"), sizes, strict=True))
+        random = np.random.default_rng(sizes)
+        arrays = [
+            random.integers(-9, 9, [known.get(str(size), size) for size in shape]).astype(dtype) for _ in range(2)
+        ]
+        expected = (2 * arrays[0] - arrays[1]).transpose(axes)
+        for program in (planned, scheduled):
+            np.testing.assert_array_equal(results(program, arrays)[0], expected)
+
+
 def test_kernels_whose_padding_would_be_cut() -> None:
     """With a schedule they stay as they are: its blocks are there."""
     module = rx.Module()
