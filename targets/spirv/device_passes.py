@@ -35,6 +35,7 @@ def device_passes(api: str, device: DeviceLimits, *, is_text: bool = False) -> t
         *((f"spirv-check-types{{api={api} lacks={device.lacks}}}",) if device.lacks else ()),
         "spirv-carry-floats",
         "spirv-split-vectors",
+        *(() if device.is_fused else ("spirv-hide-zeros",)),
         f"spirv-take-words{said}",
         f"spirv-lower-memory{said}",
         f"spirv-lower-threads{{{subgroup} most={device.threads}}}",

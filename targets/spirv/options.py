@@ -25,7 +25,9 @@ OPTIONS = (
         "lacks", "types that the device has not, of f64, f16, i16, i8: f64+f16; kernels with such are refused"
     ),
     TargetOption(
-        "fma", "whether the device rounds x * y + z once (the usual) or twice, where code is to do it: lavapipe"
+        "fma",
+        "whether the device rounds x * y + z once (the usual) or twice, where code is to do it: lavapipe, from which "
+        "code also hides that a number is 0",
     ),
 )
 MATRICES = TargetOption(

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arithmetic with a constant 0.0 on lavapipe, which takes x * 0.0 for 0.0, x + 0.0 for x, and leaves x / 0.0 to chance
+(gallivm's lp_build_mul, lp_build_add, lp_build_div), however exact it is told to be.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from ....bindings.ir import Operation, Type, Value
+from ....bindings.mlir import ir
+from ....bindings.navigation import made_by, operations_in
+from ....emit.arithmetic import result_of
+from ....emit.numbers import number
+from ....emit.vectors import is_vector, spread
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ..device_code import kernels_in
+
+_ARITHMETIC = frozenset(f"arith.{name}" for name in ("addf", "subf", "mulf", "divf", "remf"))
+
+
+@register_pass
+class HideZeros(Pass):
+    """Has arithmetic with a constant 0.0 read that where the driver does not see what it is."""
+
+    name: ClassVar[str] = "spirv-hide-zeros"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "gpu", "vector")
+
+    def run(self, op: Operation) -> None:
+        with op.context:
+            for kernel in kernels_in(op):
+                for each in (each for each in operations_in(kernel) if each.name in _ARITHMETIC):
+                    with each.location, ir.InsertionPoint(each):
+                        for place, operand in enumerate(list(each.operands)):
+                            known = _constant(operand)
+                            if known == 0:
+                                each.operands[place] = _hidden(operand, is_negative=math.copysign(1.0, known) < 0)
+
+
+def _constant(value: Value) -> float | None:
+    """What is in all lanes, where that is known."""
+    made = made_by(value, "arith.constant")
+    if made is None:
+        return None
+    held = made.attributes["value"]
+    if not isinstance(held, ir.FloatAttr):
+        dense = ir.DenseElementsAttr(held)
+        if not dense.is_splat:
+            return None
+        held = dense.get_splat_value()
+    found: float = ir.FloatAttr(held).value
+    return found
+
+
+def _hidden(zero: Value, *, is_negative: bool) -> Value:
+    """The number of a block in the third dimension, of which there is one alone: all its bits are 0."""
+    element: Type = zero.type.element_type if is_vector(zero) else zero.type
+    place = result_of("gpu.block_id", [], ir.IndexType.get(), dimension=ir.Attribute.parse("#gpu<dim z>"))
+    bits = number(place).to("i32").value
+    made = number(result_of("arith.bitcast", [bits], ir.F32Type.get())).to(str(element)).value
+    made = result_of("arith.negf", [made], element) if is_negative else made
+    return spread(zero.type, made).value if is_vector(zero) else made
