@@ -35,6 +35,8 @@ from .libraries import Libraries
 from .manifest import Fields, Signature, parse_signature
 
 FORMAT_VERSION = 4
+#: Programs of the version before call devices by other tables, where these are not CUDA's.
+_READ_VERSIONS, _CHANGED_SINCE = (3, FORMAT_VERSION), ("vulkan", "opencl")
 # The packed-function ABI that the code was compiled against: tvm-ffi's major and minor version.
 ABI_VERSION = (0, 1)
 #: Of objects and constants.
@@ -226,8 +228,9 @@ def parse_artifact(data: memoryview, verify_constants: bool = True) -> Artifact:
     magic, version, manifest_bytes, code_bytes, size = _HEADER.unpack_from(data)
     if magic != MAGIC:
         raise ArtifactError("not an artifact: it does not begin like one")
-    if version != FORMAT_VERSION:
-        raise ArtifactError(f"its format version is {version}, this release reads version {FORMAT_VERSION}")
+    if version not in _READ_VERSIONS:
+        listed = " and ".join(map(str, _READ_VERSIONS))
+        raise ArtifactError(f"its format version is {version}, this release reads versions {listed}")
     if size != data.nbytes:
         raise ArtifactError(f"damaged: it has {data.nbytes} bytes, its header says {size}")
     code_start = _padded(HEADER_BYTES + manifest_bytes)
@@ -237,7 +240,7 @@ def parse_artifact(data: memoryview, verify_constants: bool = True) -> Artifact:
     digest = _digest([data[: _HEADER.size], data[HEADER_BYTES:constants_start]])
     if digest != data[_HEADER.size : HEADER_BYTES]:
         raise ArtifactError("damaged: the checksum of manifest and code is wrong")
-    parsed = _parse_manifest(bytes(data[HEADER_BYTES : HEADER_BYTES + manifest_bytes]))
+    parsed = _parse_manifest(bytes(data[HEADER_BYTES : HEADER_BYTES + manifest_bytes]), version)
     objects = tuple(_objects(parsed.object_sizes, data[code_start:constants_start]))
     objects, pool = (objects[:-1], objects[-1]) if parsed.has_pool else (objects, None)
     blobs = iter(list(_blobs(parsed.places, data[constants_start:], verify_constants)))
@@ -358,15 +361,15 @@ class _Parsed(NamedTuple):
     has_pool: bool
 
 
-def _parse_manifest(text: bytes) -> _Parsed:
+def _parse_manifest(text: bytes, version: int) -> _Parsed:
     """Raises ArtifactError."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
         raise ArtifactError("damaged: its manifest is not JSON") from None
     fields = Fields(content, "manifest")
-    if fields.get("format", int) != FORMAT_VERSION:
-        raise ArtifactError(f"its manifest is not of format version {FORMAT_VERSION}")
+    if fields.get("format", int) != version:
+        raise ArtifactError(f"its manifest is not of format version {version}")
     abi = fields.items("abi", int)
     if abi != list(ABI_VERSION):
         spelled = ".".join(map(str, abi))
@@ -393,6 +396,10 @@ def _parse_manifest(text: bytes) -> _Parsed:
         _parse_external(each, parsed)
     for each in fields.get("devices", list) if "devices" in content else ():
         _parse_device(each, parsed)
+    changed = [] if version == FORMAT_VERSION else [each.kind for each in parsed.devices if each.kind in _CHANGED_SINCE]
+    if changed:
+        text = f"its code for {changed[0]} is of format version {version}, this release reads version {FORMAT_VERSION}"
+        raise ArtifactError(f"{text}: compile it again")
     if "definitions" in content:
         place = _parse_place(Fields(fields.get("definitions", dict), "definitions"))
         parsed.places.append(("the definitions", place))

@@ -84,8 +84,8 @@ class Recorded(NamedTuple):
     bytes: int
     #: Bytes that the graph has for itself: tensors and temporaries.
     memory: int
-    #: Arguments and results that are tensors.
-    tensors: int
+    #: Arguments and results that are tensors; 0 in programs of format version 3.
+    tensors: int = 0
 
 
 class Signature(NamedTuple):
@@ -178,7 +178,7 @@ def parse_signature(entry: Mapping[str, object]) -> Signature:
 
 def _recorded(content: dict[str, object]) -> Recorded:
     fields = Fields(content, "graphs")
-    found = Recorded(*[fields.get(name, int) for name in Recorded._fields])
+    found = Recorded(*[fields.get(name, int) for name in Recorded._fields if name != "tensors" or name in content])
     if min(found) < 0:
         raise ArtifactError("damaged: what its manifest says of graphs")
     return found
