@@ -135,8 +135,8 @@ class Writer:
         self._before = {node.name: ops for node, ops in zip(tree.body[1:], self._between[1:], strict=False)}
         self._bytes: dict[str, Value] = {}
         self._facts: dict[object, Any] = {}
-        #: Of squares in registers that code was just written to read down: the IR block, the place, the columns.
-        self._squares: dict[Buffer, tuple[IrBlock, list[Number | int], list[Value]]] = {}
+        #: Of squares in registers that code was just written to read down: IR block, memory, place, columns.
+        self._squares: dict[Buffer, tuple[IrBlock, Value, list[Number | int], list[Value]]] = {}
 
     def _fact(self, of: Callable[..., T], *about: Any) -> T:
         """What a function says of a block or an access; unrolled loops emit these many times."""
@@ -194,6 +194,7 @@ class Writer:
     def _copied(self, copy: DeviceCopy, state: WriterState) -> None:
         if state.only_starts:
             return
+        self._squares.clear()
         lanes = state.lanes
         for lane in range(lanes.width if lanes and goes_along(copy.block, lanes) else 1):
             at = state if lanes is None else state.with_known(lanes.name, lane)
@@ -435,11 +436,11 @@ class Writer:
             return None
         place, here = [*at[:-1], 0], ir.InsertionPoint.current.block
         found = self._squares.get(access.buffer)
-        if found is None or found[:2] != (here, place):
+        if found is None or found[:3] != (here, memory, place):
             each = ([*place[:across], row, *place[across + 1 :]] for row in range(width))
             rows = [vectors.load(_row(memory, state.lanes), memory, *row) for row in each]
-            found = self._squares[access.buffer] = here, place, vectors.transposed(rows)
-        return found[2][cast(int, column)]
+            found = self._squares[access.buffer] = here, memory, place, vectors.transposed(rows)
+        return found[3][cast(int, column)]
 
     def _gathered(self, access: Access, state: WriterState, mask: Value | None) -> Value:
         """Elements that are not contiguous, one after the other; nothing where a lane has no point."""
