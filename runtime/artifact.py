@@ -398,8 +398,8 @@ def _parse_manifest(text: bytes, version: int) -> _Parsed:
         _parse_device(each, parsed)
     changed = [] if version == FORMAT_VERSION else [each.kind for each in parsed.devices if each.kind in _CHANGED_SINCE]
     if changed:
-        text = f"its code for {changed[0]} is of format version {version}, this release reads version {FORMAT_VERSION}"
-        raise ArtifactError(f"{text}: compile it again")
+        what = f"its code for {changed[0]} is of format version {version}, this release reads version {FORMAT_VERSION}"
+        raise ArtifactError(f"{what}: compile it again")
     if "definitions" in content:
         place = _parse_place(Fields(fields.get("definitions", dict), "definitions"))
         parsed.places.append(("the definitions", place))
