@@ -76,6 +76,12 @@ class CudaProgram(DeviceProgram):
         """Of the first code that the driver takes: a driver that is older than what has made machine code refuses that,
         and makes its own of PTX.
         """
+        kernels = self._load_first()
+        if self.graphs is not None:
+            self._undo.append(self.graphs.close)
+        return kernels
+
+    def _load_first(self) -> list[int]:
         *others, last = self._chosen
         for code in others:
             with suppress(_RefusedError):

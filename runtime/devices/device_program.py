@@ -67,8 +67,6 @@ class DeviceProgram(ABC):
         try:
             with self.current():
                 self.kernels = self.load(codes)
-                if self.graphs is not None:
-                    self._undo.append(self.graphs.close)
                 places = self._upload(constants)
                 self.record = self._make_record()
         except BaseException:

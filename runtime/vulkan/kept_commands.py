@@ -37,14 +37,16 @@ class KeptCommands:
         kept: Sequence[bool],
         parameter_bytes: int,
         forget: Callable[[int], object],
+        undo: list[Callable[[], object]],
         *,
         at_once: bool,
     ) -> None:
         """`kept` says which functions have commands, `parameter_bytes` is the most that a launch has in memory,
-        `forget` gives back what commands in a row have. `at_once` records what is called for the first time.
+        `forget` gives back what commands in a row have. `at_once` records what is called for the first time. What gives
+        all of it back comes to `undo`.
         """
         self._names = [each.name for each in signatures]
-        self._undo: list[Callable[[], object]] = []
+        self._undo = undo
         self._table = (ctypes.c_uint64 * (_HEAD + _WORDS * len(signatures)))()
         self._held: list[object] = []
         #: Of each function, what is kept.
@@ -52,16 +54,12 @@ class KeptCommands:
         info = vk.CommandPoolInfo(flags=_RESETS_BUFFERS, family=device.physical.capabilities.queue_family)
         pool = device.made("vkCreateCommandPool", ctypes.byref(info), None)
         self._undo.append(partial(device.call, "vkDestroyCommandPool", pool, None))
-        try:
-            for place, signature in enumerate(signatures):
-                if kept[place] and signature.graph is not None:
-                    rows = self._function(device, pool, signature.graph, parameter_bytes, forget)
-                    begin, places = _HEAD + _WORDS * place, map(ctypes.addressof, rows)
-                    self._table[begin : begin + _WORDS] = [1 + at_once, _REPLACED, 0, 0, *places, _ROWS, _NOTED]
-                    self._rows[place] = rows[0]
-        except BaseException:
-            self.close()
-            raise
+        for place, signature in enumerate(signatures):
+            if kept[place] and signature.graph is not None:
+                rows = self._function(device, pool, signature.graph, parameter_bytes, forget)
+                begin, places = _HEAD + _WORDS * place, map(ctypes.addressof, rows)
+                self._table[begin : begin + _WORDS] = [1 + at_once, _REPLACED, 0, 0, *places, _ROWS, _NOTED]
+                self._rows[place] = rows[0]
 
     @property
     def address(self) -> int:
@@ -77,12 +75,6 @@ class KeptCommands:
         """For how many sets of addresses the commands of a function are kept now."""
         rows = self._rows[self._names.index(name)]
         return sum(count > 0 for count in rows[1::_ROW_WORDS]) if rows is not None else 0
-
-    def close(self) -> None:
-        """Gives all back: nothing of it is under way any more."""
-        undo, self._undo = self._undo, []
-        for each in reversed(undo):
-            each()
 
     def _function(
         self, device: VulkanDevice, pool: int, graph: Recorded, parameter_bytes: int, forget: Callable[[int], object]
@@ -119,12 +111,13 @@ def kept_commands(
     graphs: bool | None,
     parameter_bytes: int,
     forget: Callable[[int], object],
+    undo: list[Callable[[], object]],
 ) -> KeptCommands | None:
     """Of a program's functions: of all that can have some, of none, or (None) of those that are faster so."""
     kept = [graphs is not False and each.graph is not None and (bool(graphs) or is_faster(each)) for each in signatures]
     if not any(kept):
         return None
-    return KeptCommands(device, signatures, kept, parameter_bytes, forget, at_once=bool(graphs))
+    return KeptCommands(device, signatures, kept, parameter_bytes, forget, undo, at_once=bool(graphs))
 
 
 def is_faster(signature: Signature) -> bool:

@@ -71,7 +71,8 @@ class VulkanProgram(PagedProgram):
     def _kept_commands(self, kernels: Sequence[SpirvKernel]) -> KeptCommands | None:
         words = [each.words for each in kernels if each.words > IN_PUSH_CONSTANTS]
         forget = partial(ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._forget), self.page.address)
-        return kept_commands(self.device, self._signatures, self._wants_graphs, 8 * max(words, default=0), forget)
+        most = 8 * max(words, default=0)
+        return kept_commands(self.device, self._signatures, self._wants_graphs, most, forget, self._undo)
 
     def _layout(self, pushed: int) -> int:
         ranges = (vk.PushRange * 1)(vk.PushRange(_COMPUTE, 0, pushed))
