@@ -19,6 +19,7 @@ from ....emit.arithmetic import result_of
 from ....emit.numbers import Number, as_i64, as_index, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ...gpu.emit.threads import dimension_of
 from ...host.llvm_ops import type_of
 from ..abi import MOST_PUSHED, WORD
 from ..device_code import kernels_in
@@ -75,7 +76,7 @@ def _count_blocks(kernel: Operation, blocks: Value) -> None:
     """Blocks are numbered along two dimensions, as there may be more than one has room for: the kernel's body, from the
     insertion point on, is for those that there are to be.
     """
-    ids = [each for each in operations_in(kernel) if each.name == "gpu.block_id"]
+    ids = [each for each in operations_in(kernel) if each.name == "gpu.block_id" and dimension_of(each) == "x"]
     x, y = (_of_grid("block_id", dimension) for dimension in "xy")
     own = y * _of_grid("grid_dim", "x") + x
     there = ir.Operation.create("scf.if", operands=[(own < as_index(blocks)).value], regions=2)

@@ -52,14 +52,18 @@ gpu.module @kernels {
   // CHECK: %[[BLOCKS:.*]] = arith.index_cast %[[COUNT]] : i64 to index
   // CHECK: %[[IS:.*]] = arith.cmpi slt, %[[OWN]], %[[BLOCKS]] : index
   // CHECK: scf.if %[[IS]] {
+  // CHECK: %[[Z:.*]] = gpu.block_id{{ +}}z
   // CHECK: func.call @use_block(%[[OWN]])
+  // CHECK: func.call @use_block(%[[Z]])
   // CHECK: }
   // CHECK-NEXT: gpu.return
   // OPENCL-LABEL: gpu.func @none() kernel
   // OPENCL-NEXT: gpu.block_id x
   gpu.func @none() kernel {
     %block_id_x = gpu.block_id x
+    %block_id_z = gpu.block_id z
     func.call @use_block(%block_id_x) : (index) -> ()
+    func.call @use_block(%block_id_z) : (index) -> ()
     gpu.return
   }
 }

@@ -30,12 +30,12 @@ def both_ways(operation: Callable[..., Any], x: Any, zero: Any) -> list[Any]:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_arithmetic_with_zero(kind: str, dtype: str) -> None:
     skip_without(kind)
-    module, scalar = rx.Module(), numpy.dtype(dtype).type
-    with module.function("main", [rx.tensor((7,), dtype)]) as f:
+    module, scalar, size = rx.Module(), numpy.dtype(dtype).type, 2100  # several blocks of threads
+    with module.function("main", [rx.tensor((size,), dtype)]) as f:
         (x,) = f
         made = [both_ways(each, x, relax.const(scalar(zero))) for zero in ZEROS for each, _ in OPERATIONS]
         f.returns(*(each for pair in made for each in pair))
-    x = numpy.array([0.0, -0.0, 1.5, -1.5, numpy.inf, -numpy.inf, numpy.nan], dtype)
+    x = numpy.resize(numpy.array([0.0, -0.0, 1.5, -1.5, numpy.inf, -numpy.inf, numpy.nan], dtype), size)
     with numpy.errstate(all="ignore"):
         pairs = [both_ways(each, x, scalar(zero)) for zero in ZEROS for _, each in OPERATIONS]
     results = compiled(kind, module).copying()["main"](x)
