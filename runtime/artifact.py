@@ -34,9 +34,10 @@ from .errors import ArtifactError
 from .libraries import Libraries
 from .manifest import Fields, Signature, parse_signature
 
-FORMAT_VERSION = 4
-#: Programs of the version before call devices by other tables, where these are not CUDA's.
-_READ_VERSIONS, _CHANGED_SINCE = (3, FORMAT_VERSION), ("vulkan", "opencl")
+FORMAT_VERSION = 5
+#: Version 4 launches no more blocks than its host code says; version 3 calls these devices by other tables.
+_READ_VERSIONS = (3, 4, FORMAT_VERSION)
+_READ_SINCE = {"vulkan": 4, "opencl": 4}
 # The packed-function ABI that the code was compiled against: tvm-ffi's major and minor version.
 ABI_VERSION = (0, 1)
 #: Of objects and constants.
@@ -229,7 +230,7 @@ def parse_artifact(data: memoryview, verify_constants: bool = True) -> Artifact:
     if magic != MAGIC:
         raise ArtifactError("not an artifact: it does not begin like one")
     if version not in _READ_VERSIONS:
-        listed = " and ".join(map(str, _READ_VERSIONS))
+        listed = f"{_READ_VERSIONS[0]} to {FORMAT_VERSION}"
         raise ArtifactError(f"its format version is {version}, this release reads versions {listed}")
     if size != data.nbytes:
         raise ArtifactError(f"damaged: it has {data.nbytes} bytes, its header says {size}")
@@ -396,10 +397,10 @@ def _parse_manifest(text: bytes, version: int) -> _Parsed:
         _parse_external(each, parsed)
     for each in fields.get("devices", list) if "devices" in content else ():
         _parse_device(each, parsed)
-    changed = [] if version == FORMAT_VERSION else [each.kind for each in parsed.devices if each.kind in _CHANGED_SINCE]
+    changed = [each.kind for each in parsed.devices if version < _READ_SINCE.get(each.kind, 0)]
     if changed:
-        what = f"its code for {changed[0]} is of format version {version}, this release reads version {FORMAT_VERSION}"
-        raise ArtifactError(f"{what}: compile it again")
+        what = f"its code for {changed[0]} is of format version {version}, this release reads"
+        raise ArtifactError(f"{what} versions {_READ_SINCE[changed[0]]} to {FORMAT_VERSION}: compile it again")
     if "definitions" in content:
         place = _parse_place(Fields(fields.get("definitions", dict), "definitions"))
         parsed.places.append(("the definitions", place))

@@ -88,8 +88,8 @@ class Program {
     Require(file->size >= sizeof(Header), "not a program: too short");
     std::memcpy(&header, file->data, sizeof(Header));
     Require(std::memcmp(header.magic, "\x89RXA\r\n\x1a\n", 8) == 0, "not a program: it does not begin like one");
-    Require(header.version == 3 || header.version == 4,
-            "its format version is " + std::to_string(header.version) + ", this reads versions 3 and 4");
+    Require(3 <= header.version && header.version <= 5,
+            "its format version is " + std::to_string(header.version) + ", this reads versions 3 to 5");
     Require(header.file_bytes == file->size, "damaged: its header tells another size");
     uint64_t code = Padded(sizeof(Header) + header.manifest_bytes);
     Require(code <= file->size && header.code_bytes <= file->size - code, "damaged: its parts reach beyond its end");

@@ -17,6 +17,7 @@ FORMAT, TEXT_FORMAT = "spirv", "opencl-c"
 _VERSION, _NUMBERS = int.from_bytes(b"RSV1", "little"), Struct("<4I")
 _MAGIC, _HEADER_WORDS = 0x07230203, 5
 _OP_CAPABILITY, _OP_EXECUTION_MODE, _OP_CONSTANT, _OP_VARIABLE, _OP_FUNCTION = 17, 16, 43, 59, 54
+_OP_SPEC_CONSTANT_COMPOSITE = 51
 _OP_INT, _OP_FLOAT, _OP_VECTOR, _OP_ARRAY, _OP_STRUCT, _OP_POINTER = 21, 22, 23, 28, 30, 32
 _LOCAL_SIZE, _WORKGROUP = 17, 4
 #: What targets have without options (targets/spirv/options.py).
@@ -24,10 +25,20 @@ USUAL_SUBGROUP, _USUAL_THREADS, _USUAL_SHARED = 32, 256, 32 << 10
 
 
 class BlockNeeds(NamedTuple):
-    """What the blocks of a module's kernels have, at most: threads, and bytes of memory of their own."""
+    """What the blocks of a module's kernels have, at most: threads, and bytes of memory of their own; and whether they
+    may have fewer threads, by a constant of the module.
+    """
 
     threads: int
     shared_bytes: int
+    is_divisible: bool = False
+
+    def threads_of(self, most: int) -> int:
+        """Of a block on a device whose blocks have so many at most; more than that where it has no fewer."""
+        threads = self.threads
+        while self.is_divisible and threads > most and threads % 2 == 0:
+            threads //= 2
+        return threads
 
 
 class SpirvKernel(NamedTuple):
@@ -78,7 +89,7 @@ def capabilities(module: bytes) -> Iterator[int]:
 
 
 def block_needs(module: bytes) -> BlockNeeds:
-    threads = shared = 0
+    threads, shared, is_divisible = 0, 0, False
     #: Bytes of types, values of constants, what pointers are to; by their numbers.
     sizes: dict[int, int] = {}
     numbers: dict[int, int] = {}
@@ -86,6 +97,8 @@ def block_needs(module: bytes) -> BlockNeeds:
     for opcode, operands in _instructions(module):
         if opcode == _OP_EXECUTION_MODE and operands[1] == _LOCAL_SIZE:
             threads = max(threads, math.prod(operands[2:5]))
+        elif opcode == _OP_SPEC_CONSTANT_COMPOSITE:
+            is_divisible = True
         elif opcode in (_OP_INT, _OP_FLOAT):
             sizes[operands[0]] = operands[1] // 8
         elif opcode == _OP_VECTOR:
@@ -100,14 +113,14 @@ def block_needs(module: bytes) -> BlockNeeds:
             numbers[operands[1]] = operands[2]
         elif opcode == _OP_VARIABLE and operands[2] == _WORKGROUP:
             shared += sizes.get(pointed.get(operands[0], 0), 0)
-    return BlockNeeds(threads, shared)
+    return BlockNeeds(threads, shared, is_divisible)
 
 
 def too_large(kernels: Sequence[SpirvKernel], threads: int, shared_bytes: int | None = None) -> str:
     """What blocks of kernels have more of than a device, which has so much; empty where that is enough. Without
     `shared_bytes` that is not asked: of a module of several kernels nobody knows whose its memory is."""
     needs = [block_needs(module) for module in {each.module for each in kernels}]
-    most_threads = max((each.threads for each in needs), default=0)
+    most_threads = max((each.threads_of(threads) for each in needs), default=0)
     most_shared = max((each.shared_bytes for each in needs), default=0)
     if most_threads > threads:
         return f"blocks of {most_threads} threads, at most {threads} here"

@@ -9,7 +9,7 @@ from functools import partial
 
 from ..artifact import DeviceCode
 from ..devices.paged import PagedProgram
-from ..devices.spirv import SpirvKernel, read_kernels, too_large
+from ..devices.spirv import SpirvKernel, block_needs, read_kernels, too_large
 from ..errors import ArtifactError, DeviceError
 from ..manifest import Signature
 from . import structures as vk
@@ -20,8 +20,9 @@ from .requirements import is_too_new, missing, missing_matrices, multiplies_matr
 from .statuses import STATUSES
 
 KIND = "vulkan"
-#: Words of a kernel's handle: pipeline, layout, words of parameters, whether these are in memory.
-_HANDLE_WORDS = 4
+#: Words of a kernel's handle: pipeline, layout, words of parameters, whether these are in memory, and how many blocks
+#: there are for each that host code launches.
+_HANDLE_WORDS = 5
 _COMPUTE, _FULL_SUBGROUPS = 0x20, 2
 
 
@@ -62,7 +63,10 @@ class VulkanProgram(PagedProgram):
             pushed = 8 * (1 if in_memory else kernel.words)
             assert pushed <= 8 * most
             layout = self._layout(pushed)
-            made = self._pipeline(name, kernel, layout), layout, kernel.words, int(in_memory)
+            needs = block_needs(kernel.module)
+            threads = needs.threads_of(self.device.physical.capabilities.properties.limits.threads)
+            pipeline = self._pipeline(name, kernel, layout, threads)
+            made = pipeline, layout, kernel.words, int(in_memory), needs.threads // threads
             self._handles[_HANDLE_WORDS * place : _HANDLE_WORDS * (place + 1)] = list(made)
         base = ctypes.addressof(self._handles)
         self.graphs = self._kept_commands(kernels)
@@ -81,7 +85,7 @@ class VulkanProgram(PagedProgram):
         self._undo.append(partial(self.device.call, "vkDestroyPipelineLayout", layout, None))
         return layout
 
-    def _pipeline(self, name: str, kernel: SpirvKernel, layout: int) -> int:
+    def _pipeline(self, name: str, kernel: SpirvKernel, layout: int, threads: int) -> int:
         code = (ctypes.c_char * len(kernel.module)).from_buffer_copy(kernel.module)
         module = 0
         try:
@@ -92,7 +96,10 @@ class VulkanProgram(PagedProgram):
             is_exact = multiplies_matrices(kernel.module) and has.chooses_subgroups
             chosen = vk.SubgroupSizeInfo(size=size) if is_exact or size > has.subgroups.size else None
             flags = _FULL_SUBGROUPS if chosen is not None else 0
-            stage = vk.StageInfo(chosen, flags=flags, stage=_COMPUTE, module=module, name=name.encode())
+            constants = vk.constants([threads])
+            stage = vk.StageInfo(
+                chosen, flags=flags, stage=_COMPUTE, module=module, name=name.encode(), constants=constants
+            )
             pipeline_info = vk.PipelineInfo(layout=layout, base_index=-1, stage=stage)
             pipeline = self.device.made("vkCreateComputePipelines", 0, 1, ctypes.byref(pipeline_info), None)
         except VulkanError as error:

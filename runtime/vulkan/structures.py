@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 U32, U64, SIZE, PLACE = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
@@ -130,6 +131,27 @@ class PushRange(ctypes.Structure):
     """VkPushConstantRange."""
 
     _fields_ = (("stages", U32), ("offset", U32), ("size", U32))
+
+
+class ConstantPlace(ctypes.Structure):
+    """VkSpecializationMapEntry."""
+
+    _fields_ = (("constant", U32), ("offset", U32), ("size", SIZE))
+
+
+class Constants(ctypes.Structure):
+    """VkSpecializationInfo."""
+
+    _fields_ = (("count", U32), ("places", PLACE), ("bytes", SIZE), ("values", PLACE))
+
+
+def constants(values: Sequence[int]) -> Constants:
+    """The values of a module's constants of 32 bits that may be specialized, by their numbers."""
+    held = (U32 * len(values))(*values)
+    places = (ConstantPlace * len(values))(*(ConstantPlace(each, 4 * each, 4) for each in range(len(values))))
+    made = Constants(len(values), ctypes.addressof(places), ctypes.sizeof(held), ctypes.addressof(held))
+    made.held = held, places
+    return made
 
 
 class ExtensionProperties(ctypes.Structure):

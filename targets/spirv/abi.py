@@ -6,6 +6,9 @@ stands in the code; its shared memory does, too. It takes words of 64 bits, litt
 memory and integers as they are, narrower numbers in the lowest bits, of which the rest may be anything. No memory is
 bound to it: addresses are those that the interface gives (vkGetBufferDeviceAddress; SVM or USM of OpenCL).
 
+A module for Vulkan with a constant 0 that may be specialized may have smaller groups. Their size, which divides the
+other one, is that constant, of 32 bits, and there are as many more of them.
+
 - vulkan: the words are the push constants, from offset 0, as far as there are `MOST_PUSHED`, of which any device has
   room. A kernel of more words is pushed one: the address of all of them in memory. No descriptors. The last word is the
   number of blocks, as there may be more than one dimension has room for: block x of row y of N is number y * N + x, and
@@ -29,6 +32,8 @@ from typing import NamedTuple
 
 #: Bytes of a word.
 WORD = 8
+#: Devices have blocks of so many threads at least.
+LEAST_THREADS = 128
 #: Devices push 128 bytes at least.
 MOST_PUSHED = 128 // WORD
 #: What needs subgroups of a size.

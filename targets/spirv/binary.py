@@ -3,10 +3,16 @@
 
 from __future__ import annotations
 
+from array import array
+
 from ...bindings.ir import Operation
 from ...bindings.mlir import dialect_module, ir
 from ...bindings.navigation import operations_in
 from ...bindings.pass_manager import run_upstream
+
+_HEADER_WORDS = 5
+_OP_SPEC_CONSTANT_COMPOSITE, _OP_FUNCTION, _OP_DECORATE = 51, 54, 71
+_BUILTIN, _WORKGROUP_SIZE = 11, 25
 
 
 def binary_of(module: Operation, environment: ir.Attribute) -> bytes:
@@ -21,4 +27,20 @@ def binary_of(module: Operation, environment: ir.Attribute) -> bytes:
             module.clone()
         run_upstream(made.operation, ["gpu-module-to-binary{format=llvm}"])
         (binary,) = [each for each in operations_in(made.operation) if each.name == "gpu.binary"]
-        return bytes(dialect_module("gpu").ObjectAttr(binary.attributes["objects"][0]).object)
+        return _with_block_size(bytes(dialect_module("gpu").ObjectAttr(binary.attributes["objects"][0]).object))
+
+
+def _with_block_size(code: bytes) -> bytes:
+    """Says that the size of blocks that may be specialized (spirv-specialize-blocks), the one constant of parts that
+    there is, is that: upstream has no decorations of constants.
+    """
+    words = list(memoryview(code).cast("I"))
+    places, place = dict[int, int](), _HEADER_WORDS
+    while place < len(words) and words[place] & 0xFFFF != _OP_FUNCTION:
+        places.setdefault(words[place] & 0xFFFF, place)
+        place += words[place] >> 16
+    if _OP_SPEC_CONSTANT_COMPOSITE not in places:
+        return code
+    size = words[places[_OP_SPEC_CONSTANT_COMPOSITE] + 2]
+    words[places[_OP_DECORATE] : places[_OP_DECORATE]] = [4 << 16 | _OP_DECORATE, size, _BUILTIN, _WORKGROUP_SIZE]
+    return array("I", words).tobytes()

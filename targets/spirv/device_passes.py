@@ -36,6 +36,7 @@ def device_passes(api: str, device: DeviceLimits, *, is_text: bool = False) -> t
         "spirv-carry-floats",
         "spirv-split-vectors",
         *(() if device.is_fused else ("spirv-hide-zeros",)),
+        *(("spirv-specialize-blocks",) if api == "vulkan" else ()),
         f"spirv-take-words{said}",
         f"spirv-lower-memory{said}",
         f"spirv-lower-threads{{{subgroup} most={device.threads}}}",

@@ -40,6 +40,28 @@ def variable_address(symbol: str, type_: Type) -> Value:
     return result_of("spirv.mlir.addressof", [], type_, variable=ir.FlatSymbolRefAttr.get(symbol))
 
 
+def block_size(symbol: str, threads: int) -> None:
+    """Declares how many threads a module's blocks have, as a constant that may be specialized (abi.py)."""
+    i32 = ir.IntegerType.get_signless(32)
+    one, size = f"{symbol}_one", f"{symbol}_size"
+    for name, value, further in ((symbol, threads, {"spec_id": ir.IntegerAttr.get(i32, 0)}), (one, 1, {})):
+        attributes = {"sym_name": ir.StringAttr.get(name), "default_value": ir.IntegerAttr.get(i32, value), **further}
+        ir.Operation.create("spirv.SpecConstant", attributes=attributes)
+    parts = ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(each) for each in (symbol, one, one)])
+    attributes = {
+        "sym_name": ir.StringAttr.get(size),
+        "type": ir.TypeAttr.get(ir.VectorType.get([3], i32)),
+        "constituents": parts,
+    }
+    ir.Operation.create("spirv.SpecConstantComposite", attributes=attributes)
+
+
+def value_of_constant(symbol: str) -> Value:
+    """Of 32 bits, that may be specialized."""
+    type_ = ir.IntegerType.get_signless(32)
+    return result_of("spirv.mlir.referenceof", [], type_, spec_const=ir.FlatSymbolRefAttr.get(symbol))
+
+
 def element_of(base: Value, place: Value, pointee: Type, storage: str, *outer: Value) -> Value:
     """A pointer to an element of an array, which is behind `outer` members of what `base` points to."""
     return result_of("spirv.AccessChain", [base, *outer, place], pointer_type(pointee, storage))

@@ -88,7 +88,7 @@ def _put(place: int, kind: str, value: Any) -> Callable[[bytes], bytes]:
         (lambda data: b"", "cannot be read"),
         (lambda data: data[:63], "not a program: too short"),
         (lambda data: b"\x7fELF" + data[4:], "not a program: it does not begin like one"),
-        (_put(8, "<I", 7), "its format version is 7, this reads versions 3 and 4"),
+        (_put(8, "<I", 7), "its format version is 7, this reads versions 3 to 5"),
         (lambda data: data[:-64], "damaged: its header tells another size"),
         (_put(12, "<I", 2**32 - 1), "damaged: its parts reach beyond its end"),
         (_put(16, "<Q", 2**64 - 1), "damaged: its parts reach beyond its end"),

@@ -268,7 +268,9 @@ llvm.func internal @__relax_vulkan_finish(%page: !ptr) -> i32 {
 // the address of each other word is.
 llvm.func internal @__relax_vulkan_launch(%kernel: !ptr, %blocks: i32, %y: i32, %z: i32, %threads: i32, %y2: i32,
     %z2: i32, %shared: i32, %page: !ptr, %params: !ptr, %extra: !ptr) -> i32 {
-  %all = arith.extui %blocks : i32 to i64
+  %launched = arith.extui %blocks : i32 to i64
+  %smaller_at = llvm.getelementptr %kernel[32] : (!ptr) -> !ptr, i8  %smaller = llvm.load %smaller_at : !ptr -> i64
+  %all = arith.muli %launched, %smaller : i64
   func.call @__relax_device_lock(%page) : (!ptr) -> ()
   %status = func.call @__relax_vulkan_dispatch(%page, %kernel, %params, %all) : (!ptr, !ptr, !ptr, i64) -> i32
   func.call @__relax_device_unlock(%page) : (!ptr) -> ()

@@ -29,6 +29,8 @@ _ENTRY = "spirv.entry_point_abi"
 _ENVIRONMENT = "spirv.target_env"
 #: Of a kernel's attributes; others would be decorations.
 _KEPT = ("sym_name", "function_type", "gpu.kernel", "kernel")
+#: A block's size is first: it names the other ones.
+_CONSTANTS = ("spirv.SpecConstantComposite", "spirv.SpecConstant")
 #: Of upstream's: what entry points say, and which capabilities there have to be.
 _FINISH = "spirv-lower-abi-attrs canonicalize cse spirv-update-vce".split()
 
@@ -97,18 +99,29 @@ class Convert(Pass):
 
 
 def _without_bindings(module: Operation) -> None:
-    """Upstream binds what is pushed, as if it were memory; variables that no kernel of the module uses go."""
+    """Upstream binds what is pushed, as if it were memory; what is other kernels' goes: variables, sizes of blocks."""
     ops = operations_of(module.regions[0].blocks[0])
-    used = {each.attributes["variable"].value for each in operations_in(module) if each.name == "spirv.mlir.addressof"}
+    used = _used_symbols(module, ops)
     for entry in [each for each in ops if each.name == "spirv.EntryPoint"]:
         named = [each for each in entry.attributes["interface"] if each.value in used]
         entry.attributes["interface"] = ir.ArrayAttr.get(named)
-    for each in [each for each in ops if each.name == "spirv.GlobalVariable"]:
+    for each in [each for each in ops if each.name in ("spirv.GlobalVariable", *_CONSTANTS)]:
         for name in ("binding", "descriptor_set"):
             if name in each.attributes:
                 del each.attributes[name]
         if symbol_name(each) not in used:
             each.erase()
+
+
+def _used_symbols(module: Operation, ops: Sequence[Operation]) -> set[str]:
+    """Of variables and constants; a block's size is used with the constant that it is made of."""
+    users = {"spirv.mlir.addressof": "variable", "spirv.mlir.referenceof": "spec_const"}
+    used = {each.attributes[users[each.name]].value for each in operations_in(module) if each.name in users}
+    for each in [each for each in ops if each.name == _CONSTANTS[0]]:
+        parts = [part.value for part in each.attributes["constituents"]]
+        if parts[0] in used:
+            used.update((symbol_name(each), *parts))
+    return used
 
 
 def _tell_atomics(module: Operation) -> None:

@@ -186,6 +186,14 @@ def with_device(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
     monkeypatch.setitem(opened._open_devices, 0, changed_device)
 
 
+def with_limit(monkeypatch: pytest.MonkeyPatch, limit: str, number: int) -> None:
+    """Has the first device say that it has less: threads of a block, or bytes of a block's memory."""
+    has = open_device("vulkan").physical.capabilities
+    properties = type(has.properties).from_buffer_copy(has.properties)
+    setattr(properties.limits, limit, number)
+    with_device(monkeypatch, capabilities=has._replace(properties=properties))
+
+
 def test_code_for_a_newer_vulkan(monkeypatch: pytest.MonkeyPatch) -> None:
     older = open_device("vulkan").physical._replace(version=(1, 2)).target
     newer = with_more(older, "version=1.3")
@@ -200,20 +208,39 @@ def test_code_for_a_newer_vulkan(monkeypatch: pytest.MonkeyPatch) -> None:
     ("limit", "number", "message"),
     [
         ("threads", 128, "is too small for the kernels for vulkan, {0}, which need blocks of 256 threads, at most 128"),
-        ("shared_memory", 64, "need 128 bytes of shared memory for a block, at most 64 bytes here; target '"),
+        ("shared_memory", 64, " of shared memory for a block, at most 64 bytes here; target '"),
     ],
 )
 def test_a_device_that_is_smaller(monkeypatch: pytest.MonkeyPatch, limit: str, number: int, message: str) -> None:
     module = doubled()
-    with module.function("softmax", [rx.tensor((9, 300), "float32")]) as f:
+    with module.function("softmax", [rx.tensor((9, 3000), "float32")]) as f:
         f.returns(relax.nn.softmax(*f))
     chosen = with_more(target("vulkan"), "subgroup=4")  # threads that are further apart meet in memory
     artifact = rx.compile(module, chosen)._artifact
-    has = open_device("vulkan").physical.capabilities
-    properties = type(has.properties).from_buffer_copy(has.properties)
-    setattr(properties.limits, limit, number)
-    with_device(monkeypatch, capabilities=has._replace(properties=properties))
+    with_limit(monkeypatch, limit, number)
     assert message.format(chosen) in refusal(artifact)
+
+
+@pytest.mark.parametrize("most", [128, 32])
+def test_blocks_of_fewer_threads(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Where threads do nothing together a program's blocks are as large as the device has them."""
+    module, n = rx.Module(), 3001
+    with module.function("main", [rx.tensor(("n", 3), "float32"), rx.tensor((4000,), "int64")]) as f:
+        x, places = f
+        taken = relax.take(x, places, axis=0)
+        f.returns(relax.add(x, x), relax.concat([x, taken, x], axis=0), relax.sum(x, axis=[1]), taken)
+    artifact = compiled("vulkan", module)._artifact
+    with_limit(monkeypatch, "threads", most)
+    call = rx.runtime.Executable(artifact).copying()["main"]
+    rng = numpy.random.default_rng(1)
+    x, places = rng.standard_normal((n, 3)).astype("float32"), rng.integers(0, n, 4000)
+    taken = x[places]
+    expected_results = x + x, numpy.concatenate([x, taken, x]), x.sum(1), taken
+    for found, expected in zip(call(x, places), expected_results, strict=True):
+        numpy.testing.assert_allclose(numpy.asarray(found), expected, rtol=1e-6, atol=1e-6)
+    places[-1] = n
+    with pytest.raises(IndexError, match=f"index {n} is out of range"):
+        call(x, places)
 
 
 def test_code_of_another_version() -> None:

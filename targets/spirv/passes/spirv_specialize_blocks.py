@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How many threads a block has is a specialization constant of a kernel whose threads do nothing together.
+
+Who makes it ready for a device with fewer threads says fewer, and launches as many more blocks. The kernel takes its
+threads, in the order of their numbers, for those of the blocks that it was written for. Threads of other kernels share
+memory, wait for each other or shuffle: their tiles follow from how many they are.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ....bindings.ir import Operation
+from ....bindings.mlir import ir
+from ....bindings.navigation import body_of, operations_in, operations_of, symbol_name
+from ....bindings.rewriting import replace_op
+from ....emit.arithmetic import result_of
+from ....emit.numbers import as_index, operation
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ...gpu.emit.threads import block_id, dimension_of, thread_id, threads_of
+from ..abi import LEAST_THREADS
+from ..device_code import kernels_in
+from ..emit import block_size, value_of_constant
+
+_NUMBERS = ("gpu.block_id", "gpu.thread_id")
+#: Beside what else the dialect gpu has.
+_TOGETHER = ("memref.get_global",)
+
+
+@register_pass
+class SpecializeBlocks(Pass):
+    """Has the number of a block's threads be a constant that is told when a kernel is made ready, where it may be."""
+
+    name: ClassVar[str] = "spirv-specialize-blocks"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "gpu", "spirv")
+
+    def run(self, op: Operation) -> None:
+        with op.context:
+            for kernel in kernels_in(op):
+                if threads_of(kernel) > LEAST_THREADS and not _are_together(kernel):
+                    with kernel.location:
+                        _specialize(kernel)
+
+
+def _are_together(kernel: Operation) -> bool:
+    """Whether a block's threads do something with one another."""
+    alone = (*_NUMBERS, "gpu.return")
+    names = {each.name for each in operations_in(kernel)}
+    return any(name in _TOGETHER or (name.startswith("gpu.") and name not in alone) for name in names)
+
+
+def _specialize(kernel: Operation) -> None:
+    threads = threads_of(kernel)
+    before = [each for each in operations_in(kernel) if each.name in _NUMBERS and dimension_of(each) == "x"]
+    symbol = f"{symbol_name(kernel)}_threads"
+    with ir.InsertionPoint(kernel):
+        block_size(symbol, threads)
+    with ir.InsertionPoint(operations_of(body_of(kernel))[0]):
+        size = operation("arith.index_cast", [value_of_constant(symbol)], ir.IndexType.get())
+        thread = (block_id() * size + thread_id()).value
+        known = as_index(threads).value
+        numbers = {name: result_of(how, [thread, known], known.type) for name, how in _TAKEN_APART.items()}
+    for each in before:
+        replace_op(each, [numbers[each.name]])
+
+
+#: A block, and a thread of it, of a thread among all.
+_TAKEN_APART = {"gpu.block_id": "arith.divui", "gpu.thread_id": "arith.remui"}
