@@ -118,7 +118,10 @@ class Linear(NamedTuple):
         return self.dim == dim and not self.is_partial
 
     def factor(self, dim: int) -> int:
-        return dict(self.factors).get(dim, 0)
+        for each, factor in self.factors:
+            if each == dim:
+                return factor
+        return 0
 
     def renumbered(self, numbers: Mapping[int, int]) -> Linear:
         """The same over dimensions that have other numbers."""

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar, Union
 
-from ..bindings.ir import Attribute, Type, Value
+from ..bindings.ir import Attribute, Block, Type, Value
 from ..bindings.mlir import i64_attribute, ir
 from ..dialects.core.codec import element_type as type_named
 from ..dialects.core.infos import is_unsigned, signless
@@ -214,8 +216,36 @@ def result_of(name: str, operands: Sequence[Value], result: Type, /, **attribute
     return ir.Operation.create(name, results=[result], operands=list(operands), attributes=attributes).result
 
 
+@contextmanager
+def shared_constants(block: Block) -> Iterator[None]:
+    """Constant integers stand once, where a block begins, for all that is emitted in it meanwhile; but for constants
+    nothing may be emitted where it begins.
+    """
+    token = _shared.set((block, {}))
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+
+
+#: Where constant integers stand, and those that do.
+_shared: ContextVar[tuple[Block, dict[tuple[int, Type], Value]] | None] = ContextVar("shared_constants", default=None)
+
+
 def constant_value(value: float | int, type_: Type) -> Value:
     """A constant scalar, or a vector of equal elements. Integers wrap to the type's width."""
+    shared = _shared.get()
+    if shared is None or not isinstance(type_, (ir.IndexType, ir.IntegerType)):
+        return _new_constant(value, type_)
+    block, known = shared
+    key = int(value), type_
+    if key not in known:
+        with ir.InsertionPoint.at_block_begin(block):
+            known[key] = _new_constant(value, type_)
+    return known[key]
+
+
+def _new_constant(value: float | int, type_: Type) -> Value:
     own = element_type(type_)
     if isinstance(own, ir.FloatType):
         attribute = ir.FloatAttr.get(own, float(value))

@@ -44,9 +44,14 @@ def are_neighbours(walks: Sequence[Sequence[AxisStep]], left: int, right: int, i
     return True
 
 
-def chains(dims: Sequence[int], follows: Callable[[int, int], bool]) -> list[list[int]]:
-    """The loops in groups, each in order, in the order of their first ones."""
-    following = {left: right for left, right in itertools.permutations(dims, 2) if follows(left, right)}
+def chains(
+    dims: Sequence[int], walks: Sequence[Sequence[AxisStep]], follows: Callable[[int, int], bool]
+) -> list[list[int]]:
+    """The loops in groups, each in order, in the order of their first ones. Asked about are those of which some operand
+    has one behind the other."""
+    behind = {(left.dim, right.dim) for walk in walks for left, right in itertools.pairwise(walk)}
+    pairs = (pair for pair in itertools.permutations(dims, 2) if pair in behind)
+    following = {left: right for left, right in pairs if follows(left, right)}
     found = [[start] for start in dims if start not in following.values()]
     for chain in found:
         while chain[-1] in following:

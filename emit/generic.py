@@ -111,7 +111,7 @@ class GenericOp:
         sizes = (int(operand.type.shape[axis]) for operand, axis in self.axes_along(dim))
         return next((size for size in sizes if size != DYNAMIC), None)
 
-    @property
+    @cached_property
     def known_sizes(self) -> tuple[int | None, ...]:
         shapes = [getattr(operand.type, "shape", ()) for operand in self.operands]
         sizes = (

@@ -38,20 +38,21 @@ class PackConstants(Pass):
 def _pack(callers: Callers) -> None:
     function = callers.function
     for operation in structured_ops(function):
-        plan = plan_of(operation) if PLAN in operation.attributes else None
+        constants = {place for place, value in enumerate(operation.operands) if _is_constant(value, callers)}
+        plan = plan_of(operation) if constants and PLAN in operation.attributes else None
         packing = packing_of(analyze(operation), plan) if isinstance(plan, Plan) else None
-        if packing is None:
+        if packing is None or packing.operand not in constants:
             continue
         weights = operation.operands[packing.operand]
-        is_alone = isinstance(weights, ir.BlockArgument) and weights.owner == body_of(function)
-        if not is_alone or use_count(weights) != 1:
-            continue
-        place = weights.arg_number
-        if not callers.give_constant(place):
-            continue
-        callers.pack(place, packing.pack)
+        callers.pack(weights.arg_number, packing.pack)
         _take_packed(function, weights, packing)
         set_plan(operation, packing.plan)
+
+
+def _is_constant(value: Value, callers: Callers) -> bool:
+    """Whether it is a parameter with one user for which all callers give constants."""
+    is_parameter = isinstance(value, ir.BlockArgument) and value.owner == body_of(callers.function)
+    return is_parameter and use_count(value) == 1 and callers.give_constant(value.arg_number)
 
 
 def _take_packed(function: Operation, matrix: Value, packing: Packing) -> None:

@@ -43,7 +43,7 @@ class TirSplitReductions(MachinePass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "linalg", "scf", "tensor")
 
     def run(self, op: Operation) -> None:
-        for function in prim_funcs_in(op):
+        for function in prim_funcs_in(op) if self.machine.cores > 1 else ():
             if SCHEDULE in function.attributes:
                 continue
             block = body_of(function)
@@ -51,13 +51,13 @@ class TirSplitReductions(MachinePass):
                 reduction = _reduction(operation)
                 if reduction is None:
                     continue
-                if self.machine.cores > 1 and _is_long(reduction, self.machine):
+                if _is_long(reduction, self.machine):
                     with function.context, operation.location:
                         _split(reduction)
 
 
 def _reduction(operation: Operation) -> StructuredOp | None:
-    if PLAN in operation.attributes or UNPLANNED in operation.attributes:
+    if PLAN in operation.attributes or UNPLANNED in operation.attributes or not GenericOp(operation).reductions:
         return None
     try:
         op = analyze(operation)
@@ -65,7 +65,7 @@ def _reduction(operation: Operation) -> StructuredOp | None:
         combiners(op)
     except Decline:
         return None
-    is_known = op.reductions and None not in op.sizes
+    is_known = None not in op.sizes
     return op if is_known and "tensor.extract" not in op.inner_names else None
 
 

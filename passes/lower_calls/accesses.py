@@ -8,6 +8,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ...bindings.affine import plain_dim
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import blocks_of, body_of, last_of, made_by, operations_of
@@ -52,6 +53,8 @@ class AxisRange(NamedTuple):
         return self.first.plus(Linear(self.length - 1, {})), *self.bounds
 
     def moved(self, way: Linear) -> AxisRange:
+        if way == NONE:
+            return self
         return AxisRange(self.first.plus(way), self.length, tuple(each.plus(way) for each in self.bounds))
 
 
@@ -125,6 +128,7 @@ class Accesses:
     def __init__(self, function: Operation):
         self._views: dict[Value, FrameView] = {}
         self._linears = Linears()
+        self._ways: dict[tuple[ir.Attribute, ir.Attribute], tuple[list[int | None], bool]] = {}
         self._position = 0
         self.reads: dict[int, list[BoxAccess]] = {}
         self.writes: dict[int, list[BoxAccess]] = {}
@@ -174,6 +178,10 @@ class Accesses:
 
     def _look(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
         name = op.name
+        if name in _TRANSFERS:
+            if op.operands[_TRANSFERS[name]] in self._views:
+                self._transfer(op, levels, trail)
+            return
         dialect = name.partition(".")[0]
         if dialect in _SCALAR and name != "arith.select":
             return
@@ -183,8 +191,6 @@ class Accesses:
             return
         if name in _VIEWS:
             self._views[op.results[0]] = _VIEWS[name](self, op, self._views[touched[0]])
-        elif name in _TRANSFERS:
-            self._transfer(op, levels, trail)
         elif name in _ELEMENTS and op.operands[_ELEMENTS[name]] in self._views and len(touched) == 1:
             at = _ELEMENTS[name]
             length = _lengths(op.results[0].type if at == 0 else op.operands[0].type)
@@ -210,12 +216,22 @@ class Accesses:
         mask = operands[-1] if len(operands) > last + 1 - at else None
         lengths = _lengths(value.type)
         counts = self._counts(mask) if len(lengths) == 1 else []
-        for expression, length in zip(op.attributes["permutation_map"].value.results, lengths, strict=True):
-            if isinstance(expression, ir.AffineDimExpr):
-                first = axes[expression.position].first
-                axes[expression.position] = AxisRange(first, length, tuple(first.plus(count) for count in counts))
-        moved = value if _is_as_it_lies(op) else None
-        self._add(memref, axes, bool(at), levels, trail, moved, mask)
+        places, is_as_it_lies = self._way_of(op)
+        for place, length in zip(places, lengths, strict=True):
+            if place is not None:
+                first = axes[place].first
+                axes[place] = AxisRange(first, length, tuple(first.plus(count) for count in counts))
+        self._add(memref, axes, bool(at), levels, trail, value if is_as_it_lies else None, mask)
+
+    def _way_of(self, transfer: Operation) -> tuple[list[int | None], bool]:
+        """Along which axes a vector's dimensions are, and whether it is elements of the memref in their order: none is
+        reversed, broadcast, or padding outside."""
+        key = transfer.attributes["permutation_map"], transfer.attributes["in_bounds"]
+        if key not in self._ways:
+            map_, is_inside = key[0].value, all(each.value for each in key[1])
+            in_order = ir.AffineMap.get_minor_identity(map_.n_dims, len(map_.results), transfer.context)
+            self._ways[key] = list(map(plain_dim, map_.results)), is_inside and map_ == in_order
+        return self._ways[key]
 
     def _counts(self, mask: Value | None) -> list[Linear]:
         """How far the last lane under a mask is from the first one, at most."""
@@ -334,13 +350,6 @@ def kept_axes(op: Operation) -> list[int] | None:
 
 def _lengths(type_: ir.Type) -> list[int]:
     return list(type_.shape) if isinstance(type_, ir.VectorType) else []
-
-
-def _is_as_it_lies(transfer: Operation) -> bool:
-    """Whether a vector is elements of the memref in their order: none is reversed, broadcast, or padding outside."""
-    map_, is_inside = transfer.attributes["permutation_map"].value, transfer.attributes["in_bounds"]
-    in_order = ir.AffineMap.get_minor_identity(map_.n_dims, len(map_.results), transfer.context)
-    return map_ == in_order and all(each.value for each in is_inside)
 
 
 def _nest(op: Operation, position: int) -> tuple[Level, ...]:

@@ -13,6 +13,7 @@ from ...bindings.mlir import DYNAMIC
 from ...bindings.navigation import operations_of, use_count
 from ...dialects.core.infos import bit_width
 from ...emit import linalg
+from ...emit.generic import GENERIC, GenericOp
 from ...emit.groups import fill_of
 from ...emit.numbers import Number, Size, maximum, minimum
 from ...emit.structured import StructuredOp
@@ -85,10 +86,10 @@ class PaddedWindows:
 
 def windows_over_copy(block: Block, machine: Machine) -> PaddedWindows | None:
     """The first of a block over a copy that the cache does not keep."""
-    for operation in operations_of(block):
-        op = analyzed(operation)
-        padding = None if op is None or not op.reductions else _padding_read(op)
-        if op is None or padding is None or not _is_large(padding.whole, machine):
+    for operation in [each for each in operations_of(block) if each.name == GENERIC]:
+        padding = _padding_read(GenericOp(operation))
+        op = None if padding is None or not _is_large(padding.whole, machine) else analyzed(operation)
+        if op is None or padding is None or not op.reductions:
             continue
         found = _windows(op, padding, machine)
         if found is not None:
@@ -96,9 +97,9 @@ def windows_over_copy(block: Block, machine: Machine) -> PaddedWindows | None:
     return None
 
 
-def _padding_read(op: StructuredOp) -> Padding | None:
+def _padding_read(op: GenericOp) -> Padding | None:
     """What an operation, the only user, reads of a copy with a border."""
-    inputs = [value for value in op.operands[: op.input_count] if use_count(value) == 1]
+    inputs = [value for value in op.inputs if use_count(value) == 1]
     return next((padding for value in inputs if (padding := padding_of(value)) is not None), None)
 
 

@@ -11,6 +11,7 @@ from ...bindings.mlir import ir, string_value
 from ...bindings.navigation import made_by, symbol_name, use_count
 from ...bindings.rewriting import Decline, located_error
 from ...dialects.core.ir_attributes import PLAN
+from ...emit.arithmetic import shared_constants
 from ...emit.combiner import allow_fused_multiply_add, combiners, forget_signs_of_zeros
 from ...emit.groups import fill_of, filled_with
 from ...emit.structured import StructuredOp, analyze
@@ -109,7 +110,8 @@ def _write(
     note_loops(joined.op, plan, None if epilogue is None else operation)
     found = combiners(joined.op) if plan.vector in joined.op.reductions else []
     nest = VectorNest if plan.tiles is None else TileNest
-    joined.replace(operation.results, nest(joined.op, plan, initial, found, epilogue, dots).emit())
+    with shared_constants(joined.op.operation.block):
+        joined.replace(operation.results, nest(joined.op, plan, initial, found, epilogue, dots).emit())
 
 
 def _start_of(value: Value) -> Operation | None:

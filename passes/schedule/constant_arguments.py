@@ -29,12 +29,13 @@ class Callers(NamedTuple):
     calls: Sequence[Operation]
 
     def give_constant(self, place: int) -> bool:
-        """Whether all of them give a constant as this argument."""
+        """Whether all of them give a constant as this argument, which may be a result's place."""
         type_ = function_type_of(self.function).inputs[place]
-        return bool(self.calls) and all(_is_known(call.operands[place], type_) for call in self.calls)
+        is_given = bool(self.calls) and all(place < len(call.operands) for call in self.calls)
+        return is_given and all(_is_known(call.operands[place], type_) for call in self.calls)
 
     def constants(self) -> set[int]:
-        inputs = range(min((len(call.operands) for call in self.calls), default=0))
+        inputs = range(len(function_type_of(self.function).inputs))
         return {place for place in inputs if self.give_constant(place)}
 
     def pack(self, place: int, packed: Callable[[ndarray], ndarray]) -> None:

@@ -31,7 +31,7 @@ def joinable(op: StructuredOp) -> tuple[tuple[int, ...], ...]:
     alone = tuple((dim,) for dim in op.dims)
     if asks_for_place(op) or 0 in op.sizes:
         return alone
-    found = chains(op.dims, lambda left, right: _are_neighbours(op, left, right, partial(_is_whole, op)))
+    found = chains(op.dims, op.walks, lambda left, right: _are_neighbours(op, left, right, partial(_is_whole, op)))
     is_too_long = any((_product(op, chain) or 0) >= _TOO_MANY for chain in found)
     return alone if is_too_long else tuple(map(tuple, found))
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ...bindings.ir import Block, Operation, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import made_by, operations_of, users_of
+from ...bindings.navigation import last_of, made_by, operations_of, users_of
 from ...bindings.rewriting import Decline
 from ...emit import linalg
 from ...emit.numbers import constant
@@ -146,6 +146,14 @@ def needed(block: Block, wanted: Iterable[Value], known: Iterable[Value]) -> set
     return found
 
 
+class _Inner(NamedTuple):
+    """An operation of a body."""
+
+    operation: Operation
+    operands: tuple[Value, ...]
+    results: tuple[Value, ...]
+
+
 class Lanes:
     """Evaluates a body, of which `check_body` has approved, in one block of a loop nest."""
 
@@ -154,6 +162,9 @@ class Lanes:
         self._lanes = lanes
         self._hoisted = hoisted
         self._broadcasts: dict[Value, Value] = {}
+        self._arguments = list(op.block.arguments)
+        self._yielded = list(last_of(op.block).operands)
+        self._bodies: dict[tuple[tuple[Value, ...], frozenset[Value]], list[_Inner]] = {}
 
     def evaluate(
         self,
@@ -175,18 +186,25 @@ class Lanes:
         Each operation for all of them before the next one: while one waits for its operands, others can start.
         """
         values = [self._known(point) for point in points]
-        *inner_ops, terminator = operations_of(self._op.block)
-        results = list(terminator.operands) if wanted is None else wanted
-        used = needed(self._op.block, results, set.intersection(*(set(point.known) for point in points)))
-        for inner in [each for each in inner_ops if each in used]:
+        results = self._yielded if wanted is None else wanted
+        for inner in self._needed(tuple(results), frozenset.intersection(*(frozenset(each.known) for each in points))):
             for known, point in zip(values, points, strict=True):
-                if not len(inner.results) or inner.results[0] not in known:
-                    found = self._evaluate(inner, [known.get(each, each) for each in inner.operands], point.index_of)
+                if not inner.results or inner.results[0] not in known:
+                    operands = [known.get(each, each) for each in inner.operands]
+                    found = self._evaluate(inner.operation, operands, point.index_of)
                     known.update(zip(inner.results, found, strict=True))
         return [[known.get(operand, operand) for operand in results] for known in values]
 
+    def _needed(self, wanted: tuple[Value, ...], known: frozenset[Value]) -> list[_Inner]:
+        """The operations that give these values, in their order; the same for all points."""
+        if (wanted, known) not in self._bodies:
+            used = needed(self._op.block, wanted, known)
+            inner = [each for each in operations_of(self._op.block) if each in used]
+            self._bodies[wanted, known] = [_Inner(each, tuple(each.operands), tuple(each.results)) for each in inner]
+        return self._bodies[wanted, known]
+
     def _known(self, point: BodyContext) -> dict[Value, Value]:
-        pairs = zip(self._op.block.arguments, point.arguments, strict=True)
+        pairs = zip(self._arguments, point.arguments, strict=True)
         return {**{argument: value for argument, value in pairs if value is not None}, **point.known}
 
     def _evaluate(

@@ -9,10 +9,10 @@
 
 // Rows of 256 bytes: of four keys a vector each, 16 rows ahead; nothing of the query, which stays in the cache.
 // CHECK-LABEL: func.func @scores(
+// CHECK: %[[DISTANCE:.*]] = arith.constant 16 : index
 // CHECK: scf.for %[[KEY:[a-z0-9]+]] =
 // CHECK: scf.for %[[AT:[a-z0-9]+]] =
-// CHECK: %[[DISTANCE:.*]] = arith.constant 16 : index
-// CHECK-NEXT: %[[AHEAD:.*]] = arith.addi %[[KEY]], %[[DISTANCE]] : index
+// CHECK: %[[AHEAD:.*]] = arith.addi %[[KEY]], %[[DISTANCE]] : index
 // CHECK-NEXT: %[[KEYS:.*]] = bufferization.to_buffer %arg1 read_only
 // CHECK-NEXT: memref.prefetch %[[KEYS]][%[[AHEAD]], %[[AT]]], read, locality<3>, data
 // CHECK-COUNT-3: memref.prefetch

@@ -46,9 +46,8 @@ class _Joining:
         self.units = self._units({dim for dim in every if points.known_size(dim) == 1})
         self.walks = [self._walk(operand, map_) for operand, map_ in zip(self.operands, points.maps, strict=True)]
         #: The loops in their new order, the parallel ones first, each with what it is made of.
-        self.chains = chains(
-            sorted((dim for dim in every if dim not in self.units), key=self._place), self._are_neighbours
-        )
+        ordered = sorted((dim for dim in every if dim not in self.units), key=self._place)
+        self.chains = chains(ordered, self.walks, self._are_neighbours)
 
     def _units(self, units: set[int]) -> set[int]:
         """Of the loops of one step those that are left out. Of 2 * i + k without i the loop of k would be left, which

@@ -26,6 +26,7 @@ from ....bindings.navigation import (
 from ....bindings.rewriting import made_again, replace_op
 from ....dialects.core.call_graph import references_of
 from ....emit import memrefs
+from ....emit.arithmetic import shared_constants
 from ....emit.numbers import as_i64
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -148,12 +149,11 @@ def _convert_function(function: Operation) -> None:
     block = body_of(function)
     i64, pointer = ir.IntegerType.get_signless(64), ir.Type.parse(PTR)
     old = list(block.arguments)
-    with function.location:
+    with function.location, ir.InsertionPoint.at_block_begin(block), shared_constants(block):
         for argument in old:
             types = [pointer, *(i64 for _ in _unknown_axes(argument.type))] if _is_row_major(argument.type) else []
             parts = [block.add_argument(type_, argument.location) for type_ in types or [argument.type]]
-            with ir.InsertionPoint.at_block_begin(block):
-                argument.replace_all_uses_with(_memref(parts, argument.type) if types else parts[0])
+            argument.replace_all_uses_with(_memref(parts, argument.type) if types else parts[0])
         for _ in old:
             block.erase_argument(0)
         type_ = ir.FunctionType.get([each.type for each in block.arguments], function_type_of(function).results)
