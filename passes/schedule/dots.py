@@ -16,6 +16,7 @@ from ...bindings.navigation import made_by, use_count
 from ...bindings.rewriting import Decline
 from ...emit.arithmetic import result_of
 from ...emit.combiner import combiners
+from ...emit.numbers import Number
 from ...emit.structured import StructuredOp
 from ...targets.core.backend import DotInstruction, Machine
 from .plan import Plan
@@ -41,13 +42,25 @@ class Dots:
     def add(self, total: Value, columns: Value, rows: Value) -> Value:
         """The sums with the products of a vector and another added."""
         factors = [columns, rows] if self.is_swapped else [rows, columns]
-        return call_intrinsic(self.instruction.intrinsic, [total, *factors], total.type)
+        intrinsic, kinds = self.instruction.intrinsic, (self.instruction.left, self.instruction.right)
+        if not self.instruction.by_halves:
+            return call_intrinsic(intrinsic, [total, *factors], total.type)
+        for half in zip(*map(_halves, factors, kinds), strict=True):
+            total = result_of("arith.addi", [total, call_intrinsic(intrinsic, half, total.type)], total.type)
+        return total
 
     def turned(self, rows: Value | None, type_: ir.Type) -> Value:
         """A vector of the rows' elements as the instruction wants them; of zeros without one."""
         highest = ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(type_.element_type, -128))
         bits = result_of("arith.constant", [], type_, value=highest)
         return bits if rows is None else result_of("arith.xori", [rows, bits], type_)
+
+
+def _halves(factors: Value, kind: str) -> tuple[Number, Number]:
+    """The even bytes of a vector, and the odd ones, as numbers of 16 bits."""
+    type_ = ir.VectorType.get([factors.type.shape[0] // 2], ir.IntegerType.get_signless(16))
+    pairs = Number(result_of("vector.bitcast", [factors], type_), unsigned=kind.startswith("u"))
+    return (pairs << 8) >> 8, pairs >> 8
 
 
 def call_intrinsic(name: str, operands: Sequence[Value], result: ir.Type) -> Value:

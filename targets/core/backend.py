@@ -39,6 +39,8 @@ class DotInstruction:
     lanes: int
     #: Of tiles: for how many rows of left factors, each of as many groups. Without, a group that all sums share.
     rows: int = 1
+    #: Whether it sums products of pairs of 16 bits: it takes the even bytes of groups, and then the odd ones.
+    by_halves: bool = False
 
     @property
     def group(self) -> int:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from itertools import combinations_with_replacement
 
 from ...core.backend import DotInstruction
 
@@ -26,6 +27,13 @@ _AARCH64 = (
     ("u8", "u8", "i32", "llvm.aarch64.neon.udot.v4i32.v16i8", 128, ("dotprod",)),
     ("u8", "s8", "i32", "llvm.aarch64.neon.usdot.v4i32.v16i8", 128, ("i8mm",)),
 )
+#: Pairs of numbers of 16 bits, which CPUs without instructions for bytes have.
+_X86_PAIRS = (
+    ("llvm.x86.sse2.pmadd.wd", 128, "sse2"),
+    ("llvm.x86.avx2.pmadd.wd", 256, "avx2"),
+    ("llvm.x86.avx512.pmaddw.d.512", 512, "avx512bw"),
+)
+_BYTES = ("s8", "u8")
 #: Tiles of 16 rows of 64 bytes: factors, sums, the intrinsic, the feature.
 _TILE_ROWS = 16
 _X86_TILES = (
@@ -46,6 +54,13 @@ def dot_instructions(architecture: str, features: Set[str], vector_bytes: int) -
         for left, right, total, intrinsic, bits, needed in _TABLES.get(architecture, ())
         if bits <= vector_bytes * 8 and any(features >= set(each.split()) for each in needed)
     )
+    if architecture == "x86_64" and not any(each.total == "i32" for each in of_vectors):
+        of_vectors += tuple(
+            DotInstruction(intrinsic, left, right, "i32", bits // 32, by_halves=True)
+            for intrinsic, bits, needed in _X86_PAIRS
+            for left, right in combinations_with_replacement(_BYTES, 2)
+            if bits <= vector_bytes * 8 and needed in features
+        )
     if architecture != "x86_64" or vector_bytes < _TILE_ROWS * 4:
         return of_vectors
     of_tiles = (

@@ -15,6 +15,9 @@ from .elementwise import fitting_lanes
 from .matmul import across, along, check_contraction
 from .reduction import vector_across, vector_along
 
+#: Registers that the halves of columns and rows take.
+_HALVES = 4
+
 
 def plan_dot(op: StructuredOp, machine: Machine) -> Plan:
     """As products and convolutions are planned, with a point of the reduction for each group."""
@@ -22,6 +25,8 @@ def plan_dot(op: StructuredOp, machine: Machine) -> Plan:
         raise Decline("the machine has no instruction for sums of products of narrow numbers")
     check_contraction(op)
     found = instructions_for(op, machine)
+    if found[0].by_halves:
+        machine = replace(machine, registers=machine.registers - _HALVES)
     vector = vector_across(op)
     plan = _along(op, found, machine) if vector is None else _across(op, vector, found, machine)
     dots_of(op, plan, machine)
