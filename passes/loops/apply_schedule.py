@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, operations_of, symbol_name
+from ...bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import located_error
 from ...dialects.core.ir_attributes import SCHEDULE_PLACES
 from ...dialects.tir.prim_func import schedule_lines
@@ -48,6 +48,7 @@ def apply_schedule(
     try:
         writer = KernelWriter if has_threads else Writer if has_vectors else SourceWriter
         write_tree(scratch.function, read, tree, writer)
+        _check_loaded(scratch.function)
     except RelaxError as error:
         raise located_error(error.message, function.location, error.notes) from None
     # A kernel of one block is a loop of one step, which is none for canonicalize.
@@ -61,6 +62,18 @@ def apply_schedule(
     made = next(op for op in operations_of(function.block) if op != function and symbol_name(op) == name)
     function.erase()
     return made, {each.parameter: each.of for each in copies}
+
+
+def _check_loaded(function: Operation) -> None:
+    """MLIR would crash later on what an intrinsic emits of a dialect that is not loaded."""
+    context = function.context
+    for name in dict.fromkeys(op.name for op in operations_in(function)):
+        if not context.is_registered_operation(name):
+            dialect = name.partition(".")[0]
+            raise RelaxError(
+                f"an intrinsic, or a copy of a memory, emits '{name}', which is of no dialect that is loaded",
+                notes=[f"load it before: relax_mlir.bindings.context.load_dialects(context, ['{dialect}'])"],
+            )
 
 
 def _scheduled(function: Operation) -> Schedule:

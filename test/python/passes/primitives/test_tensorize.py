@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from relax_mlir.bindings.mlir import ir
 from relax_mlir.emit import vectors
 from schedule_kernels import check, kernel
 
@@ -225,3 +226,19 @@ def test_te_describes_one_too() -> None:
     sch.tensorize(sch.split(sch.get_loops(sch.get_block("Y"))[1], [None, 8])[1], "tests.twice")
     array = np.random.default_rng(0).standard_normal((4, 16)).astype("float32")
     np.testing.assert_array_equal(rx.compile(sch.mod)["main"](array), array * 2)
+
+
+@rx.register_tensor_intrin("tests.of_no_dialect", product(ROWS, COLUMNS, STEPS))
+def emit_of_no_dialect(a: Any, b: Any, c: Any) -> None:
+    ir.Operation.create("x86vector.nothing_like_it", operands=[a, b, c])
+
+
+def test_what_is_emitted_of_a_dialect_that_is_not_loaded() -> None:
+    """MLIR makes operations of it, and crashes on them later."""
+    sch, block, (_, _, k, rows, _, _) = tiled()
+    sch.decompose_reduction(block, k)
+    sch.tensorize(rows, "tests.of_no_dialect")
+    with pytest.raises(rx.RelaxError) as refused:
+        rx.compile(sch.mod)
+    assert "emits 'x86vector.nothing_like_it', which is of no dialect that is loaded" in str(refused.value)
+    assert "load_dialects(context, ['x86vector'])" in str(refused.value)
