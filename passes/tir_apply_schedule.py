@@ -26,7 +26,8 @@ class TirApplySchedule(Pass):
     name: ClassVar[str] = "tir-apply-schedule"
     anchor: ClassVar[str] = "builtin.module"
     dependent_dialects: ClassVar[tuple[str, ...]] = (
-        *("affine", "arith", "bufferization", "func", "gpu", "linalg", "llvm", "math", "memref", "scf", "tensor", "vector"),
+        *("affine", "arith", "bufferization", "func", "gpu", "linalg", "memref", "scf", "tensor", "vector"),
+        *("llvm", "math"),  # of what intrinsics emit
     )
 
     #: Whether those without a schedule run as the target's steps say, where these can.

@@ -81,7 +81,7 @@ class AutoTensorize(Steps):
         this is in the trace, step by step. Raises RelaxError that says of each intrinsic why it does not fit; nothing
         is changed then.
         """
-        names = list(intrinsics) or [each.name for each in all_intrins()]
+        names = list(intrinsics) or [each.name for each in all_intrins() if not each.thing.is_targets]
         fits, reasons = list[_Fit](), list[str]()
         with self._undone_if_refused():
             handle = block if isinstance(block, BlockRV) else self.get_block(block)

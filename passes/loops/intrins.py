@@ -16,6 +16,7 @@ def tile(a, b, c):
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import permutations
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...dialects.tir.prim_func import prim_funcs_in
 from ...support.errors import RelaxError
 from ...support.registry import Named, NamedRegistry
+from ...targets.core.registry import all_targets, load_schedules
 from .body_scalars import Compute, Element, Expr
 from .bufferized import Scratch
 from .memories import EmitWait
@@ -66,20 +68,37 @@ class Engine(NamedTuple):
 
 
 class TensorIntrin:
-    """`emit(*memrefs)`: the parameters of what it is described by, in their order. `tree` are the loops of that.
-    `needs_stack`: it is also given where memory on the stack is taken.
+    """`emit(*memrefs)`: the parameters of what it is described by, in their order. `needs_stack`: it is also given
+    where memory on the stack is taken. `is_targets`: a target's own, which auto_tensorize takes by its name alone.
     """
 
     def __init__(
-        self, emit: Callable[..., object], tree: Tree, *, needs_stack: bool = False, engine: Engine | None = None
+        self,
+        emit: Callable[..., object],
+        tree: Tree | Callable[[], Tree],
+        *,
+        needs_stack: bool = False,
+        engine: Engine | None = None,
+        is_targets: bool = False,
     ):
-        self.emit, self.tree, self.needs_stack = emit, tree, needs_stack
+        self.emit, self._tree, self.needs_stack, self.is_targets = emit, tree, needs_stack, is_targets
         self.engine = engine or Engine()
         # Where it is written, as registries ask of functions.
         self.__wrapped__ = emit
 
+    @cached_property
+    def tree(self) -> Tree:
+        """The loops that it runs."""
+        return self._tree() if callable(self._tree) else self._tree
 
-_INTRINS = NamedRegistry[TensorIntrin]("a tensor intrinsic")
+
+def _import_targets(name: str | None) -> None:
+    """A target's own are called as it is, "llvm.dot..."; they come with its schedules."""
+    if name is not None:
+        load_schedules(target for target in all_targets() if target.name == name.partition(".")[0])
+
+
+_INTRINS = NamedRegistry[TensorIntrin]("a tensor intrinsic", source=_import_targets)
 
 
 def add_intrin(name: str, intrin: TensorIntrin) -> None:

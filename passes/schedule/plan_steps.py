@@ -10,21 +10,22 @@ from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_in, symbol_name, use_count
 from ...bindings.rewriting import Decline
-from ...dialects.core.symbols_expr import variables_of
+from ...dialects.core.symbols_expr import make_variable, variables_of
 from ...dialects.tir.prim_func import schedule_lines
 from ...emit.generic import GenericOp
 from ...emit.linalg import REDUCTION
 from ...emit.structured import analyze
 from ...support.errors import RelaxError
-from ..loops.handles import BlockRV, LoopRV
+from ..loops.handles import BlockRV, IndexMap, LoopRV
 from ..loops.schedule import Schedule
 from ..loops.tree import GRAIN, REDUCE, Block, Tree
+from .dot_intrins import dot_intrin
 from .packed_plans import packing_of
-from .plan import AnyPlan, EpilogueOf, Plan, panel_form, plan_of
+from .plan import AnyPlan, EpilogueOf, Plan, group_of, panel_form, plan_of
 from .registry import ScheduleContext, steps_rules
 
 #: What plans say that no step does yet.
-_WITHOUT_STEPS = ("dot", "tiles", "threads", "shared", "instruction", "parts")
+_WITHOUT_STEPS = ("tiles", "threads", "shared", "instruction", "parts")
 #: Begins the line that says why there are no steps.
 REASON = "# "
 
@@ -43,7 +44,7 @@ def chosen_steps(function: Operation, context: ScheduleContext, constants: Set[i
             module = ir.Module.create(function.location)
             sch = rules[0].function(function.clone(ip=ir.InsertionPoint(module.body)).operation, context)
         else:
-            sch = schedule_of_plans(function, constants)
+            sch = schedule_of_plans(function, context, constants)
         if len(sch.trace.splitlines()) < 2:  # where to begin
             for block in sch.scratch_of(symbol_name(function))[1].blocks():
                 sch.get_loops(sch.get_block(block.name))
@@ -54,10 +55,10 @@ def chosen_steps(function: Operation, context: ScheduleContext, constants: Set[i
     return sch.trace.splitlines()[1:]
 
 
-def schedule_of_plans(function: Operation, constants: Set[int] = frozenset()) -> Schedule:
+def schedule_of_plans(function: Operation, context: ScheduleContext, constants: Set[int] = frozenset()) -> Schedule:
     """What a PrimFunc's plans do as a schedule of it. Raises Decline with the reason where steps cannot say it."""
     sch = Schedule(function)
-    for planned in _planned(sch, function, constants):
+    for planned in _planned(sch, function, context, constants):
         planned.schedule(sch)
     return sch
 
@@ -72,30 +73,30 @@ def operations_of_blocks(tree: Tree, function: Operation) -> Iterator[tuple[Bloc
         yield block, op
 
 
-def _planned(sch: Schedule, function: Operation, constants: Set[int]) -> list[_Planned]:
+def _planned(sch: Schedule, function: Operation, context: ScheduleContext, constants: Set[int]) -> list[_Planned]:
     """The blocks whose loops a plan is about, in the order in which they run."""
     scratch, tree = sch.scratch_of(symbol_name(function))
-    pairs = [
-        (block, None if op is None else _packed(op, plan_of(op), constants))
-        for block, op in operations_of_blocks(tree, scratch.function)
-    ]
+    blocks, operations = zip(*operations_of_blocks(tree, scratch.function), strict=True)
+    plans = [None if op is None else _packed(op, plan_of(op), constants) for op in operations]
+    pairs = list(zip(blocks, plans, strict=True))
     found = []
-    for block, plan in pairs:
-        if not isinstance(plan, Plan):
+    for (block, plan), op in zip(pairs, operations, strict=True):
+        if not isinstance(plan, Plan) or op is None:
             continue
         said = next((clause for clause in _WITHOUT_STEPS if getattr(plan, clause)), None)
         if said is not None:
             raise Decline(f"'{block.name}' has '{said}' in its plan, which no step says")
         if len(tree.around(block.name)) != len(block.iters):
             raise Decline(f"'{block.name}' has other loops in its text than its plan is about")
-        found.append(_Planned(block, plan, _epilogue(block, pairs)))
+        intrin = None if plan.dot is None else dot_intrin(op, plan, context)
+        found.append(_Planned(block, plan, _epilogue(block, pairs), intrin))
     return found
 
 
 def _packed(op: Operation, plan: AnyPlan | None, constants: Set[int]) -> AnyPlan | None:
     """The plan with a constant matrix packed, as tir-pack-constants would have it."""
     packing = packing_of(analyze(op, on_memrefs=True), plan) if constants and isinstance(plan, Plan) else None
-    if packing is None or packing.plan.panel is None:
+    if packing is None or (packing.plan.panel is None and packing.plan.dot is None):
         return plan
     weights = op.operands[packing.operand]
     is_known = isinstance(weights, ir.BlockArgument) and weights.arg_number in constants and use_count(weights) == 1
@@ -122,6 +123,8 @@ class _Planned(NamedTuple):
     block: Block
     plan: Plan
     epilogue: Block | None
+    #: The tensor intrinsic that sums the products of groups.
+    dot: str | None
 
     def schedule(self, sch: Schedule) -> None:
         plan, block = self.plan, sch.get_block(self.block.name)
@@ -136,8 +139,8 @@ class _Planned(NamedTuple):
         blocks = [splits[dim].blocks for dim, _ in plan.blocks]
         order = [each for each in blocks if each is not None] + [splits[dim].steps for dim in plan.order]
         points = [each for dim in self._point_order() if (each := splits[dim].points) is not None]
-        lanes = splits[plan.vector].lanes
-        sch.reorder(*order, *points, *([] if lanes is None else [lanes]))
+        lanes = [each for dim in self._lane_dims() if (each := splits[dim].lanes) is not None]
+        sch.reorder(*order, *points, *lanes)
         self._share(sch, splits)
         kept = [block]
         around = len(order) - plan.carried
@@ -151,8 +154,16 @@ class _Planned(NamedTuple):
             self._transpose(sch, block, plan.square, splits[plan.square].steps)
         if plan.carried:
             kept.append(sch.decompose_reduction(block, order[around]))
+        if self.dot is not None:
+            sch.tensorize(lanes[0], self.dot)
+            unrolled(sch, sch.get_loops(block)[len(order) :][: len(points)])
+            kept.remove(block)
         for one in kept:
-            in_registers(sch, one, len(points), lanes is not None)
+            in_registers(sch, one, len(points), bool(lanes))
+
+    def _lane_dims(self) -> list[int]:
+        """The loops that are innermost: lanes, and in them a group of a reduction's steps."""
+        return [self.plan.vector] if self.plan.dot is None else [self.plan.vector, self.plan.dot.dim]
 
     def _is_reduced(self, dim: int) -> bool:
         return all(self.block.iters[each].kind == REDUCE for each in self.plan.joined[dim])
@@ -173,6 +184,9 @@ class _Planned(NamedTuple):
     def _pack(self, sch: Schedule, block: BlockRV, vectors: LoopRV) -> None:
         """The columns of a matrix for the vectors of a step, one behind the other."""
         panel = self.plan.panel
+        if self.plan.dot is not None:
+            self._pack_groups(sch, block)
+            return
         if panel is None:
             return
         packed = sch.cache_read(block, self.block.reads[panel.operand].buffer.name, "global")
@@ -182,6 +196,21 @@ class _Planned(NamedTuple):
             return
         sch.compute_at(packed, vectors)
         sch.vectorize(sch.split(sch.get_loops(packed)[-1], [None, self.plan.lanes])[1])
+
+    def _pack_groups(self, sch: Schedule, block: BlockRV) -> None:
+        """The columns' groups of a step, one behind the other; before any call."""
+        plan = self.plan
+        assert plan.dot is not None
+        group = plan.dot.group
+        lanes = {self.block.iters[each].name for each in plan.joined[plan.vector]}
+        columns = next(read for read in self.block.reads if not lanes.isdisjoint(_names(read.indices)))
+        packed = sch.cache_read(block, columns.buffer.name, "global")
+        *outer, row, column = map(make_variable, names := [f"v{place}" for place in range(len(columns.indices))])
+        grouped = [*outer, row // group, column, row % group]
+        if plan.panel is not None:
+            width = panel_form(plan, plan.panel).width
+            grouped = [column // width, row // group, column % width, row % group]
+        sch.transform_layout(packed, ("write", 0), IndexMap(tuple(names), tuple(grouped)))
 
     def _schedule_blocks(self, sch: Schedule, block: BlockRV) -> None:
         """A reduction block by block: what one block of its steps comes to, in registers, is added to memory."""
@@ -295,7 +324,7 @@ class _Planned(NamedTuple):
 
     def _split(self, sch: Schedule, dim: int, loop: LoopRV) -> _Split:
         plan = self.plan
-        points, lanes = plan.tile.get(dim, 1), plan.lanes if dim == plan.vector else 1
+        points, lanes = plan.tile.get(dim, 1), plan.lanes if dim == plan.vector else group_of(plan, dim)
         length = dict(plan.blocks).get(dim)
         factors: list[int | None] = [None]
         factors += [] if length is None else [-(-length // (points * lanes))]
@@ -341,7 +370,11 @@ def in_registers(sch: Schedule, block: BlockRV, points: int, has_lanes: bool) ->
     loops = sch.get_loops(block)
     if has_lanes:
         sch.vectorize(loops.pop())
-    for loop in reversed(loops[len(loops) - points :]) if points else ():
+    unrolled(sch, loops[len(loops) - points :] if points else [])
+
+
+def unrolled(sch: Schedule, loops: Sequence[LoopRV]) -> None:
+    for loop in reversed(loops):
         sch.unroll(loop)
 
 

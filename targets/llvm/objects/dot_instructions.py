@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import combinations_with_replacement
+from typing import NamedTuple
 
 from ...core.backend import DotInstruction
 
@@ -47,22 +48,42 @@ _X86_TILES = (
 _TABLES = {"x86_64": _X86, "aarch64": _AARCH64}
 
 
+def all_dot_instructions() -> list[DotInstruction]:
+    """Those of vectors, of all CPUs."""
+    return [each.instruction for each in (*_of_table(_X86), *_of_table(_AARCH64), *_of_pairs())]
+
+
+class _Known(NamedTuple):
+    """An instruction on vectors of so many bits, and the features that it takes, one set or the other."""
+
+    instruction: DotInstruction
+    bits: int
+    needed: Sequence[str]
+
+
+def _of_table(table: Iterable[tuple[str, str, str, str, int, Sequence[str]]]) -> Iterator[_Known]:
+    for left, right, total, intrinsic, bits, needed in table:
+        yield _Known(DotInstruction(intrinsic, left, right, total, bits // 32), bits, needed)
+
+
+def _of_pairs() -> Iterator[_Known]:
+    for intrinsic, bits, needed in _X86_PAIRS:
+        for left, right in combinations_with_replacement(_BYTES, 2):
+            yield _Known(DotInstruction(intrinsic, left, right, "i32", bits // 32, by_halves=True), bits, (needed,))
+
+
 def dot_instructions(architecture: str, features: Set[str], vector_bytes: int) -> tuple[DotInstruction, ...]:
     """Those of a CPU with these features, on vectors of at most this many bytes."""
-    of_vectors = tuple(
-        DotInstruction(intrinsic, left, right, total, bits // 32)
-        for left, right, total, intrinsic, bits, needed in _TABLES.get(architecture, ())
-        if bits <= vector_bytes * 8 and any(features >= set(each.split()) for each in needed)
-    )
+
+    def there(known: Iterable[_Known]) -> list[DotInstruction]:
+        fitting = (each for each in known if each.bits <= vector_bytes * 8)
+        return [each.instruction for each in fitting if any(features >= set(named.split()) for named in each.needed)]
+
+    of_vectors = there(_of_table(_TABLES.get(architecture, ())))
     if architecture == "x86_64" and not any(each.total == "i32" for each in of_vectors):
-        of_vectors += tuple(
-            DotInstruction(intrinsic, left, right, "i32", bits // 32, by_halves=True)
-            for intrinsic, bits, needed in _X86_PAIRS
-            for left, right in combinations_with_replacement(_BYTES, 2)
-            if bits <= vector_bytes * 8 and needed in features
-        )
+        of_vectors += there(_of_pairs())
     if architecture != "x86_64" or vector_bytes < _TILE_ROWS * 4:
-        return of_vectors
+        return tuple(of_vectors)
     of_tiles = (
         DotInstruction(intrinsic, left, right, total, _TILE_ROWS, _TILE_ROWS)
         for left, right, total, intrinsic, needed in _X86_TILES
