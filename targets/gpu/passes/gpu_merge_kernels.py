@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir, print_asm, string_value
-from ....bindings.navigation import functions_in, operations_in, symbol_name
+from ....bindings.navigation import functions_in, innermost, operations_in, symbol_name
 from ....dialects.core.ir_attributes import KERNELS
 from ....dialects.tir.prim_func import ASSERT
 from ....passes.core.base import Pass
@@ -26,8 +26,9 @@ class MergeKernels(Pass):
     name: ClassVar[str] = "gpu-merge-kernels"
 
     def run(self, op: Operation) -> None:
-        kernels = {symbol_name(each): each for each in operations_in(op) if each.name == "gpu.func"}
-        asserting = {name for name, each in kernels.items() if any(op.name == ASSERT for op in operations_in(each))}
+        inside = operations_in(op)
+        kernels = {symbol_name(each): each for each in inside if each.name == "gpu.func"}
+        asserting = {symbol_name(innermost(each, "gpu.func")) for each in inside if each.name == ASSERT}
         launches: list[Operation] = []
         for function in functions_in(op):
             own = [each for each in operations_in(function) if each.name == "gpu.launch_func"]
@@ -57,5 +58,6 @@ def _merged(kernels: list[Operation]) -> dict[str, str]:
 
 def _content(kernel: Operation) -> str:
     """All of a kernel but its name, and where it comes from."""
-    text = print_asm(kernel, assume_verified=True, enable_debug_info=False)
+    # Names of values as if it stood alone: these would count all of the module else, for each kernel.
+    text = print_asm(kernel, assume_verified=True, enable_debug_info=False, use_local_scope=True)
     return text.replace(f"@{symbol_name(kernel)}(", "@(", 1)
