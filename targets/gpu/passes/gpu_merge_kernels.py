@@ -11,12 +11,12 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir, print_asm, string_value
-from ....bindings.navigation import functions_in, innermost, operations_in, symbol_name
+from ....bindings.navigation import functions_in, operations_in, symbol_name
 from ....dialects.core.ir_attributes import KERNELS
 from ....dialects.tir.prim_func import ASSERT
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..kernels.outline import launched
+from ..kernels.outline import kernels_in, launched
 
 
 @register_pass
@@ -26,9 +26,8 @@ class MergeKernels(Pass):
     name: ClassVar[str] = "gpu-merge-kernels"
 
     def run(self, op: Operation) -> None:
-        inside = operations_in(op)
-        kernels = {symbol_name(each): each for each in inside if each.name == "gpu.func"}
-        asserting = {symbol_name(innermost(each, "gpu.func")) for each in inside if each.name == ASSERT}
+        kernels = {symbol_name(each): each for each in kernels_in(op)}
+        asserting = {name for name, each in kernels.items() if any(op.name == ASSERT for op in operations_in(each))}
         launches: list[Operation] = []
         for function in functions_in(op):
             own = [each for each in operations_in(function) if each.name == "gpu.launch_func"]
