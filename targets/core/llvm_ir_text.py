@@ -11,9 +11,7 @@ import math
 import re
 from dataclasses import dataclass
 
-_NUMBER = re.compile(
-    r"(?<![\w.])(?:f0x[0-9A-Fa-f]+|[+-](?:inf|qnan|s?nan\(0x[0-9A-Fa-f]+\))|-?\d+\.\d+(?:e[+-]?\d+)?)"
-)
+_NUMBER = re.compile(r"(?<![\w.])(?:f0x[0-9A-Fa-f]+|[+-](?:inf|qnan|s?nan\(0x[0-9A-Fa-f]+\))|-?\d+\.\d+(?:e[+-]?\d+)?)")
 # What is read over comes first: texts, comments, and names, which may look like types and numbers.
 _TOKEN = re.compile(
     rf"""(?:c?"[^"]*"|;.*|[%@$!\#]"[^"]*"|[%@$!\#][-\w.$]*)
