@@ -111,9 +111,10 @@ class _HostCode:
 
     def outline(self, block: Block) -> None:
         group: list[Operation] = []
-        by_rows(block)
-        split_products(block)
         fused = fused_in(block)
+        for changes in (by_rows, split_products):
+            if changes(fused):
+                fused = fused_in(block)
         for each in fused:
             each.without_memory_between()
         together: list[Fused | Several] = [*fused, *several_in(block, [op for each in fused for op in each.ops])]
