@@ -173,6 +173,11 @@ def functions_in(module: OperationBase) -> Iterator[Operation]:
     return (op for op in operations_of(body_of(module)) if op.name == "func.func")
 
 
+def operations_in_functions(module: OperationBase) -> list[Operation]:
+    """The operations in functions of a module: not those in modules inside it, of which kernels have many."""
+    return [each for function in functions_in(module) for each in operations_in(function)]
+
+
 def functions_at(op: OperationBase) -> Iterator[Operation]:
     """The functions that a pass runs on: a module's, or the one that it is given; none in other operations."""
     if op.name == "builtin.module":

@@ -11,12 +11,12 @@ import math
 import re
 from dataclasses import dataclass
 
+_NUMBER = re.compile(r"(?<![\w.])(?:f0x[0-9A-Fa-f]+|[+-](?:inf|qnan|s?nan\(0x[0-9A-Fa-f]+\))|-?\d+\.\d+(?:e[+-]?\d+)?)")
 # What is read over comes first: texts, comments, and names, which may look like types and numbers.
 _TOKEN = re.compile(
-    r"""(?:c?"[^"]*"|;[^\n]*|[%@$!\#]"[^"]*"|[%@$!\#][-\w.$]*)
+    rf"""(?:c?"[^"]*"|;.*|[%@$!\#]"[^"]*"|[%@$!\#][-\w.$]*)
     |\b(?P<type>half|bfloat|float|double)\b
-    |(?P<line>\n)
-    |(?<![\w.])(?P<number>f0x[0-9A-Fa-f]+|[+-](?:inf|qnan|s?nan\(0x[0-9A-Fa-f]+\))|-?\d+\.\d+(?:e[+-]?\d+)?)""",
+    |(?P<number>{_NUMBER.pattern})""",
     re.VERBOSE,
 )
 _SPECIAL = re.compile(r"([+-])(inf|qnan|snan|nan)(?:\(0x([0-9A-Fa-f]+)\))?")
@@ -62,17 +62,20 @@ _FORMATS = {
 
 
 def for_older_llvm(text: str) -> str:
-    """The text with every floating-point constant as bits."""
+    """The text with every floating-point constant as bits. Few lines have any; their types stand in the same lines."""
+    return "\n".join([_rewritten(line) if _NUMBER.search(line) else line for line in text.split("\n")])
+
+
+def _rewritten(line: str) -> str:
     type_ = ""
 
     def rewrite(match: re.Match[str]) -> str:
         nonlocal type_
-        if match["type"] or match["line"]:
-            type_ = match["type"] or ""
+        type_ = match["type"] or type_
         # In `fadd float %x, 0.5` and `phi float [ 0.5, %a ]` the type stands before, once.
         return _spelled(match["number"], type_) if match["number"] and type_ else match[0]
 
-    return _TOKEN.sub(rewrite, text)
+    return _TOKEN.sub(rewrite, line)
 
 
 def _spelled(number: str, type_: str) -> str:

@@ -143,7 +143,7 @@ def copied_text() -> str:
 
 
 def find_function(name: str) -> LibraryFunction | None:
-    """A function of the library by its symbol. Units are read until one has it: most programs need the first alone."""
+    """A function of the library by its symbol. Of the units those that name it are read until one has it."""
     if name in _copied():
         return _copied()[name]
     place = _place_of(name)
@@ -171,7 +171,9 @@ def declared_in(module: Operation) -> list[Operation]:
 def _place_of(name: str) -> int | None:
     if not name.startswith(_PREFIX):
         return None
-    return next((place for place in range(len(_FILES)) if name in _unit(place).functions), None)
+    # To parse a unit takes longer than to see that it never names the function.
+    texts = enumerate(unit_texts())
+    return next((place for place, text in texts if name in text and name in _unit(place).functions), None)
 
 
 @lru_cache(maxsize=1)

@@ -13,14 +13,14 @@ from typing import ClassVar
 
 from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import body_of, functions_in, has_body, operations_in, symbol_name, users_of
+from ....bindings.navigation import body_of, operations_in, operations_in_functions, symbol_name, users_of
 from ....bindings.rewriting import is_used, located_error, use_instead
 from ....dialects.core.ir_attributes import BY_VALUE, KERNELS
 from ....emit.memrefs import storage_bytes
 from ....emit.numbers import as_i64
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ...gpu.kernels.outline import launched, pass_more, tell_type
+from ...gpu.kernels.outline import kernels_in, launched, pass_more, tell_type
 from ...host.llvm_ops import address_of, pointer_of, stack, type_of, view_of
 from ...host.support import DEVICE_TABLE, Support
 
@@ -41,12 +41,11 @@ class MakeTensorMaps(Pass):
     def run(self, op: Operation) -> None:
         support = Support(op)
         names = [string_value(each) for each in op.attributes[KERNELS]] if KERNELS in op.attributes else []
-        host = [each for function in functions_in(op) if has_body(function) for each in operations_in(function)]
         launches: dict[str, list[Operation]] = {}
-        for each in [each for each in host if each.name == _LAUNCH]:
+        for each in [each for each in operations_in_functions(op) if each.name == _LAUNCH]:
             launches.setdefault(launched(each), []).append(each)
         with op.context:
-            for kernel in [each for each in operations_in(op) if each.name == "gpu.func"]:
+            for kernel in kernels_in(op):
                 described = [each for each in operations_in(kernel) if each.name == _DESCRIBED]
                 if not described:
                     continue

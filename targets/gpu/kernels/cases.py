@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
-from ....bindings.ir import Attribute, Block, Operation, Value
+from ....bindings.ir import Attribute, Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in
 from ....bindings.rewriting import use_instead
@@ -17,20 +17,21 @@ from ....emit.numbers import Number, as_index
 from ..planned.group import Tile
 from ..planned.places import Loops
 from ..plans.few_rows import MOST_ROWS
-from .fused import Fused, erase_deallocations, fused_in
+from .fused import Fused, erase_deallocations
 
 
-def by_rows(block: Block) -> None:
-    """Has the host look at sizes where there is a second plan, for few rows."""
-    for fused in fused_in(block):
-        if fused.plan is None or FEW_ROWS not in fused.main.attributes:
-            continue
+def by_rows(groups: Sequence[Fused]) -> bool:
+    """Has the host look at sizes where there is a second plan, for few rows. Returns whether there is one."""
+    chosen = [each for each in groups if each.plan is not None and FEW_ROWS in each.main.attributes]
+    for fused in chosen:
+        assert fused.plan is not None
         few = fused.main.attributes[FEW_ROWS]
         del fused.main.attributes[FEW_ROWS]
         with fused.main.location, ir.InsertionPoint(fused.ops[0]):
             rows = as_index(Loops(fused.planned().op, fused.plan.joined).size(Tile(fused.plan).rows))
             are_few = rows <= MOST_ROWS
         in_branches(fused, are_few, partial(_set_plan, few), lambda _: None)
+    return bool(chosen)
 
 
 def _set_plan(plan: Attribute, fused: Fused) -> None:

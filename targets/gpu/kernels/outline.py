@@ -179,6 +179,11 @@ def _launch(before: Operation, kernel: str, blocks: Value, threads: int, given: 
         return ir.Operation.create("gpu.launch_func", operands=operands, attributes=attributes)
 
 
+def kernels_in(module: Operation) -> list[Operation]:
+    inside = [each for each in operations_of(body_of(module)) if each.name == "gpu.module"]
+    return [each for kernels in inside for each in operations_of(body_of(kernels)) if each.name == "gpu.func"]
+
+
 def launched(launch: Operation) -> str:
     """The name of its kernel."""
     return str(launch.attributes["kernel"].value[-1])

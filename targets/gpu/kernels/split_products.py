@@ -7,10 +7,11 @@ whole would. How many parts there are depends on sizes alone: results are the sa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ....bindings.affine import identity
-from ....bindings.ir import Block, Value
+from ....bindings.ir import Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import operation_before
 from ....dialects.core.ir_attributes import IS_TOGETHER, PLAN
@@ -25,22 +26,24 @@ from ..planned import product_kernels
 from ..planned.group import PlannedGroup, part_loop
 from ..unplanned.split import with_loop
 from .cases import in_branches
-from .fused import Fused, fused_in
+from .fused import Fused
 
 
-def split_products(block: Block) -> None:
-    """Splits products of a block whose plans say so; where only sizes at run time tell, the host looks at these."""
-    for planned in [each for each in fused_in(block) if each.plan is not None]:
-        group = planned.planned()
-        if group.plan.parts is None or part_loop(group.op, group.plan) is not None:
-            continue
+def split_products(groups: Sequence[Fused]) -> bool:
+    """Splits products whose plans say so; where only sizes at run time tell, the host looks at these. Returns whether
+    there are such.
+    """
+    in_parts = [(each, each.planned()) for each in groups if each.plan is not None and each.plan.parts is not None]
+    whole = [(planned, group) for planned, group in in_parts if part_loop(group.op, group.plan) is None]
+    for planned, group in whole:
         with group.op.operation.location, ir.InsertionPoint(planned.ops[0]):
             count = product_kernels.parts(group.op, group.plan)
             if isinstance(count, int):
                 _split(planned, group, count)
             else:
-                in_parts = lambda copied, count=count: _split(copied, copied.planned(), count)  # noqa: E731
-                in_branches(planned, as_index(count) > 1, in_parts, _at_once)
+                split = lambda copied, count=count: _split(copied, copied.planned(), count)  # noqa: E731
+                in_branches(planned, as_index(count) > 1, split, _at_once)
+    return bool(whole)
 
 
 def _at_once(copied: Fused) -> None:

@@ -35,7 +35,7 @@ from ....passes.core.registry import register_pass
 from ...host.llvm_ops import address_of, constant, load, store, type_of
 from ...host.passes.host_lower_errors import split_behind
 from ...host.support import DEVICE_TABLE, Support, cut
-from ..kernels.outline import launched, pass_more, tell_type
+from ..kernels.outline import kernels_in, launched, pass_more, tell_type
 
 _LOOPS = ("scf.for", "scf.while")
 #: Offsets behind the flag, and in the record.
@@ -53,7 +53,7 @@ class LowerAsserts(Pass):
 
     def run(self, op: Operation) -> None:
         support = Support(op)
-        kernels = {symbol_name(each): each for each in operations_in(op) if each.name == "gpu.func"}
+        kernels = {symbol_name(each): each for each in kernels_in(op)}
         asserting = {name for name, each in kernels.items() if any(op.name == ASSERT for op in operations_in(each))}
         if not asserting:
             return

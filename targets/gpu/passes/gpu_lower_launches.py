@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import functions_in, has_body, operations_in, symbol_name
+from ....bindings.navigation import operations_in_functions, symbol_name
 from ....bindings.rewriting import replace_op
 from ....dialects.core.ir_attributes import BY_VALUE, DYNAMIC_SHARED, KERNELS
 from ....emit import memrefs
@@ -20,7 +20,7 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...host.llvm_ops import address_of, load, pointer_of, stack, store, view_of
 from ...host.support import DEVICE_TABLE, Support
-from ..kernels.outline import launched
+from ..kernels.outline import kernels_in, launched
 
 _WORD = 8
 
@@ -33,12 +33,11 @@ class LowerLaunches(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "llvm", "memref")
 
     def run(self, op: Operation) -> None:
-        host = [each for function in functions_in(op) if has_body(function) for each in operations_in(function)]
         kernels = [string_value(each) for each in op.attributes[KERNELS]] if KERNELS in op.attributes else []
-        functions = {symbol_name(each): each for each in operations_in(op) if each.name == "gpu.func"}
+        functions = {symbol_name(each): each for each in kernels_in(op)}
         support = Support(op)
         with op.context:
-            for each in host:
+            for each in operations_in_functions(op):
                 if each.name == "gpu.launch_func":
                     _launch(support, each, kernels, functions[launched(each)])
                 elif each.name == "memref.load":

@@ -16,7 +16,7 @@ from ....dialects.core.ir_attributes import KERNELS
 from ....dialects.tir.prim_func import ASSERT
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..kernels.outline import launched
+from ..kernels.outline import kernels_in, launched
 
 
 @register_pass
@@ -26,7 +26,7 @@ class MergeKernels(Pass):
     name: ClassVar[str] = "gpu-merge-kernels"
 
     def run(self, op: Operation) -> None:
-        kernels = {symbol_name(each): each for each in operations_in(op) if each.name == "gpu.func"}
+        kernels = {symbol_name(each): each for each in kernels_in(op)}
         asserting = {name for name, each in kernels.items() if any(op.name == ASSERT for op in operations_in(each))}
         launches: list[Operation] = []
         for function in functions_in(op):
@@ -57,5 +57,6 @@ def _merged(kernels: list[Operation]) -> dict[str, str]:
 
 def _content(kernel: Operation) -> str:
     """All of a kernel but its name, and where it comes from."""
-    text = print_asm(kernel, assume_verified=True, enable_debug_info=False)
+    # Names of values as if it stood alone: these would count all of the module else, for each kernel.
+    text = print_asm(kernel, assume_verified=True, enable_debug_info=False, use_local_scope=True)
     return text.replace(f"@{symbol_name(kernel)}(", "@(", 1)

@@ -47,6 +47,7 @@ from ....dialects.core.ir_attributes import DEVICE, IS_TOGETHER, KERNELS, LANES,
 from ....dialects.core.ir_attributes import THREADS as THREADS_OF_STEP
 from ....emit import memrefs
 from ....emit.numbers import Number, as_index, ceil_divided, operation
+from ....emit.structured import analyze
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...core.backend import Machine
@@ -111,9 +112,10 @@ class _HostCode:
 
     def outline(self, block: Block) -> None:
         group: list[Operation] = []
-        by_rows(block)
-        split_products(block)
         fused = fused_in(block)
+        for changes in (by_rows, split_products):
+            if changes(fused):
+                fused = fused_in(block)
         for each in fused:
             each.without_memory_between()
         together: list[Fused | Several] = [*fused, *several_in(block, [op for each in fused for op in each.ops])]
@@ -213,13 +215,10 @@ class _HostCode:
         self.kernels.outline(ops, self.name, "several", blocks.value, self.threads)
 
     def _tiles(self, fused: Fused) -> None:
+        assert fused.plan is not None
         with ir.InsertionPoint(fused.ops[-1]):
-            group = fused.planned()
-            count, threads = (
-                as_index(product_kernels.blocks(group.op, group.plan)).value,
-                product_kernels.threads(group.plan),
-            )
-        self.kernels.outline(fused.ops, self.name, "tiles", count, threads)
+            count = as_index(product_kernels.blocks(analyze(fused.main, on_memrefs=True), fused.plan)).value
+        self.kernels.outline(fused.ops, self.name, "tiles", count, product_kernels.threads(fused.plan))
 
     def _loop(self, loop: Operation) -> None:
         with ir.InsertionPoint(loop):

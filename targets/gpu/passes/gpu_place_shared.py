@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ....bindings.ir import Operation
+from ....bindings.ir import Block, Operation
 from ....bindings.mlir import i64_attribute, ir
 from ....bindings.navigation import operations_in, operations_of, symbol_name
 from ....bindings.rewriting import located_error, replace_op
@@ -22,6 +22,7 @@ from ....emit.numbers import as_index, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..emit.threads import STATIC_SHARED, shared_type
+from ..kernels.outline import kernels_in
 
 _NAME = "dynamic_shared"
 #: As much as any access or instruction asks for.
@@ -41,13 +42,12 @@ class PlaceShared(Pass):
 
     def run(self, op: Operation) -> None:
         with op.context:
-            for module in [each for each in operations_in(op) if each.name == "gpu.module"]:
-                for kernel in [each for each in operations_of(module.regions[0].blocks[0]) if each.name == "gpu.func"]:
-                    self._place(module, kernel)
+            for kernel in kernels_in(op):
+                self._place(kernel)
 
-    def _place(self, module: Operation, kernel: Operation) -> None:
-        block = module.regions[0].blocks[0]
-        globals_ = {symbol_name(each): each for each in operations_of(block) if each.name == "memref.global"}
+    def _place(self, kernel: Operation) -> None:
+        ops = operations_of(kernel.block)
+        globals_ = {symbol_name(each): each for each in ops if each.name == "memref.global"}
         gets = [each for each in operations_in(kernel) if each.name == "memref.get_global"]
         own = {each.attributes["name"].value: globals_[each.attributes["name"].value] for each in gets}
         places, total = _places(own)
@@ -57,7 +57,7 @@ class PlaceShared(Pass):
             text = f"kernel '{symbol_name(kernel)}' needs {total} bytes of shared memory, a block may have {self.most}"
             raise located_error(f"{text}: smaller tiles take less, and fewer 'stages' of a plan", kernel.location)
         with kernel.location:
-            _declare(module, globals_)
+            _declare(kernel.block, globals_)
             for get in gets:
                 _replace(get, places[get.attributes["name"].value])
             for each in own.values():
@@ -77,7 +77,7 @@ def _places(globals_: Mapping[str, Operation]) -> tuple[dict[str, int], int]:
     return found, end
 
 
-def _declare(module: Operation, globals_: Mapping[str, Operation]) -> None:
+def _declare(block: Block, globals_: Mapping[str, Operation]) -> None:
     if _NAME in globals_:
         return
     attributes = {
@@ -85,7 +85,7 @@ def _declare(module: Operation, globals_: Mapping[str, Operation]) -> None:
         "type": ir.TypeAttr.get(_type()),
         "alignment": i64_attribute(_ALIGNMENT),
     }
-    with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
+    with ir.InsertionPoint.at_block_begin(block):
         ir.Operation.create("memref.global", attributes=attributes)
 
 

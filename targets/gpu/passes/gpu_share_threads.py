@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from ....bindings.ir import Operation, Value
@@ -18,6 +18,7 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..emit.threads import ALIGNMENT, block_id, shared_memory, thread_id, threads_of
 from ..kernels.fused import Fused, fused_of
+from ..kernels.outline import kernels_in
 from ..parallel_work import is_shared, is_structured
 from ..planned import product_kernels
 from ..unplanned.blocks import Together
@@ -41,11 +42,17 @@ class ShareThreads(Pass):
 
     def run(self, op: Operation) -> None:
         with op.context:
-            for kernel in [each for each in operations_in(op) if each.name == "gpu.func" and FORM in each.attributes]:
+            for kernel in [each for each in kernels_in(op) if FORM in each.attributes]:
                 with kernel.location:
                     _FORMS[string_value(kernel.attributes[FORM])](kernel)
-                    _place_memory(kernel)
-                    _write_the_rest(kernel)
+                    inside = operations_in(kernel)
+                    allocations = [each for each in inside if each.name == "memref.alloc"]
+                    loops = [each for each in inside if each.name == "scf.for" and PARALLEL in each.attributes]
+                    structured = list(filter(is_structured, inside))
+                    _place_memory(kernel, allocations)
+                    _write_the_rest(structured)
+                    for loop in loops:
+                        del loop.attributes[PARALLEL]
                 del kernel.attributes[FORM]
 
 
@@ -190,24 +197,21 @@ def _take_body(loop: Operation, place: Value) -> None:
         point.insert(op.detach_from_parent())
 
 
-def _write_the_rest(kernel: Operation) -> None:
+def _write_the_rest(ops: Sequence[Operation]) -> None:
     """What one thread does alone, or all of them alike: as loops."""
-    for op in [collapse_loops(each) for each in operations_in(kernel) if is_structured(each)]:
+    for op in list(map(collapse_loops, ops)):
         with op.location, ir.InsertionPoint(op):
             Points(op).write_all()
         op.erase()
-    for op in operations_in(kernel):
-        if op.name == "scf.for" and PARALLEL in op.attributes:
-            del op.attributes[PARALLEL]
 
 
 def _thread_of_grid(kernel: Operation) -> Number:
     return block_id() * threads_of(kernel) + thread_id()
 
 
-def _place_memory(kernel: Operation) -> None:
+def _place_memory(kernel: Operation, allocations: Sequence[Operation]) -> None:
     """What a block has for itself is shared by its threads."""
-    for op in [each for each in operations_in(kernel) if each.name == "memref.alloc"]:
+    for op in allocations:
         type_ = op.results[0].type
         with op.location, ir.InsertionPoint.at_block_begin(body_of(kernel)):
             asked = op.attributes["alignment"].value if "alignment" in op.attributes else ALIGNMENT

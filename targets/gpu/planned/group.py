@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 from ....bindings.ir import Value
 from ....bindings.rewriting import Decline
@@ -54,7 +54,7 @@ class Tile:
         """The chain of all reductions."""
         return self.plan.order[-1]
 
-    @property
+    @cached_property
     def rows(self) -> int | None:
         """None where each result has a column of its own."""
         return next((dim for dim, _ in self.plan.threads if dim not in (self.columns, self.steps)), None)
@@ -88,17 +88,17 @@ class Tile:
     def vectors_of_thread(self) -> int:
         return self.plan.tile.get(self.columns, 1)
 
-    @property
+    @cached_property
     def height(self) -> int:
         """The rows of a block."""
         return self.threads_along(self.rows) * self.rows_of_thread
 
-    @property
+    @cached_property
     def width(self) -> int:
         """The columns of a block."""
         return self.threads_along(self.columns) * self.vectors_of_thread * self.lanes
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """The steps of the reduction that are in shared memory at once."""
         return dict(self.plan.blocks).get(self.steps, 1)

@@ -211,7 +211,8 @@ class Kernel:
         types = [type_ for each in self.staged for type_ in each.types]
 
         def nothing() -> list[Value]:
-            return [constant_value(0, type_) for type_ in types]
+            zeros = {type_: constant_value(0, type_) for type_ in dict.fromkeys(types)}
+            return [zeros[type_] for type_ in types]
 
         return loops.when(block < count, lambda: self._fetch(block), nothing, types)
 

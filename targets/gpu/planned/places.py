@@ -39,7 +39,8 @@ class Loops:
         """The index of each loop of a chain."""
         dims = [] if chain is None else [dim for dim in self.chains[chain] if self.op.sizes[dim] != 1]
         units = () if chain is None else self.chains[chain]
-        found = {dim: as_index(0) for dim in units if dim not in dims}
+        alone = [dim for dim in units if dim not in dims]
+        found = dict.fromkeys(alone, as_index(0)) if alone else {}
         total = self.size(chain)
         narrow = isinstance(total, int) and total < _NARROW and len(dims) > 1
         rest = _cast(index, "i32") if narrow else index

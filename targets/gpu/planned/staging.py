@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ....bindings.affine import Linear
 from ....bindings.ir import Value
@@ -29,6 +29,7 @@ from .made import Made, made_of
 from .places import Indices, Loops, clamped, index_of, is_multiple, lanes_along, place
 from .step_vectors import Unit, extents_of, steps_at_once, steps_of_code
 
+X = TypeVar("X")
 #: What a thread loads at once.
 _VECTOR_BYTES = Machine.thread_bytes
 
@@ -106,46 +107,72 @@ class Staged:
     def place_in_block(self, side: Size, step: Size) -> list[Size]:
         return [side, step] if self.steps_last else [step, side]
 
-    def _units(self, thread: Number) -> list[tuple[Number, Number, Number]]:
-        """What a thread brings: a number below the count of all, the point of the side, and the step, of each."""
+    @property
+    def count(self) -> int:
+        """How many pieces a block's threads bring: each is neighbours that one brings at once."""
+        return self.tile.extent(self.side) * self.tile.extent(self.tile.steps) // self.lanes
+
+    def _units(self, thread: Number) -> list[tuple[Number | None, Number, Number]]:
+        """What a thread brings: a number below the count of all, None where all threads bring as much; the point of the
+        side, and the step, of each.
+        """
         across = self.side if self.along == self.tile.steps else self.tile.steps
         per_line, lines = self.tile.extent(self.along) // self.lanes, self.tile.extent(across)
+        has_rest = self.count % self.tile.threads != 0
+        own = thread // per_line, thread % per_line * self.lanes
         found = []
-        for first in range(0, per_line * lines, self.tile.threads):
-            line, start = _divided(thread, first, per_line)
-            start = start * self.lanes
+        for first in range(0, self.count, self.tile.threads):
+            if first % per_line == 0:
+                line, start = own[0] + first // per_line, own[1]
+            else:
+                line, start = (thread + first) // per_line, (thread + first) % per_line * self.lanes
             # A thread that has nothing to bring reads what another one does.
-            line = line if self._is_some(thread) is None else minimum(line, lines - 1)
+            line = minimum(line, lines - 1) if has_rest else line
             where = (line, start) if self.along == self.tile.steps else (start, line)
-            found.append((thread + first, *where))
+            found.append((thread + first if has_rest else None, *where))
         return found
 
-    def _is_some(self, unit: Number) -> Number | None:
+    def _is_some(self, unit: Number | None) -> Number | None:
         """Whether there is a unit for the thread; None where there always is."""
-        count = self.tile.extent(self.side) * self.tile.extent(self.tile.steps) // self.lanes
-        return None if count % self.tile.threads == 0 else unit < count
+        return None if unit is None else unit < self.count
 
     def moves(self, origin: Origin, first_step: Number, thread: Number) -> list[Move]:
         """What the thread brings of the block that begins at a step."""
-        return [self._move(origin, first_step, *unit) for unit in self._units(thread)]
+        point, apart = self._point(origin, first_step), _once(partial(self.loops.taken_apart, self.tile.steps))
 
-    def _move(self, origin: Origin, first_step: Number, unit: Number, side: Number, step: Number) -> Move:
-        around, first, has_step = self._point(origin, first_step, side, step)
-        indices = {**around, **self.loops.taken_apart(self.tile.steps, first)}
-        return Move(place(self.access, indices), self.place_in_block(side, step), has_step, self._is_some(unit))
+        def move(unit: Number | None, side: Number, step: Number) -> Move:
+            around, first, has_step = point(side, step)
+            source = place(self.access, {**around, **apart(first)})
+            return Move(source, self.place_in_block(side, step), has_step, self._is_some(unit))
+
+        return [move(*unit) for unit in self._units(thread)]
 
     def _point(
-        self, origin: Origin, first_step: Number, side: Number, step: Number
-    ) -> tuple[Indices, Number, Number | None]:
-        """Where it is: the indices of loops that are no reductions, the step, and whether there is such a step."""
+        self, origin: Origin, first_step: Number
+    ) -> Callable[[Number, Number], tuple[Indices, Number, Number | None]]:
+        """Where it is, by the side and the step in the block: the indices of loops that are no reductions, the step,
+        and whether there is such a step.
+        """
         of_side, of_steps = (self.lanes if chain == self.along else 1 for chain in (self.side, self.tile.steps))
-        steps, index = self.loops.size(self.tile.steps), first_step + step
-        point = clamped(
-            origin.starts[self.side] + side, self.loops.size(self.side), self.tile.extent(self.side), of_side
-        )
-        around = {**origin.batch, **self.loops.taken_apart(self.side, point)}
-        has_step = None if is_multiple(steps, self.tile.depth) else index < steps
-        return around, clamped(index, steps, self.tile.depth, of_steps), has_step
+        size, steps, depth = self.loops.size(self.side), self.loops.size(self.tile.steps), self.tile.depth
+
+        @_once
+        def around(side: Number) -> Indices:
+            point = clamped(origin.starts[self.side] + side, size, self.tile.extent(self.side), of_side)
+            return {**origin.batch, **self.loops.taken_apart(self.side, point)}
+
+        @_once
+        def of_step(index: Number) -> tuple[Number, Number | None]:
+            has_step = None if is_multiple(steps, depth) else index < steps
+            return clamped(index, steps, depth, of_steps), has_step
+
+        index = _once(lambda step: first_step + step)
+
+        def point(side: Number, step: Number) -> tuple[Indices, Number, Number | None]:
+            at = index(step)
+            return around(side), *of_step(at)
+
+        return point
 
     def fetch(self, origin: Origin, first_step: Number, thread: Number) -> list[Value]:
         """What the thread brings, in registers: zeros beyond the last step."""
@@ -181,8 +208,7 @@ class Staged:
     @property
     def types(self) -> list[ir.Type]:
         """Of what a thread fetches."""
-        count = self.tile.extent(self.side) * self.tile.extent(self.tile.steps) // self.lanes
-        return self._types_of_unit() * -(-count // self.tile.threads)
+        return self._types_of_unit() * -(-self.count // self.tile.threads)
 
     def _types_of_unit(self) -> list[ir.Type]:
         return [loaded_type(self.element, self.lanes)]
@@ -210,13 +236,14 @@ class MadeStaged(Staged):
 
     def fetch(self, origin: Origin, first_step: Number, thread: Number) -> list[Value]:
         found: list[Value] = []
+        point = self._point(origin, first_step)
         for _, side, step in self._units(thread):
-            around, first, has_step = self._point(origin, first_step, side, step)
+            around, first, has_step = point(side, step)
             places = self.unit.places(first)
             for operand in self.made.operands:
                 firsts, lanes = self._loads(operand)
                 access, memref = self.op.accesses[operand], self.op.operands[operand]
-                found += [self._load(memref, access, {**around, **places[at]}, lanes) for at in firsts]
+                found += [self._load(memref, access, {**around, **places[each]}, lanes) for each in firsts]
             found += [] if has_step is None else [has_step.value]
         return found
 
@@ -299,8 +326,13 @@ def unit_of_codes(op: StructuredOp, tile: Tile, operand: int, side: int) -> int:
     return math.gcd(count, tile.depth)
 
 
-def _divided(thread: Number, first: int, length: int) -> tuple[Number, Number]:
-    """Quotient and rest of a sum: of what is a multiple the rest is the thread's, the same for all that it brings."""
-    if first % length == 0:
-        return thread // length + first // length, thread % length
-    return (thread + first) // length, (thread + first) % length
+def _once(make: Callable[[Number], X]) -> Callable[[Number], X]:
+    """Makes something once for each number: much of what a thread brings has its side or its step in common."""
+    made: dict[Value, X] = {}
+
+    def of(index: Number) -> X:
+        if index.value not in made:
+            made[index.value] = make(index)
+        return made[index.value]
+
+    return of

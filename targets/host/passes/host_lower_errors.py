@@ -127,15 +127,17 @@ class _FailingFunction:
             if has_regions:
                 run_upstream(function, ["convert-scf-to-cf"], verify=False)
             self._add_exits()
-            for op in [op for op in operations_in(function) if op.name == _PLACE]:
-                with op.location, ir.InsertionPoint(op):
-                    replace_op(op, [self._place(op)])
-            inside = operations_in(function)
-            releases = [op for op in inside if op.name == "tir.release"]
-            for op in inside:
-                if op.name == "func.return" and op.block not in self._exits:
+            releases = []
+            for op in operations_in(function):
+                name = op.name
+                if name == _PLACE:
+                    with op.location, ir.InsertionPoint(op):
+                        replace_op(op, [self._place(op)])
+                elif name == "tir.release":
+                    releases.append(op)
+                elif name == "func.return" and op.block not in self._exits:
                     self._succeed(op)
-                elif op.name in (ASSERT, _STATUS):
+                elif name in (ASSERT, _STATUS):
                     _require_way_out(op)
             for block in list(function.regions[0].blocks):
                 split_behind(block, (ASSERT, _STATUS), self._branch)
@@ -275,10 +277,6 @@ def _place_text(callee: Operation | None, location: Location) -> str:
     return cut(made_at(what, location) or "the program")
 
 
-def _is_memory(value: Value) -> bool:
-    return isinstance(value.type, (ir.MemRefType, ir.UnrankedMemRefType)) or str(value.type) == PTR
-
-
 _GIVES_BACK = ("memref.dealloc", "tir.release")
 
 
@@ -295,7 +293,7 @@ _LOOPS, _ENDS = ("scf.for", "scf.while"), ("scf.yield", "scf.condition")
 
 def _is_owned(value: Value) -> bool:
     """Whether a value is memory that the function gives back somewhere, or makes for another block to give back."""
-    return _is_memory(value) and (_is_given_back(value) or _is_passed_on(value))
+    return _is_given_back(value) or _is_passed_on(value)
 
 
 def _is_given_back(value: Value) -> bool:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import operations_in, text_in
+from ....bindings.navigation import operations_in_functions, text_in
 from ....bindings.rewriting import located_error, replace_op
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is_float
@@ -42,7 +42,7 @@ class LowerPacked(Pass):
 
     def run(self, op: Operation) -> None:
         support = _PackedProgram(op)
-        for inside in operations_in(op):
+        for inside in operations_in_functions(op):
             lower = _LOWERINGS.get(inside.name)
             if lower is not None:
                 with op.context, inside.location, ir.InsertionPoint(inside):

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
-from ....bindings.navigation import body_of, has_body, operations_in, operations_of, symbol_name
+from ....bindings.navigation import body_of, has_body, operations_in_functions, operations_of, symbol_name
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..entry import is_entry
@@ -35,7 +35,7 @@ class NameFunctions(Pass):
         with op.context:
             for name, defined in names.items():
                 defined.attributes["sym_name"] = ir.StringAttr.get(PREFIX + name)
-            for inside in operations_in(op):
+            for inside in operations_in_functions(op):
                 _refer(inside, names)
 
 
