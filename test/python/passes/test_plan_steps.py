@@ -7,6 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
+from relax_mlir.passes.loops.intrins import find_intrin
+from relax_mlir.targets.core.code import find_backend
+from relax_mlir.targets.core.registry import parse_target
 from schedule_kernels import KERNELS, Kernel, kernel
 
 import relax_mlir as rx
@@ -297,3 +301,50 @@ def test_kernels_whose_padding_would_be_cut() -> None:
     padded = np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)])
     parts = [padded[:, :, i : i + 28, j : j + 28] * w[:, 0, i, j][:, None, None] for i in range(3) for j in range(3)]
     np.testing.assert_allclose(results(program, [x, w])[0], sum(parts), rtol=1e-4, atol=1e-4)
+
+
+#: Numbers that each type has, and what elements of it are called among instructions.
+NARROW = {"uint8": (np.uint8, 0, 256), "int8": (np.int8, -128, 128), "bfloat16": (bfloat16, -8, 9)}
+
+
+@pytest.mark.parametrize("types", [("uint8", "int8"), ("int8", "int8"), ("uint8", "uint8"), ("bfloat16", "bfloat16")])
+@pytest.mark.parametrize(("rows", "channels"), [(1, 0), (13, 0), ("n", 0), (4, 32)])
+def test_sums_of_groups(rows: int | str, channels: int, types: tuple[str, str], tmp_path: Path) -> None:
+    """By an intrinsic for each of the machine's instructions; weights are packed in groups before any call."""
+    random = np.random.default_rng(0)
+    shapes = [(1, 32, 9, 9), (channels, 32, 3, 3)] if channels else [(13 if rows == "n" else rows, 64), (64, 48)]
+    x, weights = (
+        random.integers(low, high, shape).astype(dtype)
+        for shape, (dtype, low, high) in zip(shapes, map(NARROW.get, types), strict=True)
+    )
+    module = rx.Module()
+    with module.function("main", [rx.tensor(x.shape if channels else (rows, 64), types[0])]) as f:
+        operator = relax.nn.conv2d if channels else relax.matmul
+        f.returns(operator(*f, relax.const(weights), out_dtype="float32" if "bfloat16" in types else "int32"))
+    file = tmp_path / "kernels.py"
+    text = rx.schedules.chosen(module)
+    file.write_text(text, encoding="utf-8")
+    planned, scheduled = rx.compile(module), rx.compile(module, schedules=file)
+    np.testing.assert_array_equal(results(scheduled, [x])[0], results(planned, [x])[0])
+    dots = find_backend("llvm").machine(parse_target("llvm")).dots
+    if any(each.by_halves for each in dots) and "bfloat16" not in types:
+        kinds = ".".join("u8" if each == "uint8" else "s8" for each in types)
+        assert f'pmadd.wd.{kinds}")' in text, text
+
+
+@pytest.mark.parametrize(("steps", "columns"), [(63, 64), (64, 60)])
+def test_groups_that_are_not_whole_are_told(steps: int, columns: int) -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((16, steps), "uint8")]) as f:
+        f.returns(relax.matmul(*f, relax.const(np.ones((steps, columns), "int8")), out_dtype="int32"))
+    text = rx.schedules.chosen(module, "llvm{cpu=haswell}")
+    assert "matmul: it sums products of groups, or has vectors, that are not all whole, which no step does" in text
+
+
+def test_a_targets_intrinsics_are_taken_by_their_names_alone() -> None:
+    """auto_tensorize without names asks for those that were registered for a device."""
+    sch = rx.Schedule(kernel("matmul").module())
+    assert find_intrin("llvm.x86.avx2.pmadd.wd.u8.s8").is_targets
+    with pytest.raises(rx.RelaxError) as refused:
+        sch.auto_tensorize("C")
+    assert "pmadd" not in str(refused.value)

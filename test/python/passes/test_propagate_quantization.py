@@ -249,7 +249,8 @@ def test_sums_stay_in_registers():
     ("target", "is_of_bytes"),
     [
         ("llvm{cpu=x86-64-v4 features=+avx512vnni}", True),
-        ("llvm{cpu=haswell}", False),
+        ("llvm{cpu=haswell}", True),
+        ("llvm{triple=aarch64-linux-gnu cpu=cortex-a53}", False),
         ("llvm{triple=aarch64-linux-gnu features=+dotprod}", True),
     ],
 )
