@@ -265,6 +265,7 @@ def test_the_reason_of_an_import_is_the_first_operator_and_what_it_lacks() -> No
 # ---- processes ----
 
 
+@pytest.mark.slow  # a process that imports torch, or several
 def test_a_crash_is_the_verdict_of_its_sample() -> None:
     scalars, others = entries()["add"].samples(torch.float32, 2)
     assert any(tensor.dim() == 0 for tensor in scalars.tensors)
@@ -275,6 +276,7 @@ def test_a_crash_is_the_verdict_of_its_sample() -> None:
     assert found == {0: ("error", "the process ended by SIGKILL", "sample 0"), 1: PASSES}
 
 
+@pytest.mark.slow  # a process that imports torch, or several
 def test_a_hang_is_ended() -> None:
     worker = Worker(Hanging, 1, 20)
     found = worker.run(Task("neg", "static", "f32"))
@@ -282,6 +284,7 @@ def test_a_hang_is_ended() -> None:
     assert found == {0: ("error", "took longer than 20 seconds", "sample 0")}
 
 
+@pytest.mark.slow  # a process that imports torch, or several
 def test_outcomes_are_in_the_order_of_tasks() -> None:
     tasks = [Task(name, "static", "f32") for name in ("neg", "hop/cond", "sin")]
     heard: list[Outcome] = []
