@@ -56,14 +56,19 @@ class TirApplySchedule(Pass):
         from .loops.apply_schedule import apply_schedule
         from .schedule.constant_arguments import callers_in
 
-        callers = callers_in(op)
+        callers, chosen = callers_in(op), parse_target(self.target) if self.target else None
+        features = None if chosen is None else lambda: ScheduleContext(chosen.name, chosen).machine.features
         for function in scheduled:
             mine = callers[symbol_name(function)]
             constants = mine.constants()
             made, packing = apply_schedule(
-                function, has_threads=self.threads, has_vectors=self.vectors, constants=constants
+                function,
+                has_threads=self.threads,
+                has_vectors=self.vectors,
+                constants=constants,
+                features=features,
             )
             for place, packed in packing.items():
                 mine.pack(place, packed)
-            if self.target:
-                LowerIntrinsics(parse_target(self.target).name).lower(made)
+            if chosen is not None:
+                LowerIntrinsics(chosen.name).lower(made)

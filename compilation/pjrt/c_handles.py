@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -136,8 +137,17 @@ def _teller(names: Sequence[str]) -> str:
     return "\n".join(["llvm.func @tell(%into: !llvm.ptr) {", *lines, "llvm.return", "}"])
 
 
-@functools.lru_cache(maxsize=1)
+_making = threading.Lock()
+
+
 def stubs() -> Stubs:
+    """Made once: what two threads make at the same time would have two lists."""
+    with _making:
+        return _made()
+
+
+@functools.lru_cache(maxsize=1)
+def _made() -> Stubs:
     with new_context(("llvm",)):
         engine, found = functions_of(ir.Module.parse(_CODE + _teller(Stubs._fields)), "tell", len(Stubs._fields))
     for_ever(engine)

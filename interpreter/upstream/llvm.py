@@ -41,6 +41,8 @@ def call_intrinsic(site: Site) -> Step:
         return lambda frame, x: x
     if name == "llvm.x86.tilezero.internal":
         return lambda frame, *sizes: numpy.zeros(_TILE_ROWS * _ROW_WORDS, numpy.int32)
+    if re.search(r"\bpmadd(\.wd|w\.d)\b", name):
+        return _pairs(site)
     for part, types in _DOTS.items():
         if re.search(rf"\b{re.escape(part)}\b", name):
             return _dot(site, *types)
@@ -60,6 +62,17 @@ def _dot(site: Site, left: str, right: str) -> Step:
             for each, dtype, held in ((x, dtypes[1], left), (y, dtypes[2], right))
         ]
         return numbers.held(sums + (factors[0] * factors[1]).sum(-1), total)
+
+    return run
+
+
+def _pairs(site: Site) -> Step:
+    """The products' sums alone, of pairs of signed numbers of 16 bits."""
+    numbers = site.numbers
+
+    def run(frame: object, x: Any, y: Any) -> Any:
+        factors = [_wide(bits_as(numbers, each, "i16", "i16"), "i32").reshape(-1, 2) for each in (x, y)]
+        return numbers.held((factors[0] * factors[1]).sum(-1), "i32")
 
     return run
 

@@ -16,9 +16,11 @@ from ...support.errors import RelaxError
 from ..core.pipeline import Pipeline
 from .constant_copies import constant_copies, take_copied
 from .gpu_kernels import KernelWriter
+from .intrins import INTRIN, find_intrin
 from .schedule import Schedule
 from .schedule_files import at_file
 from .source_writer import SourceWriter
+from .tree import Tree, loops_in
 from .tree_writer import Writer, write_tree
 
 if TYPE_CHECKING:
@@ -35,10 +37,11 @@ def apply_schedule(
     has_threads: bool = False,
     has_vectors: bool = True,
     constants: Set[int] = frozenset(),
+    features: Callable[[], Set[str]] | None = None,
 ) -> tuple[Operation, Packing]:
     """Has a PrimFunc run as its schedule says, over memory: the operation that takes its place. `has_threads`: bound
     loops are kernels; `has_vectors`: vectorized loops are vectors; `constants`: which parameters are constants that
-    callers can give packed, as the second result says."""
+    callers can give packed, as the second result says; `features`: the machine's, where it is known."""
     name = symbol_name(function)
     scratch, tree = _scheduled(function).scratch_of(name)
     read = scratch.read
@@ -46,6 +49,8 @@ def apply_schedule(
     if copies:
         read, tree = take_copied(scratch.function, read, tree, copies)
     try:
+        if features is not None:
+            _check_features(tree, features)
         writer = KernelWriter if has_threads else Writer if has_vectors else SourceWriter
         write_tree(scratch.function, read, tree, writer)
         _check_loaded(scratch.function)
@@ -62,6 +67,15 @@ def apply_schedule(
     made = next(op for op in operations_of(function.block) if op != function and symbol_name(op) == name)
     function.erase()
     return made, {each.parameter: each.of for each in copies}
+
+
+def _check_features(tree: Tree, features: Callable[[], Set[str]]) -> None:
+    """LLVM would end the process where a machine has no such instruction."""
+    for name in [str(loop.annotations[INTRIN]) for loop in loops_in(tree.body) if INTRIN in loop.annotations]:
+        needs = find_intrin(name).needs
+        if needs and not any(features() >= set(each.split()) for each in needs):
+            needed = " or ".join(needs)
+            raise RelaxError(f"'{name}' needs {needed}, which the target's machine has not (options cpu, features)")
 
 
 def _check_loaded(function: Operation) -> None:

@@ -69,7 +69,8 @@ class Engine(NamedTuple):
 
 class TensorIntrin:
     """`emit(*memrefs)`: the parameters of what it is described by, in their order. `needs_stack`: it is also given
-    where memory on the stack is taken. `is_targets`: a target's own, which auto_tensorize takes by its name alone.
+    where memory on the stack is taken. `is_targets`: a target's own, which auto_tensorize takes by its name alone;
+    `needs`: sets of features, of which a machine has one.
     """
 
     def __init__(
@@ -80,8 +81,10 @@ class TensorIntrin:
         needs_stack: bool = False,
         engine: Engine | None = None,
         is_targets: bool = False,
+        needs: Sequence[str] = (),
     ):
         self.emit, self._tree, self.needs_stack, self.is_targets = emit, tree, needs_stack, is_targets
+        self.needs = tuple(needs)
         self.engine = engine or Engine()
         # Where it is written, as registries ask of functions.
         self.__wrapped__ = emit
@@ -93,7 +96,7 @@ class TensorIntrin:
 
 
 def _import_targets(name: str | None) -> None:
-    """A target's own are called as it is, "llvm.dot..."; they come with its schedules."""
+    """A target's own begin with its name, as LLVM's intrinsics do; they come with its schedules."""
     if name is not None:
         load_schedules(target for target in all_targets() if target.name == name.partition(".")[0])
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from ...bindings.context import new_context
@@ -45,12 +45,13 @@ func.func private @dot(%A: tensor<{group}x{rows}>, %B: tensor<{lanes}x{group}x{c
 """
 
 
-def register_dots(instructions: Iterable[DotInstruction]) -> None:
-    """One for each way round of an instruction: `is_swapped` where the columns are the left factors."""
-    for instruction in instructions:
+def register_dots(instructions: Iterable[tuple[DotInstruction, Sequence[str]]]) -> None:
+    """One for each way round of an instruction: `is_swapped` where the columns are the left factors. With each are sets
+    of features, of which a machine has one."""
+    for instruction, needed in instructions:
         for is_swapped in (False, True) if instruction.left != instruction.right else (False,):
             tree, emit = partial(_tree, instruction, is_swapped), partial(_emit, instruction, is_swapped)
-            add_intrin(_name(instruction, is_swapped), TensorIntrin(emit, tree, is_targets=True))
+            add_intrin(_name(instruction, is_swapped), TensorIntrin(emit, tree, is_targets=True, needs=needed))
 
 
 def _name(instruction: DotInstruction, is_swapped: bool) -> str:

@@ -76,11 +76,10 @@ def operations_of_blocks(tree: Tree, function: Operation) -> Iterator[tuple[Bloc
 def _planned(sch: Schedule, function: Operation, context: ScheduleContext, constants: Set[int]) -> list[_Planned]:
     """The blocks whose loops a plan is about, in the order in which they run."""
     scratch, tree = sch.scratch_of(symbol_name(function))
-    blocks, operations = zip(*operations_of_blocks(tree, scratch.function), strict=True)
-    plans = [None if op is None else _packed(op, plan_of(op), constants) for op in operations]
-    pairs = list(zip(blocks, plans, strict=True))
+    blocks = list(operations_of_blocks(tree, scratch.function))
+    pairs = [(block, None if op is None else _packed(op, plan_of(op), constants)) for block, op in blocks]
     found = []
-    for (block, plan), op in zip(pairs, operations, strict=True):
+    for (block, op), (_, plan) in zip(blocks, pairs, strict=True):
         if not isinstance(plan, Plan) or op is None:
             continue
         said = next((clause for clause in _WITHOUT_STEPS if getattr(plan, clause)), None)

@@ -48,9 +48,9 @@ _X86_TILES = (
 _TABLES = {"x86_64": _X86, "aarch64": _AARCH64}
 
 
-def all_dot_instructions() -> list[DotInstruction]:
-    """Those of vectors, of all CPUs."""
-    return [each.instruction for each in (*_of_table(_X86), *_of_table(_AARCH64), *_of_pairs())]
+def all_dot_instructions() -> list[tuple[DotInstruction, Sequence[str]]]:
+    """Those of vectors, of all CPUs, with the features that they take."""
+    return [(each.instruction, each.needed) for each in (*_of_table(_X86), *_of_table(_AARCH64), *_of_pairs())]
 
 
 class _Known(NamedTuple):

@@ -30,7 +30,7 @@ def walk(*loops: int | tuple[int, ...]) -> list[AxisStep]:
 )
 def test_chains_of_neighbours_in_all_operands(walks: list[list[AxisStep]], found: list[list[int]]) -> None:
     joins = lambda left, right: are_neighbours(walks, left, right, lambda *_: True)  # noqa: E731
-    assert chains(range(3), joins) == found
+    assert chains(range(3), walks, joins) == found
 
 
 def test_a_gap_parts_them() -> None:

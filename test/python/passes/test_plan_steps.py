@@ -348,3 +348,19 @@ def test_a_targets_intrinsics_are_taken_by_their_names_alone() -> None:
     with pytest.raises(rx.RelaxError) as refused:
         sch.auto_tensorize("C")
     assert "pmadd" not in str(refused.value)
+
+
+def test_an_instruction_that_the_machine_lacks(tmp_path: Path) -> None:
+    """LLVM would end the process."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor((16, 64), "uint8")]) as f:
+        f.returns(relax.matmul(*f, relax.const(np.ones((64, 64), "int8")), out_dtype="int32"))
+    text = rx.schedules.chosen(module, "llvm{cpu=skylake-avx512 features=+avx512vnni}")
+    assert "llvm.x86.avx512.vpdpbusd.512.u8.s8" in text, text
+    file = tmp_path / "kernels.py"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(rx.RelaxError) as refused:
+        rx.lower(module, "llvm{cpu=haswell}", schedules=file)
+    assert "'llvm.x86.avx512.vpdpbusd.512.u8.s8' needs avx512vnni, which the target's machine has not" in str(
+        refused.value
+    )
