@@ -34,8 +34,10 @@ JAX_HARNESSES :=
 
 # And those with TVM.
 TVM_ENV := build/env-tvm
-# And those with Intel's driver of OpenCL; for which devices `make test-gpu-real` runs the tests of all operators.
+# And those with Intel's driver of OpenCL; for which devices `make test-gpu-real` runs the tests of all operators, and
+# whether it draws some of the slow ones (a number).
 OPENCL_ENV := build/env-opencl
+REAL_DRAW :=
 REAL_TARGETS := 'vulkan{subgroup=8 fma=twice}' opencl 'opencl{language=c}' webgpu
 
 # The models of bench/models and the environments that they need.
@@ -195,6 +197,7 @@ gpu: env ## the same on an NVIDIA GPU, NVIDIA's checks of kernels, models beside
 	$(BIN)/python bench/gpu_graphs.py --must || status=1; \
 	exit $$status
 
+test-gpu-real: export RELAX_MLIR_DRAW = $(REAL_DRAW)
 test-gpu-real: export RELAX_MLIR_DEVICES = 1
 test-gpu-real: export RELAX_MLIR_OPENCL = $(abspath $(OPENCL_ENV))
 test-gpu-real: env env-opencl ## tests on devices of Vulkan, OpenCL and WebGPU, of real drivers: Mesa's lavapipe, Intel's for CPUs (apt: mesa-vulkan-drivers)

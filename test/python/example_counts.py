@@ -2,6 +2,7 @@
 """How much runs of tests with many examples, sets of arguments or costs: all of it, or with RELAX_MLIR_DRAW a part.
 
 `make test` sets it to another number each time, which says what is drawn; `make test-all` and pytest alone do not.
+RELAX_MLIR_SHARE says of how many one is drawn.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 from hypothesis import settings
 
 DRAW = os.environ.get("RELAX_MLIR_DRAW", "")
-_SHARE = 24
+_SHARE = int(os.environ.get("RELAX_MLIR_SHARE", "24"))
 
 
 def some(count: int) -> int:
