@@ -56,8 +56,8 @@ class TirApplySchedule(Pass):
         from .loops.apply_schedule import apply_schedule
         from .schedule.constant_arguments import callers_in
 
-        callers, chosen = callers_in(op), parse_target(self.target) if self.target else None
-        features = None if chosen is None else lambda: ScheduleContext(chosen.name, chosen).machine.features
+        callers, target = callers_in(op), parse_target(self.target) if self.target else None
+        features = None if target is None else lambda: ScheduleContext(target.name, target).machine.features
         for function in scheduled:
             mine = callers[symbol_name(function)]
             constants = mine.constants()
@@ -70,5 +70,5 @@ class TirApplySchedule(Pass):
             )
             for place, packed in packing.items():
                 mine.pack(place, packed)
-            if chosen is not None:
-                LowerIntrinsics(chosen.name).lower(made)
+            if target is not None:
+                LowerIntrinsics(target.name).lower(made)
