@@ -60,6 +60,13 @@ def is_vector(value: Value) -> bool:
     return isinstance(value.type, ir.VectorType)
 
 
+def repeated(word: Value, lanes: int) -> Value:
+    """A vector of 32 bits of narrow numbers, so many times one behind the other."""
+    count, narrow = word.type.shape[0], word.type.element_type
+    bits = result_of("vector.bitcast", [word], vector_of(1, ir.IntegerType.get_signless(32)))
+    return result_of("vector.bitcast", [in_each_lane(lane_of(bits, 0), lanes)], vector_of(lanes * count, narrow))
+
+
 def lane_of(vector: Value, lane: int) -> Value:
     position = ir.DenseI64ArrayAttr.get([lane])
     return result_of("vector.extract", [vector], vector.type.element_type, static_position=position)

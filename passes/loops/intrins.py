@@ -25,7 +25,7 @@ from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...dialects.tir.prim_func import prim_funcs_in
 from ...support.errors import RelaxError
 from ...support.registry import Named, NamedRegistry
-from ...targets.core.registry import all_targets, load_schedules
+from ...targets.core.registry import load_tensor_intrins
 from .body_scalars import Compute, Element, Expr
 from .bufferized import Scratch
 from .memories import EmitWait
@@ -96,9 +96,9 @@ class TensorIntrin:
 
 
 def _import_targets(name: str | None) -> None:
-    """A target's own begin with its name, as LLVM's intrinsics do; they come with its schedules."""
+    """A target's own begin with its name, as LLVM's intrinsics do."""
     if name is not None:
-        load_schedules(target for target in all_targets() if target.name == name.partition(".")[0])
+        load_tensor_intrins(name.partition(".")[0])
 
 
 _INTRINS = NamedRegistry[TensorIntrin]("a tensor intrinsic", source=_import_targets)

@@ -10,10 +10,9 @@ from ...bindings.context import new_context
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.rewriting import Decline
-from ...emit.arithmetic import result_of
 from ...emit.collapse import collapse
 from ...emit.structured import analyze
-from ...emit.vectors import in_each_lane, lane_of, load, store, vector_of
+from ...emit.vectors import load, repeated, store, vector_of
 from ...targets.core.backend import DotInstruction
 from ..loops.intrins import TensorIntrin, add_intrin, described
 from ..loops.tree import Tree
@@ -99,10 +98,8 @@ def _element(kind: str) -> str:
 
 def _emit(instruction: DotInstruction, is_swapped: bool, rows: Value, columns: Value, sums: Value) -> None:
     lanes, group = instruction.lanes, instruction.group
-    narrow, total = rows.type.element_type, vector_of(lanes, sums.type.element_type)
-    word = ir.IntegerType.get_signless(32)
-    few = result_of("vector.bitcast", [load(vector_of(group, narrow), rows, 0)], vector_of(1, word))
-    shared = result_of("vector.bitcast", [in_each_lane(lane_of(few, 0), lanes)], vector_of(lanes * group, narrow))
+    total = vector_of(lanes, sums.type.element_type)
+    shared = repeated(load(vector_of(group, rows.type.element_type), rows, 0), lanes)
     own = load(vector_of(lanes * group, columns.type.element_type), collapse(columns, [[0, 1]]), 0)
     dots = Dots(instruction, columns=1, rows=0, is_swapped=is_swapped, is_turned=False)
     store(dots.add(load(total, sums, 0), own, shared), sums, 0)

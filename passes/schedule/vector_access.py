@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ...bindings.affine import Linear
 from ...bindings.ir import Value
-from ...bindings.mlir import ir
 from ...emit import linalg
-from ...emit.arithmetic import result_of
 from ...emit.numbers import Size, as_index, constant, operation, select
 from ...emit.structured import StructuredOp, is_scalar, is_storable
 from ...emit.tensors import merge, split
@@ -20,6 +18,7 @@ from ...emit.vectors import (
     is_vector,
     lane_of,
     read_vector,
+    repeated,
     shuffle,
     transposed,
     vector_of,
@@ -163,7 +162,7 @@ class VectorAccess:
         wide = self._lanes * self._group
         if not self._op.uses(operand, self._vector):
             mask = None if tail is None else self._mask(tail, self._group)
-            return self._in_every_lane(self._read(tensor, self._indices(operand, point), mask, self._group))
+            return repeated(self._read(tensor, self._indices(operand, point), mask, self._group), self._lanes)
         if self._vector == self._grouped:
             left = None if self._rest is None else self._rest - point[self._vector] * wide
             mask = None if left is None else self._mask(left, wide)
@@ -202,13 +201,6 @@ class VectorAccess:
         """The place of the vector of a point in groups of rows."""
         *outer, row, column = self._indices(operand, point)
         return [*outer, row // self._group, column * self._group]
-
-    def _in_every_lane(self, few: Value) -> Value:
-        """Some narrow numbers, as often as there are lanes."""
-        word = ir.IntegerType.get_signless(32)
-        bits = lane_of(result_of("vector.bitcast", [few], ir.VectorType.get([1], word)), 0)
-        wide = vector_of(self._lanes * self._group, few.type.element_type)
-        return result_of("vector.bitcast", [in_each_lane(bits, self._lanes)], wide)
 
     def store(self, value: Value, operand: int, point: Point, tensor: Value) -> Value:
         """The tensor with the value, a scalar or a vector, in its place."""

@@ -66,6 +66,8 @@ class Target:
     backend: type[Backend] | None = None
     #: C libraries that its programs call (tir.call_extern), by name or path: loaded with a program, before its code.
     libraries: tuple[str, ...] = ()
+    #: Modules that register its tensor intrinsics, which begin with its name; imported when one is asked for.
+    tensor_intrin_modules: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         after = {"after": self.parents, "rules after": self.rules, "schedules after": self.schedules}
@@ -103,7 +105,8 @@ def register_target(target: Target) -> Target:
 
 
 def _check(target: Target) -> None:
-    for field in ("parents", "legal", "rule_modules", "schedule_modules", "rules", "schedules", "libraries"):
+    modules = ("rule_modules", "schedule_modules", "tensor_intrin_modules")
+    for field in ("parents", "legal", *modules, "rules", "schedules", "libraries"):
         names = getattr(target, field)
         if names is not None and (isinstance(names, str) or not all(isinstance(name, str) for name in names)):
             raise RelaxError(f"target '{target.name}': {field}={names!r}: expected names, like ('llvm',)")
@@ -229,6 +232,12 @@ def load_schedules(targets: Iterable[Target]) -> None:
     """Imports the modules that register these targets' schedules. Raises RelaxError where that fails."""
     for target in targets:
         _import_once(target, target.schedule_modules, "schedule_modules")
+
+
+def load_tensor_intrins(name: str) -> None:
+    """Imports the modules that register the tensor intrinsics of a target, if there is one of that name."""
+    for target in [each for each in all_targets() if each.name == name]:
+        _import_once(target, target.tensor_intrin_modules, "tensor_intrin_modules")
 
 
 def _import_once(target: Target, modules: Iterable[str], field: str) -> None:

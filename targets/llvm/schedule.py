@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from ...bindings.ir import Operation
 from ...dialects.core.facts import OpPattern
-from ...passes.schedule.dot_intrins import register_dots
 from ...passes.schedule.planning import plan_each
 from ...passes.schedule.registry import ScheduleContext, register_plan, register_schedule
-from .objects.dot_instructions import all_dot_instructions
 from .plans.conv import plan_conv
 from .plans.dot import plan_dot
 from .plans.elementwise import plan_elementwise
 from .plans.matmul import plan_matmul
 from .plans.reduction import plan_reduction
 from .plans.tiles import plan_tiles
-
-register_dots(all_dot_instructions())
 
 for _rule in (plan_tiles, plan_dot, plan_matmul, plan_conv, plan_reduction, plan_elementwise):
     register_plan("llvm")(_rule)

@@ -20,6 +20,7 @@ TARGET = Target(
         f"{__package__}.legalize_winograd",
     ),
     schedule_modules=(f"{__package__}.schedule",),
+    tensor_intrin_modules=(f"{__package__}.tensor_intrins",),
     doc="CPUs, by LLVM's code generators.",
     options=OPTIONS,
     backend=LLVMBackend,

@@ -11,10 +11,5 @@ def kernel_modules(op: Operation) -> list[Operation]:
     return [each for each in operations_of(body_of(op)) if each.name == "gpu.module"]
 
 
-def kernels_in(op: Operation) -> list[Operation]:
-    """Of all of its modules of kernels."""
-    return [kernel for module in kernel_modules(op) for kernel in kernels_of(module)]
-
-
 def kernels_of(module: Operation) -> list[Operation]:
     return [each for each in operations_of(module.regions[0].blocks[0]) if each.name == "gpu.func"]

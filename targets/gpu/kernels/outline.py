@@ -180,6 +180,7 @@ def _launch(before: Operation, kernel: str, blocks: Value, threads: int, given: 
 
 
 def kernels_in(module: Operation) -> list[Operation]:
+    """Of all of its modules of kernels."""
     inside = [each for each in operations_of(body_of(module)) if each.name == "gpu.module"]
     return [each for kernels in inside for each in operations_of(body_of(kernels)) if each.name == "gpu.func"]
 

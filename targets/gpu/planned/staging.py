@@ -109,7 +109,7 @@ class Staged:
 
     @property
     def count(self) -> int:
-        """How many pieces a block's threads bring: each is neighbours that one brings at once."""
+        """How many pieces a block's threads bring: each is adjacent elements that one brings at once."""
         return self.tile.extent(self.side) * self.tile.extent(self.tile.steps) // self.lanes
 
     def _units(self, thread: Number) -> list[tuple[Number | None, Number, Number]]:

@@ -13,7 +13,7 @@ from ....bindings.navigation import operations_in, symbol_name
 from ....bindings.rewriting import located_error
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..device_code import kernels_in
+from ...gpu.kernels.outline import kernels_in
 from ..options import SEPARATOR
 
 _VIEWS = ("memref.extract_strided_metadata", "memref.reinterpret_cast")

@@ -15,7 +15,7 @@ from ....bindings.rewriting import replace_op
 from ....emit.numbers import Number, number, select
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..device_code import kernels_in
+from ...gpu.kernels.outline import kernels_in
 
 #: Splits an f64 in two of half the bits.
 _SPLITTER = 2.0**27 + 1

@@ -16,7 +16,7 @@ from ....emit.numbers import number
 from ....emit.vectors import is_vector, spread
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..device_code import kernels_in
+from ...gpu.kernels.outline import kernels_in
 
 _ARITHMETIC = frozenset(f"arith.{name}" for name in ("addf", "subf", "mulf", "divf", "remf"))
 

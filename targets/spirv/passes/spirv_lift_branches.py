@@ -17,8 +17,8 @@ from ....emit.arithmetic import result_of
 from ....emit.numbers import as_index, constant, number
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ...gpu.kernels.outline import kernels_in
 from ...host.llvm_ops import type_of
-from ..device_code import kernels_in
 
 
 @register_pass

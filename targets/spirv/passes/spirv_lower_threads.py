@@ -20,7 +20,7 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...core.backend import Machine
 from ...gpu.emit.threads import thread_id, threads_of
-from ..device_code import kernels_in
+from ...gpu.kernels.outline import kernels_in
 from ..emit import (
     SHARED_STORAGE,
     array_type,

@@ -20,7 +20,7 @@ from ....emit.arithmetic import result_of
 from ....emit.numbers import constant, number, on_each_element, select, unary
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..device_code import kernels_in
+from ...gpu.kernels.outline import kernels_in
 from ..float_remainder import float_remainder
 
 #: Comparisons by arith's numbers: the same with the operands in the other order.

@@ -19,8 +19,8 @@ from ....emit.numbers import as_index, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...gpu.emit.threads import block_id, dimension_of, thread_id, threads_of
+from ...gpu.kernels.outline import kernels_in
 from ..abi import LEAST_THREADS
-from ..device_code import kernels_in
 from ..emit import block_size, value_of_constant
 
 _NUMBERS = ("gpu.block_id", "gpu.thread_id")

@@ -18,7 +18,7 @@ from ....emit.arithmetic import result_of
 from ....emit.vectors import from_elements, lane_of
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..device_code import kernels_in
+from ...gpu.kernels.outline import kernels_in
 
 MOST_LANES = 4
 _KEPT = ("vector.load", "vector.store", "vector.extract", "vector.from_elements")

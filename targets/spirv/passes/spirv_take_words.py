@@ -20,9 +20,9 @@ from ....emit.numbers import Number, as_i64, as_index, operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...gpu.emit.threads import dimension_of
+from ...gpu.kernels.outline import kernels_in
 from ...host.llvm_ops import type_of
 from ..abi import MOST_PUSHED, WORD
-from ..device_code import kernels_in
 from ..emit import (
     DEVICE_STORAGE,
     WORDS_STORAGE,
