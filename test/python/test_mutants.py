@@ -133,18 +133,24 @@ def test_a_helper_of_tests_is_no_test() -> None:
     assert not any(test.startswith("test/gpu_emulator") for test in tests)
 
 
+def _line_of(file: str, text: str) -> int:
+    before, found, _ = (REPOSITORY / file).read_text().partition(text)
+    assert found, f"{file} has no {text!r} any more: take another line for this test"
+    return before.count("\n") + 1
+
+
 def test_tests_of_the_changed_function_come_first() -> None:
-    """Those of refusals stand next to those of everything else that a file does."""
-    file = "targets/c/source/writer.py"
-    line = (REPOSITORY / file).read_text().partition("def refusal(")[0].count("\n") + 1
-    assert "test/python/targets/c/test_c_refusals.py" in mirrored_tests(REPOSITORY, file, line)[0]
+    """Those of refusals move before those of other things that the file does."""
+    file, test = "targets/c/source/functions.py", "test/python/targets/c/test_c_refusals.py"
+    line = _line_of(file, "it has several blocks")
+    assert mirrored_tests(REPOSITORY, file, line)[0].index(test) < mirrored_tests(REPOSITORY, file)[0].index(test)
 
 
 def test_tests_of_who_calls_the_changed_function_come_first() -> None:
     """One function of a file that many import is used by a few of these."""
     file = "emit/broadcast.py"
-    line = (REPOSITORY / file).read_text().partition("def along_axis(")[0].count("\n") + 1
-    assert mirrored_tests(REPOSITORY, file, line)[0][0] == "test/python/targets/test_legalize_quantize.py"
+    tests = mirrored_tests(REPOSITORY, file, _line_of(file, "def along_axis("))
+    assert tests[0][0] == "test/python/targets/test_legalize_quantize.py"
 
 
 def test_the_nearest_tests_come_first() -> None:
@@ -161,7 +167,7 @@ def test_the_nearest_tests_come_first() -> None:
 def test_the_cases_called_after_a_function_come_first() -> None:
     """A broken kernel of sinh is seen by the first test that runs, whatever the budget."""
     file, test = "targets/llvm/intrinsics/hyperbolic.py", "test/python/passes/test_lower_intrinsics.py"
-    line = (REPOSITORY / file).read_text().partition("exp_scaled(size, -1)), x)")[0].count("\n") + 1
+    line = _line_of(file, "exp_scaled(size, -1)), x)")
     assert test in mirrored_tests(REPOSITORY, file, line)[0]
     command = [sys.executable, "-m", "pytest", "--collect-only", "-p", "nearest_first", "-p", "no:cacheprovider"]
     command += ["--nearest-to", f"{file}:{line}", test]
