@@ -15,6 +15,7 @@ from ..passes.outline_tensors.plain_functions import is_plain
 from ..passes.relax_bind_symbolic_vars import BindSymbolicVars
 from ..passes.relax_donate import Donate
 from ..passes.symbolic_shapes.single_sizes import warn_of_single_sizes
+from ..support.collector import uncollected
 from ..targets.core.code import CodeOptions
 from ..targets.core.evaluation import passes_at
 from .options import CompileOptions
@@ -49,6 +50,7 @@ def fit(module: Module, options: CompileOptions) -> None:
         Pipeline(Donate(args=donated)).run(module)
 
 
+@uncollected()  # modules of passes are imported, too
 def lower_in_place(
     module: Module,
     options: CompileOptions,

@@ -59,16 +59,16 @@ class StructuredOp:
         """The names of the operations in the body."""
         return frozenset(inner.name for inner in operations_of(self.block))
 
-    @property
+    @cached_property
     def output_start(self) -> int:
         """The number of the first output among the operands."""
         return len(self.operands) - (len(self.block.arguments) - self.input_count)
 
-    @property
+    @cached_property
     def outputs(self) -> tuple[Value, ...]:
         return self.operands[self.output_start :]
 
-    @property
+    @cached_property
     def output_accesses(self) -> tuple[tuple[Linear, ...], ...]:
         return self.accesses[self.output_start :]
 

@@ -17,7 +17,7 @@ from ..bindings.navigation import (
     callee_of,
     functions_in,
     has_body,
-    operations_in,
+    operations_named,
     operations_of,
     symbol_name,
     text_in,
@@ -74,7 +74,7 @@ def _nothing(frame: Frame, *operands: Any) -> None:
 
 def _sees_bits(function: Operation) -> bool:
     """Whether a function makes integers of floats' bits, or floats of integers'."""
-    casts = (each for each in operations_in(function) if each.name in ("arith.bitcast", "vector.bitcast"))
+    casts = operations_named(function, "arith.bitcast", "vector.bitcast")
     return any(any(is_float(element_of(value.type)) for value in (*each.operands, *each.results)) for each in casts)
 
 

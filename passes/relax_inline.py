@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ..bindings.ir import Operation
-from ..bindings.navigation import ancestors, callee_of, functions_in, has_body, is_private, operations_in, symbol_name
+from ..bindings.navigation import (
+    ancestors,
+    callee_of,
+    functions_in,
+    has_body,
+    is_private,
+    operations_in,
+    operations_named,
+    symbol_name,
+)
 from ..bindings.rewriting import located_error
 from ..dialects.core.call_graph import UNITS, CallGraph, remove_dead
 from ..dialects.core.ir_attributes import COMPOSITE, NO_INLINE, RELAX_TARGET
@@ -79,7 +88,7 @@ def inline_calls_in(function: Operation, original: Operation | None = None) -> N
     functions = {symbol_name(each): each for each in functions_in(function.parent) if each not in itself}
     names: set[str] = set()
     for _ in functions:
-        calls = [each for each in operations_in(function) if each.name == "func.call"]
+        calls = operations_named(function, "func.call")
         names = names or (symbols_in(function) if calls else set())
         callees = [functions.get(callee_of(call)) for call in calls]
         done = [

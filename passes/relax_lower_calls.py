@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..bindings.ir import Operation, SymbolTable
-from ..bindings.navigation import callee_of, functions_in, is_private, operations_in, symbol_name
+from ..bindings.navigation import callee_of, functions_in, is_private, operations_named, symbol_name
 from ..bindings.pass_manager import run_upstream
 from .core.base import Pass
 from .core.registry import register_pass
@@ -52,7 +52,7 @@ class LowerCalls(Pass):
 
 def _erase_uncalled(module: Operation, names: set[str]) -> None:
     """Erases the private ones of these functions that have no callers any more."""
-    called = {callee_of(op) for op in operations_in(module) if op.name == "func.call"} if names else set()
+    called = {callee_of(op) for op in operations_named(module, "func.call")} if names else set()
     for function in list(functions_in(module)):
         if is_private(function) and symbol_name(function) in names - called:
             function.erase()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..bindings.ir import Attribute, Operation, Type
 from ..bindings.mlir import i64_attribute, ir
-from ..bindings.navigation import body_of, operations_in
+from ..bindings.navigation import body_of, operations_in, operations_named
 from ..dialects.core.codec import decode
 from ..dialects.core.ir_attributes import WEIGHT_NUMBER
 from ..dialects.relax.function_attributes import argument_names
@@ -62,7 +62,7 @@ class UnbindParams(Pass):
         """What was constant, by the names of the new parameters."""
         what = f"pass '{self.name}'"
         function = graph_function(op, self.function, what)
-        calls = any(inside.name == "func.call" for inside in operations_in(function))
+        calls = bool(operations_named(function, "func.call"))
         with _numbered(op) if calls else nullcontext(), changing_copy(function, what, retypes=False) as copy:
             inputs = len(body_of(copy).arguments)
             if calls:

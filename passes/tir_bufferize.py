@@ -15,7 +15,7 @@ from ..bindings.navigation import (
     has_body,
     last_of,
     made_by,
-    operations_in,
+    operations_named,
     operations_of,
     symbol_name,
 )
@@ -66,7 +66,7 @@ class Bufferize(Pass):
                 body.append(operation)
 
     def _finish(self, apart: Module) -> None:
-        for op in [op for op in operations_in(apart.operation) if op.name == "memref.copy"]:
+        for op in operations_named(apart.operation, "memref.copy"):
             source, target = op.operands
             if not _is_seen_again(source, target):
                 with op.context, op.location, ir.InsertionPoint(op):
@@ -97,7 +97,7 @@ def _is_laid_out_as(one: Type, other: Type) -> bool:
 def _fold_views(module: Operation) -> bool:
     """Memrefs that are seen again as they were, carried on by a loop for instance, become those that they are."""
     found = False
-    for op in [op for op in operations_in(module) if op.name == "memref.expand_shape"]:
+    for op in operations_named(module, "memref.expand_shape"):
         joined = made_by(op.operands[0], "memref.collapse_shape")
         if joined and _is_seen_again(op.result, joined.operands[0]) and _has_sizes_of(op, joined.operands[0]):
             replace_op(op, [joined.operands[0]])

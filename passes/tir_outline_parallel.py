@@ -23,6 +23,7 @@ from ..bindings.navigation import (
     functions_in,
     has_body,
     operations_in,
+    operations_named,
     symbol_name,
     used_inside,
     users_of,
@@ -55,8 +56,7 @@ class OutlineParallel(Pass):
         with op.context:
             for function in [each for each in functions_in(op) if has_body(each)]:
                 share_calls(function)
-                inside = operations_in(function)
-                loops = [each for each in inside if each.name == "scf.for" and PARALLEL in each.attributes]
+                loops = [each for each in operations_named(function, "scf.for") if PARALLEL in each.attributes]
                 shared = [each for each in loops if not any(around in loops for around in ancestors(each))]
                 for loop in shared:
                     outlined = _Outlined.of(loop)
@@ -120,7 +120,7 @@ class _Outlined:
             for op in operations_in(loop):
                 use_instead(op, made)
             _allocate_once(loop, end)
-            for op in [each for each in operations_in(loop) if each.name == "memref.alloca" and not len(each.operands)]:
+            for op in [each for each in operations_named(loop, "memref.alloca") if not len(each.operands)]:
                 op.move_before(loop)
 
 
@@ -159,7 +159,7 @@ def _private_function(name: str, inputs: list[Type]) -> ir.Block:
 
 def _allocate_once(loop: Operation, end: Operation) -> None:
     """Memory that each step takes anew, and whose size is known, is taken once for all steps of a call."""
-    for op in [each for each in operations_in(loop) if each.name == "memref.alloc" and not len(each.operands)]:
+    for op in [each for each in operations_named(loop, "memref.alloc") if not len(each.operands)]:
         frees = [user for user in users_of(op.result) if user.name == "memref.dealloc"]
         if len(frees) == 1 and frees[0].block == op.block:
             op.move_before(loop)

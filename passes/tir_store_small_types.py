@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 
 from ..bindings.ir import Attribute, Operation, Type, Value
 from ..bindings.mlir import ir
-from ..bindings.navigation import blocks_of, body_of, function_type_of, operations_in, operations_of
+from ..bindings.navigation import blocks_of, body_of, function_type_of, operations_in, operations_named, operations_of
 from ..bindings.rewriting import located_error, made_again, replace_op
 from ..dialects.core.elements import elements_bytes, resource_attribute
 from ..emit.arithmetic import convert, result_of, with_element
@@ -66,8 +66,8 @@ class StoreSmallTypes(Pass):
 
 
 def _convert_truth_values(function: Operation) -> None:
-    for op in operations_in(function):
-        if op.name in _TRANSFERS and _is_truth(op.operands[_TRANSFERS[op.name]].type.element_type):
+    for op in operations_named(function, *_TRANSFERS):
+        if _is_truth(op.operands[_TRANSFERS[op.name]].type.element_type):
             with op.location, ir.InsertionPoint(op):
                 replace_op(op, _read_as_bytes(op) if len(op.results) else _written_as_bytes(op))
 

@@ -152,9 +152,11 @@ _MODULES = {
 
 
 def _imported(module: str) -> ModuleType:
-    if module.startswith("passes."):
-        importlib.import_module(".targets", __name__)  # which passes name in their options, and which have own ones
-    return importlib.import_module(f".{module}", __name__)
+    uncollected = importlib.import_module(".support.collector", __name__).uncollected
+    with uncollected():
+        if module.startswith("passes."):
+            importlib.import_module(".targets", __name__)  # which passes name in their options, and which have own ones
+        return importlib.import_module(f".{module}", __name__)
 
 
 def _namespace(path: str) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from ...bindings.navigation import operations_in
+from ...bindings.navigation import operations_named
 from ...dialects.core.infos import Info, TensorInfo
 from ...frontends.module import Module
 from ...runtime.arrays import tensor, to_numpy
@@ -26,7 +26,7 @@ class ReferenceRuntime(ExternalRuntime):
     def load(self, data: memoryview) -> Mapping[str, Callable[..., object]]:
         module = Module.parse(bytes(data), "the program's module")
         interpreted, lock = reference(module), Lock()
-        writes = any(each.name == "relax.call_packed" for each in operations_in(module.operation))
+        writes = bool(operations_named(module.operation, "relax.call_packed"))
         return {name: _function(interpreted[name], lock, writes) for name in interpreted}
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from ...bindings.ir import Block, Operation
 from ...bindings.mlir import ir
-from ...bindings.navigation import operations_in, operations_of
+from ...bindings.navigation import operations_named, operations_of
 from ...dialects.core.ir_attributes import CONCURRENT
 from ...emit.loops import for_range, when
 from ...emit.numbers import Number
@@ -22,7 +22,7 @@ _BETWEEN = frozenset(
 
 def share_calls(function: Operation) -> None:
     """Makes parallel loops of adjacent calls marked as concurrent; other marked ones are calls as any."""
-    calls = [op for op in operations_in(function) if op.name == "func.call" and CONCURRENT in op.attributes]
+    calls = [op for op in operations_named(function, "func.call") if CONCURRENT in op.attributes]
     rows: dict[tuple[Block, int], list[Operation]] = {}
     for call in calls:
         rows.setdefault((call.block, call.attributes[CONCURRENT].value), []).append(call)

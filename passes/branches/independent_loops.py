@@ -10,7 +10,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...bindings.ir import Block, Operation, SymbolTable, Value
-from ...bindings.navigation import constant_of, made_by, operations_in, operations_of, used_by, users_of
+from ...bindings.navigation import (
+    constant_of,
+    made_by,
+    operations_in,
+    operations_named,
+    operations_of,
+    used_by,
+    users_of,
+)
 from ...dialects.core.aliases import written_by
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
@@ -135,7 +143,7 @@ def _results(loop: Operation) -> list[tuple[Value, list[Operation]]] | None:
 
 def _named_inside(loop: Operation) -> set[str]:
     """The symbols of sizes that a loop does not name itself."""
-    casts = [each for each in operations_in(loop) if each.name == "relax.match_cast"]
+    casts = operations_named(loop, "relax.match_cast")
     own = {name for cast in casts for name in symbols_of(cast.results[0].type) - symbols_of(cast.operands[0].type)}
     return symbols_in(loop) - own
 
@@ -157,7 +165,7 @@ def _work(loop: Operation, symbols: SymbolTable) -> float:
 
 def _work_of_kernel(function: Operation) -> float | None:
     """None for one that calls out, or that threads share anyway."""
-    if any(op.name in _CALLING_OUT for op in operations_in(function)):
+    if operations_named(function, *_CALLING_OUT):
         return None
     plans = [(op, plan_of(op)) for op in structured_ops(function) if PLAN in op.attributes]
     loops = [(op, plan) for op, plan in plans if isinstance(plan, Plan)]

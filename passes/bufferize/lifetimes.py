@@ -11,7 +11,7 @@ import math
 
 from ...bindings.ir import Block, Operation, Type, Value
 from ...bindings.mlir import DYNAMIC, ir
-from ...bindings.navigation import blocks_of, body_of, last_of, made_by, operations_in
+from ...bindings.navigation import blocks_of, body_of, last_of, made_by, operations_in, operations_named
 from ...bindings.pass_manager import run_upstream
 from ...dialects.core.ir_attributes import PASSED_ON
 from ...emit import memrefs
@@ -30,7 +30,7 @@ def end_allocations(function: Operation) -> None:
         _keep_in_loops(function)
     if _escapes(function):
         _own_what_is_passed(function)
-    for op in reversed([op for op in operations_in(function) if op.name == "memref.alloc"]):
+    for op in reversed(operations_named(function, "memref.alloc")):
         if PASSED_ON in op.attributes:
             del op.attributes[PASSED_ON]
             continue
@@ -61,7 +61,7 @@ def _is_given_back(memref: Value) -> bool:
 
 
 def _escapes(function: Operation) -> bool:
-    return any(op.name == "memref.alloc" and leaves(op.results[0]) for op in operations_in(function))
+    return any(leaves(op.results[0]) for op in operations_named(function, "memref.alloc"))
 
 
 # ---- what is passed from block to block ----

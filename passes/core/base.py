@@ -29,7 +29,6 @@ from ...dialects.context import load_registered
 from ...dialects.verification import verify_ir
 from ...support.blaming import blaming
 from ...support.callbacks import enters
-from ...support.collector import uncollected
 from ...support.ending import refuse_at_end
 from ...support.errors import RefusalError, RelaxError
 from .external import externals_aside
@@ -108,7 +107,6 @@ def run_pass(pass_: Pass, operation: Operation, *, verify: bool = True) -> None:
     with (
         errors_as_relax_error(operation.context, f"pass {pass_.name} failed", RefusalError) as found,
         aside,
-        uncollected(),
         blamed,
     ):
         pass_.run(operation)

@@ -18,6 +18,7 @@ from ...dialects.core.ir_attributes import CODEGEN
 from ...dialects.verification import verify_functions
 from ...support.argument_types import types_checked
 from ...support.callbacks import enters
+from ...support.collector import uncollected
 from ...support.errors import OptionError, RelaxError
 from ...support.plugins import plugin_problems
 from ...support.suggest import suggest
@@ -184,6 +185,7 @@ class Pipeline:
             raise OptionError(error.message + suggest(element.name, candidates), notes=plugin_problems()) from None
 
     @enters
+    @uncollected()
     def run(self, target: Any, *, all_or_nothing: bool = True) -> Module:
         """Runs on a Module or an operation, which is changed in place and returned.
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ...dialects.verification import verify_ir
-from ...support.collector import uncollected
 from ...support.errors import OptionError
 from ...support.suggest import suggest
 from .base import Pass
@@ -55,8 +54,7 @@ class Stage:
         journal, statistics = Journal.active(), Statistics()
         watching = [*instruments] if journal is None else [*instruments, statistics]
         with timed(self.name):
-            with uncollected():  # passes are imported
-                pipeline = self.pipeline(target, instruments=watching, verify_each=self.verify == "each")
+            pipeline = self.pipeline(target, instruments=watching, verify_each=self.verify == "each")
             pipeline.run(module, all_or_nothing=False)
             if self.verify == "end":
                 verify_ir(module.operation, f"stage {self.name} produced invalid IR")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ...bindings.affine import compose, identity, inverse, plain_dim
 from ...bindings.ir import AffineMap, Operation, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import function_type_of, made_by, operations_in, operations_of
+from ...bindings.navigation import function_type_of, made_by, operations_named, operations_of
 from ...dialects.core.facts import OpPattern
 from ...emit.generic import GenericOp
 from .prim_info import AROUND, is_plain_generic, is_pure, writes_each
@@ -58,7 +58,7 @@ def _is_begun(value: Value) -> bool:
 
 def _of_elements(generic: Operation) -> OpPattern:
     *reads, output = GenericOp(generic).maps
-    is_elsewhere = any(op.name in ("linalg.index", "tensor.extract") for op in operations_in(generic))
+    is_elsewhere = bool(operations_named(generic, "linalg.index", "tensor.extract"))
     if is_elsewhere or any(made_by(operand, "tensor.extract_slice") for operand in generic.operands):
         return OpPattern.INJECTIVE
     # From elements of the output to those that are read.

@@ -8,7 +8,15 @@ from itertools import count
 from ...bindings.diagnostics import silenced
 from ...bindings.ir import Location, Operation, OpView, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, function_type_of, last_of, made_by, operations_in, operations_of
+from ...bindings.navigation import (
+    body_of,
+    function_type_of,
+    last_of,
+    made_by,
+    operations_in,
+    operations_named,
+    operations_of,
+)
 from ...bindings.rewriting import replace_op
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ShapeInfo, TensorInfo
@@ -54,7 +62,7 @@ def _is_valid(body: OpView) -> bool:
     """Whether the body holds together with the sizes bound to it; it need not, where a run-time check would fail."""
     inputs = [argument.type for argument in body_of(body).arguments]
     signature = function_type_of(body)
-    returned = [operation for operation in operations_in(body) if operation.name == "func.return"]
+    returned = operations_named(body, "func.return")
     results = [value.type for value in returned[0].operands] if returned else list(signature.results)
     body.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results, body.context), body.context)
     with silenced(body.context):
@@ -131,7 +139,7 @@ def _can_be_renamed(callee: Operation, names: dict[str, SymExpr]) -> bool:
     """Whether no call in the function has one of these in its types, which another function's signature fixes."""
     if not names:
         return True
-    calls = [operation for operation in operations_in(callee) if operation.name == "func.call"]
+    calls = operations_named(callee, "func.call")
     return all(symbols_of_operation(call).isdisjoint(names) for call in calls)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from ...bindings.ir import Attribute, Operation, OpView, Type, Value
 from ...bindings.mlir import DYNAMIC, as_list, ir
-from ...bindings.navigation import body_of, operations_in, operations_of, symbol_name
+from ...bindings.navigation import body_of, operations_named, operations_of, symbol_name
 from ...bindings.rewriting import Decline
 from ...dialects import relax
 from ...dialects.core.codec import decode, encode
@@ -253,7 +253,7 @@ class LegalizeCall:
                 attributes = self._prim_funcs.attributes(operation.name)
                 function = make_prim_func(symbol, parameters, results, whole, pattern=pattern, attributes=attributes)
             # What can raise is done where it stands, and once: nothing is fused with it.
-            if any(inner.name == ASSERT for inner in operations_in(function)):
+            if operations_named(function, ASSERT):
                 set_op_pattern(function, OpPattern.OPAQUE)
 
         symbol = self._prim_funcs.get(key, symbol, make)

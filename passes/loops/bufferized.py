@@ -13,7 +13,7 @@ from ...bindings.navigation import (
     functions_in,
     has_body,
     made_by,
-    operations_in,
+    operations_named,
     operations_of,
     parent_of,
     symbol_name,
@@ -108,7 +108,7 @@ def _make_for_each(op: Operation) -> None:
 
 def _is_filling(op: Operation) -> bool:
     """Whether it makes a tensor of nothing, but for numbers."""
-    reads = any(inner.name == "tensor.extract" for inner in operations_in(op))
+    reads = bool(operations_named(op, "tensor.extract"))
     inputs = list(op.operands)[: op.attributes["operandSegmentSizes"][0]]
     return not reads and all(not isinstance(operand.type, ir.RankedTensorType) for operand in inputs)
 

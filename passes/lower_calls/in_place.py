@@ -8,13 +8,13 @@ memory, or is read behind the call, the call writes into a copy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import operations_in, operations_of, parent_of, users_of
+from ...bindings.navigation import operations_named, operations_of, parent_of, users_of
 from ...dialects.core.aliases import aliases, root_of, viewed
-from ...dialects.core.dialect import row_of
+from ...dialects.core.dialect import all_ops, row_of
 from ...dialects.core.ir_attributes import COPIED, OWN_MEMORY
 
 
@@ -32,11 +32,8 @@ def decide_copies(within: Operation) -> None:
             _set(op, COPIED, [index for index in op.attributes[OWN_MEMORY] if _is_needed(op, index)])
 
 
-def _calls(within: Operation) -> Iterator[Operation]:
-    for op in operations_in(within):
-        row = row_of(op)
-        if row is not None and row.inplace:
-            yield op
+def _calls(within: Operation) -> list[Operation]:
+    return operations_named(within, *(row.full_name for row in all_ops() if row.inplace))
 
 
 def _written(op: Operation) -> list[int]:

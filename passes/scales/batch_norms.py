@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...bindings.ir import Operation, OpView, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import is_used_once, made_by, operations_in
+from ...bindings.navigation import is_used_once, made_by, operations_named
 from ...bindings.patterns import count_applications
 from ...bindings.rewriting import are_used
 from ...dialects.core.codec import decode, encode
@@ -53,7 +53,7 @@ class BatchNorms:
         self._norms: dict[Hashable, _Norm | None] = {}
 
     def run(self, root: Operation) -> None:
-        found = [operation for operation in operations_in(root) if operation.name == _NAME]
+        found = operations_named(root, _NAME)
         if not found:
             return
         import numpy

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ...bindings.affine import Linear
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import DYNAMIC, ir
-from ...bindings.navigation import constant_of, is_used_once, made_by, operations_in, operations_of, use_count
+from ...bindings.navigation import constant_of, is_used_once, made_by, operations_named, operations_of, use_count
 from ...bindings.rewriting import Decline, replace_op
 from ...emit import linalg
 from ...emit.arithmetic import result_of
@@ -210,8 +210,8 @@ def _expand(value: Value, like: Value, groups: Groups) -> Value:
 
 def fold_reshapes(function: Operation) -> None:
     """Takes what was joined before it was taken apart, and sizes from where they were stated."""
-    for op in operations_in(function):
-        apart = made_by(op.operands[0], _EXPAND) if op.name in (_COLLAPSE, "tensor.dim") else None
+    for op in operations_named(function, _COLLAPSE, "tensor.dim"):
+        apart = made_by(op.operands[0], _EXPAND)
         if apart is None:
             continue
         if op.name == "tensor.dim":
@@ -221,8 +221,8 @@ def fold_reshapes(function: Operation) -> None:
             known = apart.operands[0] if is_same else None
         if known is not None:
             replace_op(op, [known])
-    for op in reversed(operations_in(function)):
-        if op.name == _EXPAND and not use_count(op.result):
+    for op in reversed(operations_named(function, _EXPAND)):
+        if not use_count(op.result):
             op.erase()
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
-from ...bindings.navigation import operations_in, symbol_name, use_count
+from ...bindings.navigation import operations_named, symbol_name, use_count
 from ...bindings.rewriting import Decline
 from ...dialects.core.symbols_expr import make_variable, variables_of
 from ...dialects.tir.prim_func import schedule_lines
@@ -65,7 +65,7 @@ def schedule_of_plans(function: Operation, context: ScheduleContext, constants: 
 
 def operations_of_blocks(tree: Tree, function: Operation) -> Iterator[tuple[Block, Operation | None]]:
     """The blocks of a PrimFunc over memory, in the order in which they run, with the operations that they were."""
-    operations = iter([op for op in operations_in(function) if op.name == "linalg.generic"])
+    operations = iter(operations_named(function, "linalg.generic"))
     for block in tree.blocks():
         op = next(operations, None)
         while block.inits is not None and op is not None and REDUCTION not in GenericOp(op).kinds:

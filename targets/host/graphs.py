@@ -16,6 +16,7 @@ from ...bindings.navigation import (
     functions_in,
     has_body,
     operations_in,
+    operations_named,
     symbol_name,
 )
 from ...dialects.core.infos import Info, TensorInfo
@@ -119,7 +120,7 @@ def _reached(function: Operation, functions: Mapping[str, Operation]) -> list[Op
     """A function and those that it calls, directly or not, each once."""
     names = [symbol_name(function)]
     for name in names:
-        called = [callee_of(op) for op in operations_in(functions[name]) if op.name == "func.call"]
+        called = [callee_of(op) for op in operations_named(functions[name], "func.call")]
         names += [each for each in dict.fromkeys(called) if each in functions and each not in names]
     return [functions[name] for name in names]
 

@@ -7,7 +7,7 @@ from array import array
 
 from ...bindings.ir import Operation
 from ...bindings.mlir import dialect_module, ir
-from ...bindings.navigation import operations_in
+from ...bindings.navigation import operations_named
 from ...bindings.pass_manager import run_upstream
 
 _HEADER_WORDS = 5
@@ -26,7 +26,7 @@ def binary_of(module: Operation, environment: ir.Attribute) -> bytes:
         with ir.InsertionPoint(kernels.regions[0].blocks.append()):
             module.clone()
         run_upstream(made.operation, ["gpu-module-to-binary{format=llvm}"])
-        (binary,) = [each for each in operations_in(made.operation) if each.name == "gpu.binary"]
+        (binary,) = operations_named(made.operation, "gpu.binary")
         return _with_block_size(bytes(dialect_module("gpu").ObjectAttr(binary.attributes["objects"][0]).object))
 
 

@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 
 from ...bindings.ir import Attribute, Block, Operation, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import enclosing, function_type_of, operations_in, operations_of, outermost
+from ...bindings.navigation import (
+    enclosing,
+    function_type_of,
+    operations_in,
+    operations_named,
+    operations_of,
+    outermost,
+)
 
 _NUMBERS = (ir.IntegerAttr, ir.FloatAttr, ir.DenseElementsAttr)
 _FUNCTION, _RETURN, _CONSTANT = "func.func", "func.return", "arith.constant"
@@ -119,7 +126,7 @@ def _has_uses(value: Value) -> bool:
 
 
 def _functions(module: Operation) -> list[Operation]:
-    return [op for op in operations_in(module) if op.name == _FUNCTION]
+    return operations_named(module, _FUNCTION)
 
 
 def _defined(module: Operation) -> list[Operation]:
@@ -197,7 +204,7 @@ def _drop_result(slot: _Slot) -> bool:
     if _is_called(function):
         return False
     before = function_type_of(function)
-    for op in [op for op in operations_in(function) if op.name == _RETURN and enclosing(op, _FUNCTION) == function]:
+    for op in [op for op in operations_named(function, _RETURN) if enclosing(op, _FUNCTION) == function]:
         kept = [value for at, value in enumerate(op.operands) if at != index]
         ir.Operation.create(_RETURN, [], kept, loc=op.location, ip=ir.InsertionPoint(op))
         op.erase()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ....bindings.execution import to_llvm_ir
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
-from ....bindings.navigation import callee_of, operations_in, operations_of, symbol_name
+from ....bindings.navigation import callee_of, operations_in, operations_named, operations_of, symbol_name
 from ....dialects.core.ir_attributes import BY_VALUE
 from ....dialects.verification import verify_ir
 from ....support.errors import RefusalError, RelaxError
@@ -213,7 +213,7 @@ def _check_defined(code: Any, gpu_module: Operation) -> None:
 
 
 def _undefined(name: str, gpu_module: Operation) -> RelaxError:
-    named = [op for op in operations_in(gpu_module) if op.name == "llvm.call" and "callee" in op.attributes]
+    named = [op for op in operations_named(gpu_module, "llvm.call") if "callee" in op.attributes]
     calls = [op for op in named if callee_of(op) == name]
     place = str((calls[0] if calls else gpu_module).location)
     whose = "NVIDIA's libdevice has no such function" if name.startswith(_LIBDEVICE) else "no GPU has such a function"

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import body_of, operations_in, operations_in_functions, symbol_name, users_of
+from ....bindings.navigation import body_of, operations_in_functions, operations_named, symbol_name, users_of
 from ....bindings.rewriting import is_used, located_error, use_instead
 from ....dialects.core.ir_attributes import BY_VALUE, KERNELS
 from ....emit.memrefs import storage_bytes
@@ -42,11 +42,11 @@ class MakeTensorMaps(Pass):
         support = Support(op)
         names = [string_value(each) for each in op.attributes[KERNELS]] if KERNELS in op.attributes else []
         launches: dict[str, list[Operation]] = {}
-        for each in [each for each in operations_in_functions(op) if each.name == _LAUNCH]:
+        for each in operations_in_functions(op, _LAUNCH):
             launches.setdefault(launched(each), []).append(each)
         with op.context:
             for kernel in kernels_in(op):
-                described = [each for each in operations_in(kernel) if each.name == _DESCRIBED]
+                described = operations_named(kernel, _DESCRIBED)
                 if not described:
                     continue
                 name = symbol_name(kernel)

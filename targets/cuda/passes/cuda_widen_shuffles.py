@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import operations_in
+from ....bindings.navigation import operations_named
 from ....bindings.rewriting import made_again
 from ....emit.arithmetic import result_of
 from ....passes.core.base import Pass
@@ -24,7 +24,7 @@ class WidenShuffles(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "gpu")
 
     def run(self, op: Operation) -> None:
-        for shuffle in [each for each in operations_in(op) if each.name == "gpu.shuffle"]:
+        for shuffle in operations_named(op, "gpu.shuffle"):
             type_ = shuffle.operands[0].type
             if isinstance(type_, (ir.FloatType, ir.IntegerType)) and type_.width < _BITS:
                 with op.context, shuffle.location, ir.InsertionPoint(shuffle):

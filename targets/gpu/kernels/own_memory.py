@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ....bindings.ir import Block, Operation, Value
 from ....bindings.mlir import DYNAMIC, ir
-from ....bindings.navigation import ancestors, body_of, operations_in, users_of
+from ....bindings.navigation import ancestors, body_of, operations_named, users_of
 from ....bindings.rewriting import located_error, made_again, replace_op
 from ....emit import memrefs
 from ....emit.linalg import product
@@ -33,7 +33,7 @@ def own_memory(
     `most` the bytes of shared memory that a block may have.
     """
     allocated, left = [], min(_MOST_OF_BLOCK, most)
-    for alloc in [each for each in operations_in(op) if each.name in ("memref.alloc", "memref.alloca")]:
+    for alloc in operations_named(op, "memref.alloc", "memref.alloca"):
         memref = alloc.results[0]
         for free in [user for user in users_of(memref) if user.name == "memref.dealloc"]:
             free.erase()

@@ -21,7 +21,7 @@ from ....bindings.navigation import (
     body_of,
     functions_in,
     has_body,
-    operations_in,
+    operations_named,
     operations_of,
     symbol_name,
 )
@@ -54,12 +54,12 @@ class LowerAsserts(Pass):
     def run(self, op: Operation) -> None:
         support = Support(op)
         kernels = {symbol_name(each): each for each in kernels_in(op)}
-        asserting = {name for name, each in kernels.items() if any(op.name == ASSERT for op in operations_in(each))}
+        asserting = {name for name, each in kernels.items() if operations_named(each, ASSERT)}
         if not asserting:
             return
         with op.context:
             for function in [each for each in functions_in(op) if has_body(each)]:
-                launches = [each for each in operations_in(function) if each.name == "gpu.launch_func"]
+                launches = operations_named(function, "gpu.launch_func")
                 asserts = [launched(each) in asserting for each in launches]
                 for launch, is_asserting, is_behind in zip(launches, asserts, _behind(launches, asserts), strict=True):
                     if is_behind or is_asserting:
@@ -92,7 +92,7 @@ class _AssertKernel:
         kernel = self._kernel
         run_upstream(kernel, ["lower-affine", "convert-scf-to-cf"], verify=False)
         entry, pointer = body_of(kernel), type_of("ptr")
-        asserts = any(op.name == ASSERT for op in operations_in(kernel))
+        asserts = bool(operations_named(kernel, ASSERT))
         with kernel.location:
             self._flag = entry.add_argument(pointer, kernel.location)
             self._place = entry.add_argument(pointer, kernel.location) if asserts else self._flag

@@ -37,11 +37,11 @@ class LowerLaunches(Pass):
         functions = {symbol_name(each): each for each in kernels_in(op)}
         support = Support(op)
         with op.context:
-            for each in operations_in_functions(op):
-                if each.name == "gpu.launch_func":
-                    _launch(support, each, kernels, functions[launched(each)])
-                elif each.name == "memref.load":
+            for each in operations_in_functions(op, "gpu.launch_func", "memref.load"):
+                if each.name == "memref.load":
                     _read(support, each)
+                else:
+                    _launch(support, each, kernels, functions[launched(each)])
 
 
 def _dynamic_shared(kernel: Operation) -> int:

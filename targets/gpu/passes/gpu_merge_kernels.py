@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir, print_asm, string_value
-from ....bindings.navigation import functions_in, operations_in, symbol_name
+from ....bindings.navigation import functions_in, operations_named, symbol_name
 from ....dialects.core.ir_attributes import KERNELS
 from ....dialects.tir.prim_func import ASSERT
 from ....passes.core.base import Pass
@@ -27,10 +27,10 @@ class MergeKernels(Pass):
 
     def run(self, op: Operation) -> None:
         kernels = {symbol_name(each): each for each in kernels_in(op)}
-        asserting = {name for name, each in kernels.items() if any(op.name == ASSERT for op in operations_in(each))}
+        asserting = {name for name, each in kernels.items() if operations_named(each, ASSERT)}
         launches: list[Operation] = []
         for function in functions_in(op):
-            own = [each for each in operations_in(function) if each.name == "gpu.launch_func"]
+            own = operations_named(function, "gpu.launch_func")
             launches += own if asserting.isdisjoint(map(launched, own)) else []
         instead = _merged([kernels[name] for name in dict.fromkeys(map(launched, launches))])
         with op.context:

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Block, Operation
 from ....bindings.mlir import i64_attribute, ir
-from ....bindings.navigation import operations_in, operations_of, symbol_name
+from ....bindings.navigation import operations_named, operations_of, symbol_name
 from ....bindings.rewriting import located_error, replace_op
 from ....dialects.core.ir_attributes import DYNAMIC_SHARED
 from ....emit.memrefs import storage_bytes
@@ -48,7 +48,7 @@ class PlaceShared(Pass):
     def _place(self, kernel: Operation) -> None:
         ops = operations_of(kernel.block)
         globals_ = {symbol_name(each): each for each in ops if each.name == "memref.global"}
-        gets = [each for each in operations_in(kernel) if each.name == "memref.get_global"]
+        gets = operations_named(kernel, "memref.get_global")
         own = {each.attributes["name"].value: globals_[each.attributes["name"].value] for each in gets}
         places, total = _places(own)
         if total <= min(STATIC_SHARED, self.most):

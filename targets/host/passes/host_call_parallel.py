@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import callee_of, innermost, operations_in
+from ....bindings.navigation import callee_of, innermost, operations_named
 from ....bindings.rewriting import replace_op
 from ....dialects.core.ir_attributes import PARALLEL
 from ....emit.memrefs import storage_bytes
@@ -35,7 +35,7 @@ class CallParallel(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "llvm")
 
     def run(self, op: Operation) -> None:
-        calls = [each for each in operations_in(op) if each.name == "func.call" and PARALLEL in each.attributes]
+        calls = [each for each in operations_named(op, "func.call") if PARALLEL in each.attributes]
         if not calls:
             return
         support = Support(op)

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import DYNAMIC, ir
-from ....bindings.navigation import body_of, functions_in, operations_in, users_of
+from ....bindings.navigation import blocks_of, body_of, functions_in, last_of, operations_named, users_of
 from ....bindings.rewriting import located_error, made_again, replace_op
 from ....dialects.core.ir_attributes import ARENA, COUNTED, DEVICE
 from ....dialects.tir import dialect as tir
@@ -42,7 +42,7 @@ class CheckMemory(Pass):
 
 
 def _check(function: Operation, *, on_device: bool) -> None:
-    taken = [op for op in operations_in(function) if op.name in ("memref.alloc", "memref.alloca")]
+    taken = operations_named(function, "memref.alloc", "memref.alloca")
     room = {"memref.alloca": MOST_STACK_BYTES, "memref.alloc": MOST_SMALL_BYTES}
     for op in taken:
         with op.location:
@@ -52,7 +52,7 @@ def _check(function: Operation, *, on_device: bool) -> None:
                 _put_on_stack(op, function)
             else:
                 _require_memory(op if op.name == "memref.alloc" else _put_elsewhere(op))
-    for scope in [op for op in operations_in(function) if op.name == _SCOPE]:
+    for scope in operations_named(function, _SCOPE):
         _open(scope)
 
 
@@ -93,7 +93,7 @@ def _open(scope: Operation) -> None:
         made = ir.Operation.create("scf.execute_region", results=scope.results.types, regions=1)
     for block in list(scope.regions[0].blocks):
         block.append_to(made.regions[0])
-    for end in [op for op in operations_in(made) if op.name == f"{_SCOPE}.return"]:
+    for end in [each for each in map(last_of, blocks_of(made)) if each.name == f"{_SCOPE}.return"]:
         with end.location, ir.InsertionPoint(end):
             ir.Operation.create("scf.yield", operands=list(end.operands))
         end.erase()

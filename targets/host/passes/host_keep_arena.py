@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
-from ....bindings.navigation import operations_in, users_of
+from ....bindings.navigation import operations_named, users_of
 from ....bindings.rewriting import replace_op
 from ....dialects.core.ir_attributes import ARENA
 from ....emit.memrefs import byte_count, is_dense
@@ -35,7 +35,8 @@ class KeepArena(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
 
     def run(self, op: Operation) -> None:
-        kept = [(alloc, which) for alloc in operations_in(op) if (which := _block_for(alloc)) is not None]
+        allocs = operations_named(op, "memref.alloc")
+        kept = [(alloc, which) for alloc in allocs if (which := _block_for(alloc)) is not None]
         if not kept:
             return
         support = Support(op)
@@ -48,7 +49,7 @@ def _block_for(alloc: Operation) -> int | None:
     """Which block memory is of; None for what is small, lives on, or of which the size is not known."""
     if ARENA in alloc.attributes:
         return _ARENA_BLOCK
-    if alloc.name != "memref.alloc" or not _frees(alloc):
+    if not _frees(alloc):
         return None
     type_ = alloc.results[0].type
     is_plain = type_.has_static_shape and is_dense(type_)

@@ -22,6 +22,7 @@ from ....bindings.navigation import (
     functions_in,
     has_body,
     operations_in,
+    operations_named,
     operations_of,
     symbol_name,
     users_of,
@@ -71,9 +72,8 @@ def _knows_place(function: Operation) -> bool:
 
 def _failing(functions: dict[str, Operation]) -> dict[str, bool]:
     """The functions that can fail, callees first; whether each is given the place."""
-    inside = {name: operations_in(function) for name, function in functions.items()}
-    calls = {name: {callee_of(op) for op in inside[name] if op.name == "func.call"} for name in functions}
-    found = {name for name, ops in inside.items() if any(op.name in (ASSERT, _STATUS) for op in ops)}
+    calls = {name: set(map(callee_of, operations_named(each, "func.call"))) for name, each in functions.items()}
+    found = {name for name, function in functions.items() if operations_named(function, ASSERT, _STATUS)}
     found |= {name for name, function in functions.items() if _knows_place(function)}
     while more := {name for name, callees in calls.items() if callees & found} - found:
         found |= more
@@ -218,8 +218,8 @@ class _FailingFunction:
     def _add_exits(self) -> None:
         """The ways out: each gives back one piece of memory and leaves the rest to the next; the first one returns."""
         blocks = self._function.regions[0].blocks
-        inside = operations_in(self._function)
-        releases = {_exit_of(op): op for op in inside if op.name in _GIVES_BACK and EXIT in op.attributes}
+        given_back = operations_named(self._function, *_GIVES_BACK)
+        releases = {_exit_of(op): op for op in given_back if EXIT in op.attributes}
         self._exits = [blocks.append() for _ in self._next]
         for exit_, block in enumerate(self._exits):
             with ir.InsertionPoint(block):

@@ -42,15 +42,13 @@ class LowerPacked(Pass):
 
     def run(self, op: Operation) -> None:
         support = _PackedProgram(op)
-        for inside in operations_in_functions(op):
-            lower = _LOWERINGS.get(inside.name)
-            if lower is not None:
-                with op.context, inside.location, ir.InsertionPoint(inside):
-                    try:
-                        results = lower(support, inside)
-                    except RelaxError as error:
-                        raise located_error(error.message, inside.location) from None
-                replace_op(inside, results)
+        for inside in operations_in_functions(op, *_LOWERINGS):
+            with op.context, inside.location, ir.InsertionPoint(inside):
+                try:
+                    results = _LOWERINGS[inside.name](support, inside)
+                except RelaxError as error:
+                    raise located_error(error.message, inside.location) from None
+            replace_op(inside, results)
         with op.context, op.location:
             support.add_table()
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Attribute, Operation
 from ....bindings.mlir import ir
-from ....bindings.navigation import body_of, operations_in, operations_of, symbol_name
+from ....bindings.navigation import body_of, operations_named, operations_of, symbol_name
 from ....bindings.rewriting import replace_op
 from ....dialects.core.elements import is_resource
 from ....dialects.core.ir_attributes import PLACED_CONSTANTS
@@ -38,7 +38,7 @@ class PlaceConstants(Pass):
         with op.context, op.location:
             Support(op).define(table_text(CONSTANT_TABLE, SET_CONSTANTS, len(large)))
             places = {symbol_name(each): position for position, each in enumerate(large)}
-            for use in [inside for inside in operations_in(op) if inside.name == "memref.get_global"]:
+            for use in operations_named(op, "memref.get_global"):
                 position = places.get(str(use.attributes["name"].value))
                 if position is not None:
                     _load_address(use, position)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from ....bindings.ir import Attribute, Operation, Value
 from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import callee_of, functions_in, operations_in, symbol_name
+from ....bindings.navigation import callee_of, functions_in, operations_in, operations_named, symbol_name
 from ....dialects.core.ir_attributes import DEVICE, GRAPH_INPUTS, PROFILE, SITE
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -105,7 +105,7 @@ class _Sites:
 
     def pass_through(self, name: str, function: Operation) -> None:
         """A function that is no graph's may call one that is: what threads share does."""
-        self._callees[name] = [callee_of(op) for op in operations_in(function) if op.name == "func.call"]
+        self._callees[name] = [callee_of(op) for op in operations_named(function, "func.call")]
 
     def _time(self, op: Operation) -> None:
         with op.location:

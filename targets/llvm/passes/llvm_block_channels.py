@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation, OpView
 from ....bindings.mlir import ir
-from ....bindings.navigation import made_by, operations_in
+from ....bindings.navigation import made_by, operations_named
 from ....bindings.rewriting import Decline, replace_op
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo, bit_width
@@ -41,7 +41,7 @@ class BlockChannels(MachinePass):
 
     def run(self, op: Operation) -> None:
         processor = self.machine
-        for norm in [each for each in operations_in(op) if each.name == _WRITTEN_OUT]:
+        for norm in operations_named(op, _WRITTEN_OUT):
             convolution = made_by(norm.operands[0], "relax.nn.conv2d")
             if convolution is not None and _layouts(convolution.opview, processor):
                 _write_out(norm)

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import made_by, operations_in, use_count, users_of
+from ....bindings.navigation import made_by, operations_named, use_count, users_of
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.schedule.dots import call_intrinsic, intrinsic_attributes
@@ -28,7 +28,7 @@ class LoadTiles(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("llvm",)
 
     def run(self, op: Operation) -> None:
-        calls = [each for each in operations_in(op) if each.name == "llvm.call_intrinsic"]
+        calls = operations_named(op, "llvm.call_intrinsic")
         moved = {TO_TILE: _load, FROM_TILE: _store}
         for name, cast in [(str(each.attributes["intrin"].value), each) for each in calls]:
             with op.context, cast.location:

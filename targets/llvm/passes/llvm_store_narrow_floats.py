@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import operations_in
+from ....bindings.navigation import operations_in, operations_named
 from ....bindings.rewriting import made_again, replace_op
 from ....emit.arithmetic import element_type, with_element
 from ....passes.core.base import Pass
@@ -44,19 +44,15 @@ class StoreNarrowFloats(Pass):
 
 
 def _convert_function(function: Operation) -> None:
-    inside = operations_in(function)
-    if any(_touches_bf16(each) for each in inside):
-        _retype(function, inside)
-    for each in inside:
-        if each.name in _MOVING:
-            with each.location, ir.InsertionPoint(each):
-                _move_integers(each)
+    if any(map(_touches_bf16, operations_named(function, *_SOURCES, *_STORES))):
+        _retype(function, operations_in(function))
+    for each in operations_named(function, *_MOVING):
+        with each.location, ir.InsertionPoint(each):
+            _move_integers(each)
 
 
 def _touches_bf16(op: Operation) -> bool:
-    if op.name in _STORES:
-        return _is_bf16(op.operands[0].type)
-    return op.name in _SOURCES and _is_bf16(op.results[0].type)
+    return _is_bf16(op.operands[0].type if op.name in _STORES else op.results[0].type)
 
 
 def _retype(function: Operation, inside: list[Operation]) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ....bindings.ir import Operation, OpView, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import is_used_once, operations_in, users_of
+from ....bindings.navigation import is_used_once, operations_named, users_of
 from ....bindings.rewriting import replace_op
 from ....dialects import relax
 from ....dialects.core.codec import decode
@@ -61,7 +61,7 @@ class Winograd(MachinePass):
             return
         kernels: _Kernels = {}
         processor = self.machine
-        for operation in [each for each in operations_in(op) if each.name == "relax.nn.conv2d"]:
+        for operation in operations_named(op, "relax.nn.conv2d"):
             _rewrite(operation.opview, most, processor, kernels)
 
 

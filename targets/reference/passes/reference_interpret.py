@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import body_of, is_private, operations_in, operations_of, symbol_name
+from ....bindings.navigation import body_of, is_private, operations_named, operations_of, symbol_name
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ShapeInfo
 from ....dialects.core.ir_attributes import EXTERNAL_MODS, GROWN
@@ -43,7 +43,7 @@ class Interpret(Pass):
             raise RefusalError("arguments that grow in place are for code: leave out donate=")
         stream = io.BytesIO()
         op.write_bytecode(stream)
-        writes = any(each.name == "relax.call_packed" for each in operations_in(op))
+        writes = bool(operations_named(op, "relax.call_packed"))
         for function in functions:
             _call_interpreter(function, "relax.call_packed" if writes else "relax.call_pure_packed")
         for each in operations_of(body_of(op)):

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Module, Operation
 from ....bindings.mlir import ir
-from ....bindings.navigation import operations_in, operations_of, symbol_name
+from ....bindings.navigation import operations_in, operations_named, operations_of, symbol_name
 from ....bindings.pass_manager import run_upstream
 from ....dialects.core.ir_attributes import WORDS
 from ....passes.core.base import Pass
@@ -69,7 +69,7 @@ class Convert(Pass):
                 self._module(symbol_name(group[0]), [*variables, *group])
         run_upstream(made.operation, ["convert-math-to-spirv", "convert-gpu-to-spirv{use-64bit-index=true}"])
         with ir.InsertionPoint(module):
-            for each in [each for each in operations_in(made.operation) if each.name == "spirv.module"]:
+            for each in operations_named(made.operation, "spirv.module"):
                 run_upstream(each, _FINISH)
                 _without_bindings(each)
                 say_exact(each, self.api)
@@ -92,7 +92,7 @@ class Convert(Pass):
         for name in [each for each in kernel.attributes if each not in _KEPT]:
             del kernel.attributes[name]
         said = f"workgroup_size = [{x}, {y}, {z}]"
-        if self.api == "opencl" and any(each.name in SHUFFLES for each in operations_in(kernel)):
+        if self.api == "opencl" and operations_named(kernel, *SHUFFLES):
             # Drivers of Vulkan are told when they make a kernel ready.
             said += f", subgroup_size = {self.subgroup}"
         kernel.attributes[_ENTRY] = ir.Attribute.parse(f"#spirv.entry_point_abi<{said}>")

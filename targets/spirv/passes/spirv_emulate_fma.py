@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
-from ....bindings.navigation import operations_in
+from ....bindings.navigation import operations_named
 from ....bindings.rewriting import replace_op
 from ....emit.numbers import Number, number, select
 from ....passes.core.base import Pass
@@ -30,7 +30,7 @@ class EmulateFma(Pass):
 
     def run(self, op: Operation) -> None:
         with op.context:
-            fused = [each for kernel in kernels_in(op) for each in operations_in(kernel) if each.name == "math.fma"]
+            fused = [each for kernel in kernels_in(op) for each in operations_named(kernel, "math.fma")]
             for each in fused:
                 with each.location, ir.InsertionPoint(each):
                     x, y, z = map(number, each.operands)

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import made_by, operations_in
+from ....bindings.navigation import made_by, operations_named
 from ....emit.arithmetic import result_of
 from ....emit.numbers import number
 from ....emit.vectors import is_vector, spread
@@ -31,7 +31,7 @@ class HideZeros(Pass):
     def run(self, op: Operation) -> None:
         with op.context:
             for kernel in kernels_in(op):
-                for each in (each for each in operations_in(kernel) if each.name in _ARITHMETIC):
+                for each in operations_named(kernel, *_ARITHMETIC):
                     with each.location, ir.InsertionPoint(each):
                         for place, operand in enumerate(list(each.operands)):
                             known = _constant(operand)

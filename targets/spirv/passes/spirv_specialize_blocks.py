@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
-from ....bindings.navigation import body_of, operations_in, operations_of, symbol_name
+from ....bindings.navigation import body_of, operations_in, operations_named, operations_of, symbol_name
 from ....bindings.rewriting import replace_op
 from ....emit.arithmetic import result_of
 from ....emit.numbers import as_index, operation
@@ -52,7 +52,7 @@ def _are_together(kernel: Operation) -> bool:
 
 def _specialize(kernel: Operation) -> None:
     threads = threads_of(kernel)
-    before = [each for each in operations_in(kernel) if each.name in _NUMBERS and dimension_of(each) == "x"]
+    before = [each for each in operations_named(kernel, *_NUMBERS) if dimension_of(each) == "x"]
     symbol = f"{symbol_name(kernel)}_threads"
     with ir.InsertionPoint(kernel):
         block_size(symbol, threads)

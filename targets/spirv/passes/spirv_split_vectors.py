@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Block, Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import operations_in
+from ....bindings.navigation import operations_in, operations_named
 from ....bindings.rewriting import located_error, made_again, replace_op
 from ....emit.arithmetic import result_of
 from ....emit.vectors import from_elements, lane_of
@@ -35,7 +35,7 @@ class SplitVectors(Pass):
     def run(self, op: Operation) -> None:
         with op.context:
             for kernel in kernels_in(op):
-                for each in [each for each in operations_in(kernel) if each.name == "arith.select"]:
+                for each in operations_named(kernel, "arith.select"):
                     _condition_of_lanes(each)
                 for each in reversed(operations_in(kernel)):
                     if _is_touched(each) and each.name not in _KEPT:

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import body_of, operations_in, operations_of, symbol_name
+from ....bindings.navigation import body_of, operations_named, operations_of, symbol_name
 from ....bindings.rewriting import located_error, replace_op
 from ....dialects.core.ir_attributes import WORDS
 from ....emit.arithmetic import result_of
@@ -76,7 +76,7 @@ def _count_blocks(kernel: Operation, blocks: Value) -> None:
     """Blocks are numbered along two dimensions, as there may be more than one has room for: the kernel's body, from the
     insertion point on, is for those that there are to be.
     """
-    ids = [each for each in operations_in(kernel) if each.name == "gpu.block_id" and dimension_of(each) == "x"]
+    ids = [each for each in operations_named(kernel, "gpu.block_id") if dimension_of(each) == "x"]
     x, y = (_of_grid("block_id", dimension) for dimension in "xy")
     own = y * _of_grid("grid_dim", "x") + x
     there = ir.Operation.create("scf.if", operands=[(own < as_index(blocks)).value], regions=2)

@@ -19,6 +19,7 @@ from ....bindings.navigation import (
     has_body,
     is_private,
     operations_in,
+    operations_named,
     operations_of,
     symbol_name,
 )
@@ -81,7 +82,7 @@ def program_of(module: Operation, shared: int) -> tuple[dict[str, object], bytes
 
 
 def _shaders(module: Operation, shared: int, data: ProgramData) -> list[Shader]:
-    kernels = [each for each in operations_in(module) if each.name == "gpu.func"]
+    kernels = operations_named(module, "gpu.func")
     checks = any(op.name == "tir.assert" for kernel in kernels for op in operations_in(kernel))
     made = []
     for kernel in kernels:

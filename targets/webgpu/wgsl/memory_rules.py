@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from ....bindings.ir import Operation, Value
 from ....bindings.mlir import DYNAMIC, ir
-from ....bindings.navigation import constant_of, made_by, operations_in, symbol_name, users_of
+from ....bindings.navigation import constant_of, made_by, operations_in, operations_named, symbol_name, users_of
 from ....emit.memrefs import root_of
 from ....support.errors import RefusalError
 from .array_views import ArrayView, Size, dense
@@ -74,7 +74,7 @@ def _global(writer: KernelWriter, op: Operation) -> None:
 
 
 def _is_counted_in(writer: KernelWriter, symbol: str) -> bool:
-    updates = [each for each in operations_in(writer.kernel) if each.name == "memref.atomic_rmw"]
+    updates = operations_named(writer.kernel, "memref.atomic_rmw")
     roots = [root_of(each.operands[1]).owner for each in updates]
     return any(
         getattr(each, "name", "") == "memref.get_global" and str(each.attributes["name"].value) == symbol
@@ -220,7 +220,7 @@ RULES: dict[str, Rule] = {
 
 def shared_bytes(kernel: Operation, module: Operation) -> int:
     """What a kernel's blocks have of their own memory; narrow numbers take words."""
-    used = {str(each.attributes["name"].value) for each in operations_in(kernel) if each.name == "memref.get_global"}
+    used = {str(each.attributes["name"].value) for each in operations_named(kernel, "memref.get_global")}
     types = [
         each.attributes["type"].value
         for each in operations_in(module)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import body_of, made_by, operations_in, symbol_name
+from ....bindings.navigation import body_of, made_by, operations_named, symbol_name
 from ....dialects.tir.prim_func import ASSERT
 from ....emit.arithmetic import element_type
 from ....support.errors import RefusalError
@@ -48,7 +48,7 @@ class KernelWriter(TextWriter[list[str] | ArrayView]):
         #: The places of checks: kinds and messages.
         self.checks: list[tuple[str, str]] = []
         self.has_barriers = holds_barrier(kernel)
-        self.may_fail = any(op.name == ASSERT for op in operations_in(kernel))
+        self.may_fail = bool(operations_named(kernel, ASSERT))
 
     def operations(self, ops: Sequence[Operation]) -> None:
         self._in_a_row(self, ops)
@@ -165,4 +165,4 @@ class KernelWriter(TextWriter[list[str] | ArrayView]):
 
 
 def holds_barrier(op: Operation) -> bool:
-    return any(each.name in BARRIERS for each in operations_in(op))
+    return bool(operations_named(op, *BARRIERS))
