@@ -122,7 +122,7 @@ def operations_named(root: OperationBase, *names: str) -> list[Operation]:
         return True  # it stays as it is
 
     patterns = rewrite.RewritePatternSet(root.context)
-    for name in names:
+    for name in set(names):  # each pattern is asked
         patterns.add(name, find)
     rewrite.walk_and_apply_patterns(root, patterns.freeze())
     return found
