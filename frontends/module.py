@@ -19,7 +19,6 @@ from ..bindings.mlir import ir, print_asm
 from ..dialects.context import create_context
 from ..dialects.core.cache import drop
 from ..dialects.parsing import parse_module
-from ..dialects.script import print_script
 from ..dialects.script.summaries import outline
 from ..dialects.verification import verify_ir
 from ..support.argument_types import types_checked
@@ -236,6 +235,8 @@ class Module:
 
         Large constants stand at the end of the text; with `elide` they do not, and it is for people only.
         """
+        from ..dialects.script.print_script import print_script  # most modules are compiled, not printed
+
         return print_script(self._owner, elide=elide)
 
     @types_checked

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from ..bindings.conversion import Conversion, ConversionRewriter, PatternFunction
 from ..bindings.ir import Operation, OpView, Value
@@ -28,8 +28,10 @@ from .legalize.call import LegalizeCall, PrimFuncs
 from .legalize.known_sizes import with_known_sizes
 from .legalize.regions import roots_by_target
 from .legalize.remembered import Remembered
-from .legalize.rule_notes import LegalizationNotes
 from .legalize.rules import Rule, RuleFunction, rule_of, rules_by_op
+
+if TYPE_CHECKING:
+    from .legalize.rule_notes import LegalizationNotes
 
 
 @register_pass
@@ -59,7 +61,7 @@ class LegalizeOps(Pass):
         chosen = parse_target(self.target)
         by_target = roots_by_target(op, operations, chosen.name, _is_opaque)
         journal, prim_funcs = Journal.active(), PrimFuncs(op)
-        notes = None if journal is None else LegalizationNotes(journal, op, _is_opaque)
+        notes = None if journal is None else _notes(journal, op)
         is_one = sum(map(len, by_target.values())) == 1
         for target, roots in by_target.items():
             is_own = target == chosen.name
@@ -122,6 +124,12 @@ def _has_no_tensor(op: OpView) -> bool:
     """Operators of packages' own dialects are the graph's where they take or give tensors, else intrinsics."""
     values = [*op.operation.operands, *op.operation.results]
     return not any(isinstance(value.type, (ir.RankedTensorType, ir.UnrankedTensorType)) for value in values)
+
+
+def _notes(journal: Journal, op: Operation) -> LegalizationNotes:
+    from .legalize.rule_notes import LegalizationNotes  # it prints operations; most compilations have no journal
+
+    return LegalizationNotes(journal, op, _is_opaque)
 
 
 def _is_opaque(operation: Operation) -> bool:

@@ -68,7 +68,7 @@ _DEFINED_IN = {
     "frontends.tosa.from_tosa": "from_tosa",
     "frontends.tosa.registry": "register_tosa",
     "runtime.torch_module": "to_torch",
-    "dialects.script": "print_script",
+    "dialects.script.print_script": "print_script",
     # Passes: writing them, running them, watching them.
     "passes.core.base": "Pass",
     "passes.core.registry": "all_passes find_pass register_pass",

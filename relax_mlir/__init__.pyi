@@ -43,7 +43,7 @@ from .dialects.core.symbols import sym as sym
 from .dialects.core.work import Work as Work
 from .dialects.core.work import work_of as work_of
 from .dialects.relax.constants import array_of_attribute as array_of_attribute
-from .dialects.script import print_script as print_script
+from .dialects.script.print_script import print_script as print_script
 from .emit import loops as loops
 from .emit.extern_calls import offset_in_memory as offset_in_memory
 from .emit.numbers import number as number

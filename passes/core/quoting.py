@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from ...bindings.ir import BlockArgument, Operation, Value
 from ...bindings.mlir import ir
+from ...dialects.script import print_script  # noqa: F401  # the printer's rules register
 from ...dialects.script.expr import as_name
 from ...dialects.script.printer import Printer, Unwritable
 from ...dialects.script.resources import Resources

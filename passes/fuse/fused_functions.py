@@ -198,7 +198,7 @@ def _member(call: Operation) -> dict[str, Any]:
 
 def _script(function: Operation) -> str:
     """The function for people, its first lines where it is long."""
-    from ...dialects.script import print_script  # seldom needed
+    from ...dialects.script.print_script import print_script  # seldom needed
 
     text = print_script(function, elide=True).rstrip("\n")
     return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS].rpartition(chr(10))[0]}\n..."

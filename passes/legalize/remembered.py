@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import as_list, ir
 from ..core.memoised_rewrites import MadeOperations, Signatures, take_down
-from .rule_notes import LegalizationNotes
 from .rules import Rule
+
+if TYPE_CHECKING:
+    from .rule_notes import LegalizationNotes
 
 _CALL = "relax.call_tir"
 

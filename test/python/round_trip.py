@@ -9,7 +9,7 @@ from typing import Any
 from relax_mlir.bindings.diagnostics import errors_as_relax_error
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.context import create_context
-from relax_mlir.dialects.script import print_script
+from relax_mlir.dialects.script.print_script import print_script
 from relax_mlir.dialects.script.words import LEAVES
 from relax_mlir.dialects.verification import verify_ir
 from relax_mlir.frontends.script.common.source import Source

@@ -10,7 +10,7 @@ from ...bindings.ir import Context, Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_in, parent_of
 from ...dialects.context import create_context
-from ...dialects.script import print_script
+from ...dialects.script.print_script import print_script
 from ...frontends.script.common.source import Source
 from ...frontends.script.module import read_script
 

@@ -8,7 +8,7 @@ from typing import Any
 from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir.dialects.script import print_script
+from relax_mlir.dialects.script.print_script import print_script
 from round_trip import check, parse
 
 _types = st.sampled_from([

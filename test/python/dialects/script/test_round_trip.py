@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 import pytest
-from relax_mlir.dialects.script import print_script
+from relax_mlir.dialects.script.print_script import print_script
 from relax_mlir.support.errors import RelaxError
 from relax_mlir.targets.core.code import stages_of
 from round_trip import check, parse, read

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 from example_counts import some
-from relax_mlir.dialects.script import print_script
+from relax_mlir.dialects.script.print_script import print_script
 from relax_mlir.support.errors import RelaxError
 from round_trip import parse, read
 
