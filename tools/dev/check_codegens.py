@@ -121,7 +121,9 @@ def main() -> int:
     parser.add_argument("--draw", type=int, default=0, help="another number draws others")
     parser.add_argument("--write", action="store_true", help="write the lists and pages; reasons on a list stay")
     parser.add_argument("--check", action="store_true", help="run nothing: is a page due to be written again?")
-    parser.add_argument("--reports", type=Path, help="a folder with NAME.json by relax-check --json, in place of runs")
+    parser.add_argument(
+        "--reports", type=Path, help="a folder with NAME.json by relax-check --json, of all cases: no runs"
+    )
     options = parser.parse_args()
     if options.check:
         return _told(due())
@@ -137,7 +139,8 @@ def main() -> int:
         print(report.summary(), flush=True)
         if options.write:
             lists.write(name, report)
-            pages.write(name, report, SUBJECTS[name].share, lists.read(name))
+            share = SUBJECTS[name].share if options.reports is None else 1.0
+            pages.write(name, report, share, lists.read(name))
         else:
             problems += [f"{name}: {line}" for line in lists.differences(report, lists.read(name))]
     if options.write:
