@@ -96,7 +96,7 @@ class DeviceCode:
 
     @property
     def label(self) -> str:
-        return f"the kernels for {self.kind}, {self.arch}"
+        return f"the kernels for {self.arch if self.arch.startswith(self.kind) else f'{self.kind}, {self.arch}'}"
 
 
 @dataclass(frozen=True, repr=False)

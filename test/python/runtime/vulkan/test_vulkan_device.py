@@ -147,7 +147,7 @@ def test_a_device_with_other_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
     has = has._replace(matrices=("f16:16x16x16",))
     has.cooperative.values[0] = 1
     with_device(monkeypatch, capabilities=has)
-    assert f"lacks the matrices of the kernels for vulkan, {artifact.devices[0].arch}: f16:8x8x8; " in refusal(artifact)
+    assert f"lacks the matrices of the kernels for {artifact.devices[0].arch}: f16:8x8x8; " in refusal(artifact)
     larger = type(has.subgroups)(size=64)
     none_chosen = type(has.features13)(values=has.features13.values)
     none_chosen.values[7] = 0
@@ -200,14 +200,14 @@ def test_code_for_a_newer_vulkan(monkeypatch: pytest.MonkeyPatch) -> None:
     artifact = rx.compile(doubled(), newer)._artifact
     with_device(monkeypatch, version=(1, 2))
     refused = refusal(artifact)
-    assert f") has Vulkan 1.2, the kernels for vulkan, {newer}, are for 1.3; target '{older}' is" in refused
+    assert f") has Vulkan 1.2, the kernels for {newer}, are for 1.3; target '{older}' is" in refused
     rx.runtime.Executable(rx.compile(doubled(), older)._artifact)
 
 
 @pytest.mark.parametrize(
     ("limit", "number", "message"),
     [
-        ("threads", 128, "is too small for the kernels for vulkan, {0}, which need blocks of 256 threads, at most 128"),
+        ("threads", 128, "is too small for the kernels for {0}, which need blocks of 256 threads, at most 128"),
         ("shared_memory", 64, " of shared memory for a block, at most 64 bytes here; target '"),
     ],
 )

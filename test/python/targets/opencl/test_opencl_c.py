@@ -110,8 +110,8 @@ def test_the_text_is_what_emit_shows() -> None:
 @pytest.mark.parametrize(
     ("dtype", "changes", "reason"),
     [
-        ("float64", {"has_double": False}, "lacks what the kernels for opencl, .*, need: f64"),
-        ("float16", {"extensions": frozenset()}, "lacks what the kernels for opencl, .*, need: f16"),
+        ("float64", {"has_double": False}, "lacks what the kernels for opencl.*, need: f64"),
+        ("float16", {"extensions": frozenset()}, "lacks what the kernels for opencl.*, need: f16"),
         ("float32", {"threads": 64}, "need blocks of 256 threads, at most 64 here; .*threads=64.*' is for it"),
     ],
 )
@@ -129,7 +129,7 @@ def test_text_that_the_driver_refuses() -> None:
     artifact = doubling()._artifact
     (code,) = artifact.devices
     broken = bytes(code.data).replace(b"const float", b"const flaot")
-    with pytest.raises(rx.RelaxError, match=r"refuses the kernels for opencl, .*clBuildProgram(.|\n)*flaot"):
+    with pytest.raises(rx.RelaxError, match=r"refuses the kernels for opencl.*clBuildProgram(.|\n)*flaot"):
         rx.runtime.Executable(replace(artifact, devices=(replace(code, data=memoryview(broken)),)))
 
 
