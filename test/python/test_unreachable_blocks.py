@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Blocks of a PrimFunc that no branch leads to: what is in them, which must be lowered elsewhere, is in nobody's way."""
+"""Blocks of a PrimFunc that no branch leads to: what is in them must be lowered elsewhere, and is in nobody's way."""
 
 from __future__ import annotations
 
