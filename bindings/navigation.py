@@ -111,8 +111,8 @@ def operations_in(root: OperationBase, is_opaque: Callable[[Operation], bool] | 
 
 @enters
 def operations_named(root: OperationBase, *names: str) -> list[Operation]:
-    """The operations of these names in an operation, itself left out, inner ones first; none in blocks that no branch
-    leads to. MLIR looks for them, in a tenth of the time that it takes to look at all of `operations_in`.
+    """The operations of these names in an operation, itself left out, inner ones first; none in unreachable
+    blocks. MLIR looks for them, in a tenth of the time that it takes to look at all of `operations_in`.
     """
     found: list[Operation] = []
 
@@ -122,7 +122,7 @@ def operations_named(root: OperationBase, *names: str) -> list[Operation]:
         return True  # it stays as it is
 
     patterns = rewrite.RewritePatternSet(root.context)
-    for name in set(names):  # each pattern is asked
+    for name in set(names):  # two patterns for a name would find it twice
         patterns.add(name, find)
     rewrite.walk_and_apply_patterns(root, patterns.freeze())
     return found

@@ -23,8 +23,11 @@ from .options import CompileOptions
 
 @contextmanager
 def working(options: CompileOptions, code: CodeOptions) -> Iterator[None]:
-    """Around the other steps: passes tell the journal of their work, and compute constants by code of this level."""
-    with nullcontext() if options.journal is None else options.journal.recording(), passes_at(options.opt_level, code):
+    """Around the other steps: passes tell the journal of their work, and compute constants by code of this level. No
+    garbage is looked for between them either.
+    """
+    journal = nullcontext() if options.journal is None else options.journal.recording()
+    with uncollected(), journal, passes_at(options.opt_level, code):
         yield
 
 
@@ -50,7 +53,6 @@ def fit(module: Module, options: CompileOptions) -> None:
         Pipeline(Donate(args=donated)).run(module)
 
 
-@uncollected()  # modules of passes are imported, too
 def lower_in_place(
     module: Module,
     options: CompileOptions,

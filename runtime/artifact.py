@@ -96,7 +96,8 @@ class DeviceCode:
 
     @property
     def label(self) -> str:
-        return f"the kernels for {self.arch if self.arch.startswith(self.kind) else f'{self.kind}, {self.arch}'}"
+        target = self.arch if self.arch.startswith(self.kind) else f"{self.kind}, {self.arch}"
+        return f"the kernels for {target}"
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ...bindings.ir import Module, Operation
 from ...bindings.mlir import string_value
-from ...bindings.navigation import body_of, operations_in, operations_of
+from ...bindings.navigation import body_of, operations_named, operations_of
 from ...dialects.core.ir_attributes import KERNELS, KERNELS_TEXT, WORDS
 from ...passes.core.stages import Stage
 from ...support.errors import RefusalError
@@ -93,7 +93,7 @@ class SpirvBackend(Backend):
         words = words_of_kernels(module)
         if len(binaries) == 1:
             binaries *= len(words)
-        counts = any(each.name in OF_SUBGROUPS for spirv in _spirv_modules(module) for each in operations_in(spirv))
+        counts = any(operations_named(each, *OF_SUBGROUPS) for each in _spirv_modules(module))
         rows = [PackedKernel(binary, count) for binary, count in zip(binaries, words, strict=True)]
         subgroup = device_of(target).subgroup if counts else 0
         return packed(rows, subgroup, counts_blocks=self.api == "vulkan")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Blocks of a PrimFunc that no branch leads to: what is in them must be lowered elsewhere, and is in nobody's way."""
+"""Unreachable blocks of a PrimFunc: what is in them, which must be lowered elsewhere, does no harm."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ func.func private @kernel(%x: memref<4xf32>, %y: memref<4xf32>) attributes {tir.
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
   cf.br ^copy
-^nowhere:
+^unreachable:
   %false = arith.constant false
-  "tir.assert"(%false) {message = "nobody comes here"} : (i1) -> ()
+  "tir.assert"(%false) {message = "unreachable"} : (i1) -> ()
   %table = memref.get_global @table : memref<4xf32>
   %own = memref.alloc() : memref<4xf32>
   memref.copy %table, %own : memref<4xf32> to memref<4xf32>
@@ -38,7 +38,7 @@ func.func private @kernel(%x: memref<4xf32>, %y: memref<4xf32>) attributes {tir.
 
 
 @pytest.mark.parametrize("target", ["llvm", "cuda", "vulkan", "opencl"])
-def test_what_nobody_reaches_is_left_out(target: str) -> None:
+def test_unreachable_blocks_are_left_out(target: str) -> None:
     executable = rx.compile(rx.Module.parse(_MODULE), target=target)
     if target == "llvm":
         x = numpy.arange(4, dtype=numpy.float32)

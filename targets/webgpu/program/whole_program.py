@@ -18,7 +18,6 @@ from ....bindings.navigation import (
     functions_in,
     has_body,
     is_private,
-    operations_in,
     operations_named,
     operations_of,
     symbol_name,
@@ -83,7 +82,7 @@ def program_of(module: Operation, shared: int) -> tuple[dict[str, object], bytes
 
 def _shaders(module: Operation, shared: int, data: ProgramData) -> list[Shader]:
     kernels = operations_named(module, "gpu.func")
-    checks = any(op.name == "tir.assert" for kernel in kernels for op in operations_in(kernel))
+    checks = any(operations_named(kernel, "tir.assert") for kernel in kernels)
     made = []
     for kernel in kernels:
         shader = shader_of(kernel, shared_bytes(kernel, module), data, is_behind_checks=checks)

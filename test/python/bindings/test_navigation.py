@@ -11,7 +11,7 @@ import relax_mlir as rx
 _NESTED = """
 func.func @f(%c: i1) {
   cf.br ^end
-^nowhere:
+^unreachable:
   %lost = arith.constant 9 : i32
   cf.br ^end
 ^end:
@@ -38,7 +38,7 @@ def _nested() -> rx.Module:
 
 
 def test_operations_of_a_name_are_in_the_order_of_the_text_inner_ones_first() -> None:
-    """Of those in blocks that nothing leads to there are none."""
+    """There are none of unreachable blocks."""
     module = _nested()
     found = operations_named(module.operation, "arith.constant")
     assert [op.attributes["value"].value for op in found] == [1, 2, 3, 4]
