@@ -131,6 +131,7 @@ def storage_dtype(name: str) -> numpy.dtype:
 #: Where programs take constants' memory as it is; they copy what is unaligned, which is nothing for few bytes.
 _ALIGNMENT = 64
 _LEAST_ALIGNED = 65536
+_CACHED_COLUMNS = 64
 
 
 def _in_order(array: numpy.ndarray) -> numpy.ndarray:
@@ -144,7 +145,10 @@ def _in_order(array: numpy.ndarray) -> numpy.ndarray:
     room = numpy.empty(array.nbytes + _ALIGNMENT, numpy.uint8)
     start = -room.ctypes.data % _ALIGNMENT
     placed = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    placed[...] = array
+    # What is read with gaps is read in columns that stay in the cache; numpy by itself takes rows: 6 times the time.
+    columns = array.shape[-1] if array.strides[-1] == array.itemsize else _CACHED_COLUMNS
+    for first in range(0, array.shape[-1], columns):
+        placed[..., first : first + columns] = array[..., first : first + columns]
     return placed
 
 

@@ -117,7 +117,7 @@ _ELEMENTS = {"memref.load": 0, "memref.store": 1, "vector.load": 0, "vector.stor
 #: Behind all positions.
 _LAST = 1 << 62
 #: Dialects whose operations, but for a selection, take no memrefs.
-_SCALAR = frozenset(("arith", "math"))
+_SCALAR = ("arith.", "math.")
 #: Reads a memref's sizes, or nothing.
 _HARMLESS = frozenset(("memref.dim", "memref.assume_alignment"))
 
@@ -159,32 +159,31 @@ class Accesses:
     def _visit(self, block: Block, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
         for op in operations_of(block):
             self._position += 1
-            here = (*trail, self._position)
             if not trail:
                 self.steps[self._position] = op
+            name = op.name
+            if name.startswith(_SCALAR) and name != "arith.select":
+                continue
+            here = (*trail, self._position)
+            if name in _TRANSFERS:
+                self._transfer(op, _TRANSFERS[name], levels, here)
+                continue
             try:
-                self._look(op, levels, here)
+                self._look(op, name, levels, here)
             except _Unknown as problem:
                 self.unknown.add(problem.parameter)
-            if op.name == "linalg.generic":
+            if name == "linalg.generic":
                 nest = _nest(op, self._position)
                 self._visit(op.regions[0].blocks[0], (*levels, *nest), (*here, *(0 for _ in nest[1:])))
             elif op.regions:
                 number = self._position
                 for index, inside in enumerate(blocks_of(op)):
                     place = number, index
-                    level = self._loop(op, place, inside) if op.name == _LOOP else Level(place, op.name, inside)
+                    level = self._loop(op, place, inside) if name == _LOOP else Level(place, name, inside)
                     self._visit(inside, (*levels, level), here)
 
-    def _look(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
-        name = op.name
-        if name in _TRANSFERS:
-            if op.operands[_TRANSFERS[name]] in self._views:
-                self._transfer(op, levels, trail)
-            return
+    def _look(self, op: Operation, name: str, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
         dialect = name.partition(".")[0]
-        if dialect in _SCALAR and name != "arith.select":
-            return
         self.has_effects |= name in ("func.call", "llvm.call") or dialect in ("tir", "cf")
         touched = [value for value in op.operands if value in self._views]
         if not touched or name in _HARMLESS:
@@ -206,9 +205,11 @@ class Accesses:
         else:
             raise _Unknown(self._views[touched[0]].parameter)
 
-    def _transfer(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
-        at, operands = _TRANSFERS[op.name], list(op.operands)
+    def _transfer(self, op: Operation, at: int, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
+        operands = list(op.operands)
         memref = operands[at]
+        if memref not in self._views:
+            return
         value = operands[0] if at else op.results[0]
         last = at + 1 + memref.type.rank
         axes = [AxisRange(self._linears.of(index), 1) for index in operands[at + 1 : last]]

@@ -261,6 +261,9 @@ def _are_apart(read: BoxAccess, write: BoxAccess, common: int, loop: int | None)
         pairs = [(read.address, write.address)]
     else:
         return False
+    counter = None if loop is None else read.levels[loop].counter
+    # Most often the loop goes along a dimension: that is looked at first.
+    pairs.sort(key=lambda pair: counter not in pair[0].first.terms)
     return any(_is_apart(rounds, *pair) for pair in pairs)
 
 

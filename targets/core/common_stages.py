@@ -144,16 +144,13 @@ _FROM_VECTORS = (
     # What is an LLVM intrinsic first; the rest of math is a call of the C library, lane by lane.
     "convert-math-to-llvm",
 )
-_SCALARS = ("convert-ub-to-llvm", "convert-index-to-llvm", "convert-arith-to-llvm")
 
 #: After bufferization and convert-linalg-to-loops; right for generated, scheduled and hand-written functions alike.
 TO_LLVM: tuple[str, ...] = (
     f"func.func({','.join(_FROM_VECTORS)})",
     "convert-math-to-libm",
-    "finalize-memref-to-llvm",
-    f"func.func({','.join(_SCALARS)})",
-    "convert-func-to-llvm",
-    "convert-cf-to-llvm",
+    # All at once: what one dialect's conversion leaves for the next need not be cast.
+    "convert-to-llvm{filter-dialects=memref,ub,index,arith,func,cf}",
     "reconcile-unrealized-casts",
     # What is taken out of descriptors that were just made: a third of a graph's operations.
     "llvm.func(canonicalize{max-iterations=1 region-simplify=disabled})",
