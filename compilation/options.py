@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from ..passes.core.instruments import Instrument
 from ..passes.core.journal import Journal
 from ..passes.core.stages import Stages
-from ..passes.relax_bind_symbolic_vars import BindSymbolicVars
 from ..support.disk_cache import DiskCache
 from ..support.errors import OptionError
 from ..targets.core.backend import ChosenTarget
@@ -56,6 +55,8 @@ class CompileOptions:
                 "observe: values are looked at in memory of their own, and donate has arguments that grow"
             )
         if self.bind:
+            from ..passes.relax_bind_symbolic_vars import BindSymbolicVars
+
             BindSymbolicVars(vars=self.bind)
 
     @cached_property

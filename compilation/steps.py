@@ -12,8 +12,6 @@ from ..passes.core.pipeline import Pipeline
 from ..passes.core.stages import Stages
 from ..passes.lower_calls.in_place import mark_own_memory
 from ..passes.outline_tensors.plain_functions import is_plain
-from ..passes.relax_bind_symbolic_vars import BindSymbolicVars
-from ..passes.relax_donate import Donate
 from ..passes.symbolic_shapes.single_sizes import warn_of_single_sizes
 from ..support.collector import uncollected
 from ..targets.core.code import CodeOptions
@@ -46,9 +44,13 @@ def check(module: Module) -> None:
 def fit(module: Module, options: CompileOptions) -> None:
     """The second: binds sizes and donates arguments; warns of symbols that can only be one number."""
     if options.bind:
+        from ..passes.relax_bind_symbolic_vars import BindSymbolicVars
+
         Pipeline(BindSymbolicVars(vars=options.bind)).run(module)
     warn_of_single_sizes(module.operation)
     if options.donate:
+        from ..passes.relax_donate import Donate
+
         donated = (options.donate,) if isinstance(options.donate, str) else tuple(options.donate)
         Pipeline(Donate(args=donated)).run(module)
 

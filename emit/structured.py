@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from ..bindings.affine import Linear, linear_form
 from ..bindings.ir import AffineExpr, Block, Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, operations_in, operations_of
 from ..bindings.rewriting import Decline
+from ..dialects.core.cache import cache_of
 from . import linalg
 from .collapse import AxisStep
 from .generic import GenericOp
@@ -125,8 +127,28 @@ def structured_ops(function: Operation, *, named: bool = False) -> list[Operatio
     return [op for op in operations_in(function.operation, is_wanted) if is_wanted(op)]
 
 
+class _Form(NamedTuple):
+    """What does not differ between operations of the same loops, maps and types."""
+
+    input_count: int
+    accesses: tuple[tuple[Linear, ...], ...]
+    shapes: tuple[tuple[int, ...], ...]
+    sizes: tuple[int | None, ...]
+    reductions: frozenset[int]
+
+
 def analyze(operation: Operation, *, on_memrefs: bool = False) -> StructuredOp:
     """Raises Decline where an operation is of no form that the schedules know."""
+    attributes, operands = operation.attributes, tuple(operation.operands)
+    stated = [attributes[name] for name in ("operandSegmentSizes", "indexing_maps", "iterator_types")]
+    key = (on_memrefs, len(operation.results), *stated, *[value.type for value in operands])
+    # Pass after pass asks again.
+    known = cache_of(operation.context).structured
+    form: _Form = known[key] if key in known else known.remember(key, _form_of(operation, on_memrefs))
+    return StructuredOp(operation, operands, *form)
+
+
+def _form_of(operation: Operation, on_memrefs: bool) -> _Form:
     generic = GenericOp(operation)
     input_count, operands = generic.input_count, generic.operands
     for value in operands:
@@ -143,10 +165,9 @@ def analyze(operation: Operation, *, on_memrefs: bool = False) -> StructuredOp:
         tuple(_without(index, units, sizes, length) for index, length in zip(access, shape, strict=True))
         for access, shape in zip(accesses, shapes, strict=True)
     )
-    op = StructuredOp(operation, operands, input_count, simple, shapes, sizes, frozenset(generic.reductions))
     if not all(map(generic.writes_once, generic.output_numbers)):
         raise Decline("an output's elements are no permutation of the parallel loops")
-    return op
+    return _Form(input_count, simple, shapes, sizes, frozenset(generic.reductions))
 
 
 def _check_operand(type_: Type, expected: type[Type]) -> None:

@@ -27,7 +27,6 @@ from .cache_rows import CacheRows
 from .constant_memory import ConstantMemory
 from .cpu import host_features, refused_features
 from .errors import ArtifactError, UnknownFunction
-from .external_parts import loaded_functions, runtimes_of
 from .foreign_types import CodeModule, PackedFunction
 from .function import Function
 from .libraries import load_libraries
@@ -382,6 +381,8 @@ def _load(
     artifact: Artifact, limit: ThreadLimit, device: str, graphs: bool | None
 ) -> tuple[CodeModule, DeviceProgram | None]:
     """The code, and what it has on a device."""
+    from .external_parts import loaded_functions, runtimes_of  # what only compiles has no use for them
+
     check_architecture(artifact.triple)
     check_features(artifact.features)
     parts = runtimes_of(artifact.externals)

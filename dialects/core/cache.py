@@ -40,6 +40,7 @@ class ContextCache:
         "infos",
         "resource_names",
         "resources",
+        "structured",
         "symbols",
         "verified",
         "weights",
@@ -57,6 +58,8 @@ class ContextCache:
         self.symbols = Table()
         #: Which operands of convolutions and products may be weights, by their types and attributes.
         self.weights = Table()
+        #: Loops, accesses and sizes of linalg.generic, by its maps and its operands' types.
+        self.structured = Table()
         #: The arrays behind large constants, by resource name: the bindings do not give their bytes back.
         self.resources: dict[str, Any] = {}
         #: The same by the attribute, of those that were made in this process.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import mmap
 import os
-import secrets
 import stat
 from typing import Any, BinaryIO
 
@@ -122,7 +121,7 @@ def _fields_with_tensors(descriptor: Any) -> dict[int, object]:
 
 def _token(start: int, end: int, places: dict[bytes, tuple[int, int]]) -> bytes:
     """A random one, so that no model has it as a tensor's own bytes."""
-    token = secrets.token_bytes(32)
+    token = os.urandom(32)
     places[token] = (start, end)
     return token
 

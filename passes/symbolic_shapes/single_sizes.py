@@ -10,7 +10,6 @@ from ...bindings.rewriting import located_error
 from ...dialects.core.call_graph import UNITS
 from ...dialects.core.substitute import symbols_of
 from ..lower_calls.size_bounds import symbol_ranges
-from .function_shapes import FunctionShapes
 
 #: What somebody wrote to have a size checked.
 _CHECK = "relax.match_cast"
@@ -27,6 +26,8 @@ def _warn_of(function: Operation) -> None:
     passed = {name for argument in body_of(function).arguments for name in symbols_of(argument.type)}
     if not passed:
         return
+    from .function_shapes import FunctionShapes  # most programs have fixed sizes
+
     equations, ranges = FunctionShapes(function).equations, symbol_ranges(function)
     for name in sorted(passed & equations.answers.keys()):
         equation = equations.answers[name].equation

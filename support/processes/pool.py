@@ -10,9 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import selectors
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -59,6 +57,8 @@ class Worker:
 
     def __init__(self, preloaded: str = "") -> None:
         """Starts the process. Raises OSError where the system has none to give."""
+        import subprocess  # small programs need no processes
+
         # What it prints goes to a file: that need not be read while it works.
         if not sys.executable:
             raise OSError(errno.ENOENT, "the interpreter's command is not known")
@@ -123,6 +123,8 @@ class Worker:
                 stream.close()  # type: ignore[union-attr]
 
     def _death(self, call: PoolCall) -> RelaxError:
+        import subprocess
+
         try:
             # It is about to: its pipes are closed.
             code = self._process.wait(_GRACE_S)
@@ -180,6 +182,8 @@ class Pool:
         self._give_back(workers)
 
     def _run(self, workers: Sequence[Worker], calls: Sequence[PoolCall], done: Done, begun: Begun) -> None:
+        import selectors
+
         current = {worker: _place_of(worker.call, calls) for worker in workers if worker.call is not None}
         waiting = iter([each for each in enumerate(calls) if each[0] not in current.values()])
         with selectors.DefaultSelector() as selector:

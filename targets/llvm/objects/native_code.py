@@ -6,12 +6,12 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ....bindings import execution, objects
+from ....bindings import execution
 from ....bindings.context import new_context
 from ....bindings.ir import Module
 from ....bindings.objects import exported_functions, unit_object
@@ -21,16 +21,12 @@ from ....runtime.cpu import cpu_identity
 from ....support.errors import RelaxError
 from ....support.processes.pool import PoolCall, process_pool
 from ....support.temporary import is_any_size_written
-from ...core import llvm_ir_text, llvmlite
 from ...core.code import CodeOptions, check_opt_level
-from ...host.passes import host_define_support, host_lower_errors
 from ...host.passes.host_call_parallel import THREAD_TABLE
 from ...host.passes.host_define_support import define_support, parsed_unit
 from ...host.support import named_in
 from ...host.units import needed_texts, pool_text, unit_texts
-from . import cross_object, narrow_conversions
 from .code_target import CodeTarget
-from .cross_object import cross_unit_object, load_llvmlite
 from .units import Unit, bytecode, units_of
 
 _KIND = "kernels"
@@ -44,9 +40,15 @@ _MOST_EARLY = 8
 _EARLY_TEXTS = 2
 # In addition to LLVM, what code of a unit depends on.
 _MAKERS = (
-    execution, objects, cross_object, llvm_ir_text, llvmlite, narrow_conversions, host_define_support,
-    host_lower_errors,
-)  # fmt: skip
+    "bindings/execution.py",
+    "bindings/objects.py",
+    "targets/core/llvm_ir_text.py",
+    "targets/core/llvmlite.py",
+    "targets/host/passes/host_define_support.py",
+    "targets/host/passes/host_lower_errors.py",
+    "targets/llvm/objects/cross_object.py",
+    "targets/llvm/objects/narrow_conversions.py",
+)
 
 
 class NativeCode(NamedTuple):
@@ -91,11 +93,10 @@ def _fixed_unit(text: str) -> Unit:
     return Unit("", "", text.encode())
 
 
-@lru_cache(maxsize=32)
-def lowered(text: bytes) -> bytes:
-    """A text of the library as other units are: bytecode of the LLVM dialect alone."""
+def lowered(texts: Iterable[bytes]) -> list[bytes]:
+    """Texts of the library as other units are: bytecode of the LLVM dialect alone."""
     with new_context(("llvm",)):
-        return bytecode(parsed_unit(text))
+        return [bytecode(parsed_unit(text)) for text in texts]
 
 
 class _Making:
@@ -141,16 +142,22 @@ class _Making:
         """The work of other processes."""
         function = f"{self.maker().__module__}:{self.maker().__name__}"
         return [
-            PoolCall(function, self._code(unit), {"symbol": unit.symbol, **self._arguments}, unit.what, unit.place)
-            for unit in units
+            PoolCall(function, code, {"symbol": unit.symbol, **self._arguments}, unit.what, unit.place)
+            for unit, code in zip(units, self._codes(units), strict=True)
         ]
 
     def maker(self) -> Callable[..., bytes]:
         """The function that makes objects of units."""
-        return cross_unit_object if "target" in self._arguments else unit_object
+        if "target" not in self._arguments:
+            return unit_object
+        from .cross_object import cross_unit_object  # most code is for this machine
 
-    def _code(self, unit: Unit) -> bytes:
-        return lowered(unit.code) if unit in self._fixed else unit.code
+        return cross_unit_object
+
+    def _codes(self, units: Sequence[Unit]) -> list[bytes]:
+        texts = [unit.code for unit in units if unit in self._fixed]
+        made = iter(lowered(texts) if texts else ())
+        return [next(made) if unit in self._fixed else unit.code for unit in units]
 
     def _find_fixed(self, unit: Unit) -> None:
         cache, key = self._options.cache, self._key(unit)
@@ -172,11 +179,11 @@ class _Making:
         return len(own) > 1 and sum(own) >= _WORTH_A_PROCESS
 
     def _make_here(self, units: Sequence[Unit]) -> None:
-        for unit in units:
+        for unit, code in zip(units, self._codes(units), strict=True):
             self._begun(unit)
             start = time.perf_counter()
-            code = self.maker()(self._code(unit), symbol=unit.symbol, **self._arguments)
-            self._made(unit, code, time.perf_counter() - start)
+            made = self.maker()(code, symbol=unit.symbol, **self._arguments)
+            self._made(unit, made, time.perf_counter() - start)
 
     def _make_elsewhere(self, units: Sequence[Unit], or_here: bool = True) -> None:
         """`or_here`: where the system has no processes to give. Raises RelaxError where it has none, and files have
@@ -227,6 +234,8 @@ def _identity(machine: CodeTarget, opt_level: int) -> bytes:
     if machine.is_host:
         maker = ["host", cpu_identity()]
     else:
+        from .cross_object import load_llvmlite
+
         maker = ["llvmlite", list(load_llvmlite().llvm_version_info), machine.cpu, machine.feature_text]
     return json.dumps([bindings_identity(), _makers(), machine.triple, opt_level, maker]).encode()
 
@@ -234,6 +243,7 @@ def _identity(machine: CodeTarget, opt_level: int) -> bytes:
 @lru_cache(maxsize=1)
 def _makers() -> str:
     hashed = hashlib.blake2b(digest_size=20)
+    folder = Path(execution.__file__).parents[1]
     for maker in _MAKERS:
-        hashed.update(Path(str(maker.__file__)).read_bytes())
+        hashed.update((folder / maker).read_bytes())
     return hashed.hexdigest()

@@ -137,7 +137,7 @@ def test_the_same_bytes_whatever_makes_them(elsewhere: Pool, tmp_path: Path) -> 
 
 def test_what_all_programs_share_begins_early(elsewhere: Pool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(native_code, "_fixed", {})
-    common, kept, *rare = (native_code.lowered(text.encode()) for text in unit_texts())
+    common, kept, *rare = native_code.lowered(text.encode() for text in unit_texts())
     level = 1  # at the usual one, what is drawn says how much LLVM does
     first = objects(compiled(opt_level=level))
     native_code._fixed.clear()
