@@ -24,16 +24,20 @@ from .core.dialect import registered_dialects
 _KNOWN = frozenset(
     "affine arith bufferization builtin cf complex func index linalg math memref scf tensor ub vector".split()
 )
-_OTHERS = "|".join(each for each in UPSTREAM_DIALECTS if each not in _KNOWN)
+_OTHERS = [each for each in UPSTREAM_DIALECTS if each not in _KNOWN]
 #: An operation, an attribute or a type of another dialect; bytes at the text's end.
-_RISKY = re.compile(rf"(?<![\w$.%@^-])(?:{_OTHERS})\.|\{{-#")
+_RISKY = re.compile(rf"(?<![\w$.%@^-])(?:{'|'.join(_OTHERS)})\.|\{{-#")
+#: One of these is in what is risky: to look for them takes a third of the time.
+_HINTS = ("{-#", *[f"{each}." for each in _OTHERS])
 #: Reads as `parsing.read_on_trial` does.
 _READER = f"{__package__}.parsing:read_on_trial"
 
 
 def is_risky(source: str | bytes) -> bool:
     """Whether to read it elsewhere first. Where a guard watches this process, nothing is."""
-    return not is_expendable() and (isinstance(source, bytes) or _RISKY.search(source) is not None)
+    if is_expendable():
+        return False
+    return isinstance(source, bytes) or (any(map(source.__contains__, _HINTS)) and _RISKY.search(source) is not None)
 
 
 def read_elsewhere(source: str | bytes, name: str, reader: str = "") -> None:

@@ -143,6 +143,12 @@ def test_which_text_is_read_elsewhere_first(text: str, is_risky: bool) -> None:
         assert not trial.is_risky(text) and not trial.is_risky(text.encode())
 
 
+def test_each_dialect_that_text_may_not_survive_is_found() -> None:
+    for name in trial._OTHERS:
+        assert trial.is_risky(f"  {name}.operation") and trial.is_risky(f"!{name}.type")
+        assert not trial.is_risky(f"  my_{name}.operation") and not trial.is_risky(f"  %{name}.x = arith.addi")
+
+
 def test_where_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     own = pool.Pool()
     monkeypatch.setattr(trial, "process_pool", lambda: own)

@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy
 import pytest
 from relax_mlir.dialects.core.infos import DTYPE_BY_NAME
+from relax_mlir.dialects.relax.constants import array_of_attribute, elements_attribute
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -74,3 +75,33 @@ def test_what_is_no_constant_is_refused(value: object, dtype: str | None) -> Non
     module = rx.Module()
     with pytest.raises(rx.RelaxError, match=r"relax\.const"), module.function("f"):
         relax.const(value, dtype)
+
+
+def strided(kind: str, dtype: object, sizes: tuple[int, int]) -> numpy.ndarray:
+    """Elements that are not in memory in their order."""
+    rows, columns = sizes
+    numbers = numpy.random.default_rng(rows).integers(0, 100, rows * columns).astype(dtype)
+    return {
+        "transposed": lambda: numbers.reshape(columns, rows).T,
+        "reversed": lambda: numbers.reshape(rows, columns)[:, ::-1],
+        "every other": lambda: numpy.repeat(numbers, 2).reshape(rows, 2 * columns)[:, ::2],
+        "last first": lambda: numbers.reshape(columns, 1, rows).transpose(2, 1, 0),
+        "in blocks": lambda: numbers.reshape(rows, columns // 4, 4).transpose(1, 0, 2),
+        "repeated": lambda: numpy.broadcast_to(numbers[:columns], (rows, columns)),
+        "repeated along the last": lambda: numpy.broadcast_to(numbers[:rows, None], (rows, columns)),
+    }[kind]()
+
+
+@pytest.mark.parametrize("sizes", [(513, 132), (1, 80_000), (20_000, 4), (64, 1024)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "bfloat16"])
+@pytest.mark.parametrize(
+    "kind",
+    ["transposed", "reversed", "every other", "last first", "in blocks", "repeated", "repeated along the last"],
+)
+def test_large_arrays_with_gaps_keep_their_elements(kind: str, dtype: str, sizes: tuple[int, int]) -> None:
+    """Passes give such; they are copied by a few columns at a time."""
+    array = strided(kind, ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype, sizes)
+    with rx.Module(), rx.ir.Location.unknown():
+        attribute = elements_attribute(array, rx.ir.Type.parse(DTYPE_BY_NAME[dtype]))
+        held = array_of_attribute(attribute, DTYPE_BY_NAME[dtype], array.shape)
+    assert (held == array).all()
