@@ -176,9 +176,19 @@ class _Driver:
         self._changed_others = False
         self._by_name = _sorted_by_name(patterns)
         self._rewriter = Rewriter(self)
-        self._call = PatternCall(self.root, self._erase_other)
+        self._call = PatternCall(self.root)
 
     def run(self, work: Callable[[object], object]) -> None:
+        """Once."""
+        self._call.erase_other = self._erase_other
+        try:
+            self._run(work)
+        finally:
+            # What holds itself would be there, and the module, until somebody looks for garbage.
+            self._call.erase_other = None
+            del self._rewriter
+
+    def _run(self, work: Callable[[object], object]) -> None:
         context = self.root.context
         with erasing(self.root, self._what), context, self._call:
             patterns = rewrite.RewritePatternSet(context)

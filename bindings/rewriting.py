@@ -59,8 +59,7 @@ Outcome = Value | OperationBase | Sequence[Value | OperationBase] | _Updated | N
 class PatternCall:
     """Calls pattern functions; one object serves a whole run of a driver, `with` it."""
 
-    def __init__(self, root: Operation, erase_other: Callable[[Operation], None] | None = None):
-        """`erase_other` erases an unused operation that the pattern has not made, if it does not wait."""
+    def __init__(self, root: Operation):
         if not is_rewriting():
             for prepare in before_rewriting:
                 prepare(root.context)
@@ -69,7 +68,8 @@ class PatternCall:
         self._block = self._module.body
         self._made = self._block.operations
         self._insertion_point = ir.InsertionPoint(self._block)
-        self._erase_other = erase_other or self._bury
+        #: Erases an unused operation that the pattern has not made, if it does not wait.
+        self.erase_other: Callable[[Operation], None] | None = None
         self._entered = ExitStack()
         self._buried: set[Operation] = set()
         self._burials: list[Operation] = []
@@ -152,10 +152,10 @@ class PatternCall:
             raise pattern_error(self.pattern, operation, "erases it although its results are used")
         if self.is_around_match(operation):
             raise pattern_error(self.pattern, operation, "erases what it was called for: return the values instead")
-        if outermost(operation) == self._module.operation:
+        if self.erase_other is None or outermost(operation) == self._module.operation:
             self._bury(operation)
         else:
-            self._erase_other(operation)
+            self.erase_other(operation)
 
     @fragile
     def bury_replaced(self, replaced: Iterable[Operation]) -> None:

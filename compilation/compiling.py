@@ -16,6 +16,7 @@ from ..passes.core.stages import Stages
 from ..runtime import Executable
 from ..support.argument_types import types_checked
 from ..support.callbacks import enters
+from ..support.collector import uncollected
 from ..support.errors import OptionError
 from ..support.version import VERSION
 from ..targets.core.code import USUAL_LEVEL, build, find_backend, stages_of
@@ -38,6 +39,7 @@ def _observation() -> Observation:
 
 @types_checked
 @enters
+@uncollected()
 def compile(
     module: Module,
     target: str = "llvm",

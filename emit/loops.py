@@ -83,15 +83,15 @@ def for_blocks(steps: Index, threads: int, body: Body) -> None:
 def nest(bounds: Sequence[Index | tuple[Index, Index]], body: Body, *carried: Index) -> Carried:
     """`body(*indices, *carried)` for all indices below sizes, or in ranges (start, stop), the last one fastest; it
     returns what is carried on. The last of that."""
+    return _values(_nest(bounds, body, [], *_values(carried)))
 
-    def enter(outer: list[Number], *values: Value) -> Returned:
-        if len(outer) == len(bounds):
-            return body(*outer, *values)
-        bound = bounds[len(outer)]
-        start, stop = bound if isinstance(bound, tuple) else (0, bound)
-        return for_range(start, stop, lambda i, *inner: enter([*outer, i], *inner), *values)
 
-    return _values(enter([], *_values(carried)))
+def _nest(bounds: Sequence[Index | tuple[Index, Index]], body: Body, outer: list[Number], *values: Value) -> Returned:
+    if len(outer) == len(bounds):
+        return body(*outer, *values)
+    bound = bounds[len(outer)]
+    start, stop = bound if isinstance(bound, tuple) else (0, bound)
+    return for_range(start, stop, lambda i, *inner: _nest(bounds, body, [*outer, i], *inner), *values)
 
 
 def repeat_while(initial: Sequence[Index], condition: Callable[..., Value], body: Body) -> Carried:
@@ -164,14 +164,11 @@ def allocated(sizes: Sequence[Index], element: Type) -> Value:
 
 def scratches(sizes: Sequence[Size], elements: Sequence[Type], use: Callable[..., object]) -> None:
     """`use(*memrefs)` with such memory of these sizes for each of the element types."""
-
-    def allocate(memories: list[Value]) -> None:
-        if len(memories) == len(elements):
-            use(*memories)
-        else:
-            scratch(sizes, elements[len(memories)], lambda memory: allocate([*memories, memory]))
-
-    allocate([])
+    if elements:
+        first, *rest = elements
+        scratch(sizes, first, lambda memory: scratches(sizes, rest, functools.partial(use, memory)))
+    else:
+        use()
 
 
 def require(condition: Value, kind: str, message: str, *numbers: Number) -> None:

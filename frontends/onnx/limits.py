@@ -13,22 +13,26 @@ DEEPEST_CALLS = 64
 
 def expanded_nodes(proto: ModelProto) -> int:
     """How many nodes there are with those of functions behind their calls; graphs of nodes count once."""
-    functions = {(each.domain, each.name): each for each in proto.functions}
-    known: dict[int, int] = {}
+    return _NodeCount(proto.functions).of_nodes(proto.graph.node, 0)
 
-    def of_nodes(nodes: Iterable[NodeProto], depth: int) -> int:
+
+class _NodeCount:
+    def __init__(self, functions: Iterable[FunctionProto]):
+        self._functions = {(each.domain, each.name): each for each in functions}
+        self._known: dict[int, int] = {}
+
+    def of_nodes(self, nodes: Iterable[NodeProto], depth: int) -> int:
         count = 0
         for node in nodes:
-            inner = functions.get((node.domain, node.op_type))
-            count += 1 if inner is None else 1 + of_function(inner, depth + 1)
-            count += sum(of_nodes(each.g.node, depth) for each in node.attribute if each.HasField("g"))
+            inner = self._functions.get((node.domain, node.op_type))
+            count += 1 if inner is None else 1 + self._of_function(inner, depth + 1)
+            count += sum(self.of_nodes(each.g.node, depth) for each in node.attribute if each.HasField("g"))
         return count
 
-    def of_function(function: FunctionProto, depth: int) -> int:
+    def _of_function(self, function: FunctionProto, depth: int) -> int:
+        known = self._known
         # What is deeper, or calls itself, is refused where it is met.
         if depth <= DEEPEST_CALLS and id(function) not in known:
             known[id(function)] = 0
-            known[id(function)] = of_nodes(function.node, depth)
+            known[id(function)] = self.of_nodes(function.node, depth)
         return known.get(id(function), 0)
-
-    return of_nodes(proto.graph.node, 0)

@@ -56,9 +56,6 @@ class GroupKind:
     host: int | None
     #: None where calls form no groups with others.
     loops: Loops | None
-    #: With groups of which kind those of this one become what: by the other one's kind, which value of this one each
-    #: of its values is, and the order of all members where some of the other's stand before some of this one's.
-    joins: dict[tuple[GroupKind, tuple[int | None, ...], tuple[int, ...]], Join | None] = field(default_factory=dict)
     #: By the outputs, which of the values they are: why a group cannot have them, or had better not be.
     verdicts: dict[tuple[int, ...], str] = field(default_factory=dict)
 
@@ -101,6 +98,9 @@ class Kinds:
         self._infos = infos
         #: By the function's name, and types as a reading numbers them.
         self._singles: defaultdict[Attribute, dict[tuple[int, ...], GroupKind | None]] = defaultdict(dict)
+        #: Groups of which two kinds become what: by the kinds, which value of the first one each of the second one's
+        #: values is, and the order of all members where some of the second one's stand before some of the first one's.
+        self._joins: dict[tuple[GroupKind, GroupKind, tuple[int | None, ...], tuple[int, ...]], Join | None] = {}
 
     def single(self, reading: BlockReading, position: int) -> GroupOf | None:
         """A call alone; None where fusion cannot take part in it."""
@@ -133,7 +133,7 @@ class Kinds:
         if producers.in_order[-1] > consumers.in_order[0]:
             calls = producers.calls + consumers.calls
             order = tuple(sorted(range(len(calls)), key=calls.__getitem__))
-        joins, key = producers.kind.joins, (consumers.kind, shared, order)
+        joins, key = self._joins, (producers.kind, consumers.kind, shared, order)
         if key not in joins:
             joins[key] = self._make_join(producers, consumers, shared, reading)
         join = joins[key]

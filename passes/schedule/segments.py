@@ -149,14 +149,12 @@ def all_at_once(segment: Segment, body: Callable[..., list[Value]], values: list
     These are branches rather than loops one after the other: what bufferization asks of a loop's results it asks of
     its operands twice, which are the results of the loop before.
     """
-    there, types = segment.stop - segment.start, [value.type for value in values]
+    return _at_most(segment.points, segment, body, values)
 
-    def at_most(points: int) -> list[Value]:
-        if not points:
-            return values
-        is_it = as_index(there) == points
-        return loops.when(
-            is_it, lambda: body(segment.start, *values, points=points), lambda: at_most(points - 1), types
-        )
 
-    return at_most(segment.points)
+def _at_most(points: int, segment: Segment, body: Callable[..., list[Value]], values: list[Value]) -> list[Value]:
+    if not points:
+        return values
+    is_it = as_index(segment.stop - segment.start) == points
+    one = lambda: body(segment.start, *values, points=points)  # noqa: E731
+    return loops.when(is_it, one, lambda: _at_most(points - 1, segment, body, values), [value.type for value in values])

@@ -161,19 +161,20 @@ class TileNest(VectorNest):
 
     def _in_sums(self, body: Callable[[State, Size, Value], list[Value]], state: State, memory: Value) -> list[Value]:
         """`body(state, number, memory)` for the points of the sum's other loops, which it numbers."""
+        return self._in_inner_sums(0, body, state, 0, memory)
 
-        def enter(level: int, inner: State, number: Size, held: Value) -> list[Value]:
-            if level == len(self.outer_sums):
-                return body(inner, number, held)
-            dim = self.outer_sums[level]
-            size = size_of_sum(self.op, [dim])
+    def _in_inner_sums(
+        self, level: int, body: Callable[[State, Size, Value], list[Value]], state: State, number: Size, memory: Value
+    ) -> list[Value]:
+        if level == len(self.outer_sums):
+            return body(state, number, memory)
+        dim = self.outer_sums[level]
+        size = size_of_sum(self.op, [dim])
 
-            def step(at: Size, target: Value) -> list[Value]:
-                return enter(level + 1, inner.at(dim, at, 1, at), number * size + at, target)
+        def step(at: Size, target: Value) -> list[Value]:
+            return self._in_inner_sums(level + 1, body, state.at(dim, at, 1, at), number * size + at, target)
 
-            return run_steps(0, size, 1, step, [held])
-
-        return enter(0, state, 0, memory)
+        return run_steps(0, size, 1, step, [memory])
 
     def _along_sum(self, copy: Callable[[Size, Value], list[Value]], memory: Value) -> list[Value]:
         """Whole pieces, then what is left of one."""

@@ -180,15 +180,14 @@ def host_chain(name: str) -> list[Target]:
 
 
 def _chain(name: str, following: Callable[[Target], tuple[str, ...]]) -> dict[str, Target]:
+    """By name, each before those that follow it."""
     chain: dict[str, Target] = {}
-
-    def visit(target: Target) -> None:
+    waiting = [name]
+    while waiting:
+        target = find_target(waiting.pop())
         if target.name not in chain:
             chain[target.name] = target
-            for other in following(target):
-                visit(find_target(other))
-
-    visit(find_target(name))
+            waiting += reversed(following(target))
     return chain
 
 

@@ -111,27 +111,26 @@ def _kernel_module(module: Operation) -> Operation:
 
 def _survey(ops: Sequence[Operation]) -> tuple[list[Value], list[Operation]]:
     """The values that a kernel is passed, and what it makes again, operands first."""
-    own = {result for op in ops for result in op.results}
     passed: list[Value] = []
     again: list[Operation] = []
-    seen: set[Value] = set(own)
-
-    def visit(value: Value) -> None:
-        if value in seen:
-            return
-        seen.add(value)
-        maker = None if isinstance(value.owner, Block) else value.owner.operation
-        if maker is None or maker.name not in _MADE_AGAIN or (maker.name == "memref.dim" and _is_whole(maker)):
-            passed.append(value)
-            return
-        for operand in maker.operands:
-            visit(operand)
-        again.append(maker)
-
+    seen = {result for op in ops for result in op.results}
     for op in ops:
         for value in used_by(op):
-            visit(value)
+            _add_needed(value, seen, passed, again)
     return passed, again
+
+
+def _add_needed(value: Value, seen: set[Value], passed: list[Value], again: list[Operation]) -> None:
+    if value in seen:
+        return
+    seen.add(value)
+    maker = None if isinstance(value.owner, Block) else value.owner.operation
+    if maker is None or maker.name not in _MADE_AGAIN or (maker.name == "memref.dim" and _is_whole(maker)):
+        passed.append(value)
+        return
+    for operand in maker.operands:
+        _add_needed(operand, seen, passed, again)
+    again.append(maker)
 
 
 def _is_whole(dim: Operation) -> bool:

@@ -15,7 +15,7 @@ from ....emit.arithmetic import convert
 from ....emit.collapse import groups_of
 from ....emit.generic import GenericOp
 from ....emit.linalg import affine_value, product
-from ....emit.loops import for_range, load, nest, store, when
+from ....emit.loops import load, nest, store, when
 from ....emit.memrefs import flat, is_dense
 from ....emit.numbers import Number, Size, as_index, number, operation
 
@@ -84,14 +84,13 @@ class Points(GenericOp):
         self, indices: Indices, first: Sequence[Value | None], step: Callable[[Indices, Sequence[Value]], list[Value]]
     ) -> list[Value]:
         """What `step(indices, before)` makes of values at all steps of the reductions, one after the other."""
+        dims = self.reductions
 
-        def enter(dims: Sequence[int], inner: Indices, before: Sequence[Value]) -> list[Value]:
-            if not dims:
-                return step(inner, before)
-            dim, *rest = dims
-            return for_range(0, self.size(dim), lambda i, *held: enter(rest, {**inner, dim: i}, held), *before)
+        def inside(*values: Value) -> list[Value]:
+            at = dict(zip(dims, values[: len(dims)], strict=True))
+            return step({**indices, **at}, values[len(dims) :])
 
-        return enter(self.reductions, dict(indices), [value for value in first if value is not None])
+        return nest([self.size(dim) for dim in dims], inside, *[value for value in first if value is not None])
 
     def write(self, indices: Indices) -> None:
         """Computes and stores the outputs' elements at these indices."""
