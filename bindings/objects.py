@@ -10,7 +10,7 @@ from ..support.ending import refuse_at_end
 from ..support.errors import RefusalError
 from .context import new_context
 from .execution import compile_module
-from .ir import Module, Operation
+from .ir import Context, Module, Operation
 from .mlir import ir
 from .navigation import has_body, operations_of, symbol_name
 
@@ -20,9 +20,12 @@ _PASSTHROUGH = "passthrough"
 _INLINING = frozenset({'"alwaysinline"', '"noinline"'})
 
 
-def unit_object(code: bytes, *, symbol: str, opt_level: int) -> bytes:
-    """Compiles a checked unit of a program, MLIR's bytecode. The kernel in it, if there is one, gets the symbol."""
-    with new_context(("llvm",)):
+def unit_object(code: bytes, *, symbol: str, opt_level: int, context: Context | None = None) -> bytes:
+    """Compiles a checked unit of a program, MLIR's bytecode. The kernel in it, if there is one, gets the symbol.
+
+    `context` is one of the LLVM dialect: who makes many units needs no other for each.
+    """
+    with context or new_context(("llvm",)):
         return object_of(unit_module(code, symbol), opt_level)
 
 

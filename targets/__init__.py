@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,9 +16,10 @@ from .core.registry import Target, add_target_source
 _FOLDER = Path(__file__).parent
 
 
-def own_targets() -> list[str]:
+@functools.cache
+def own_targets() -> tuple[str, ...]:
     """The names of this project's targets."""
-    return sorted(file.parent.name for file in _FOLDER.glob("*/target.py"))
+    return tuple(sorted(file.parent.name for file in _FOLDER.glob("*/target.py")))
 
 
 def _find(name: str | None) -> Iterable[Target]:

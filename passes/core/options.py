@@ -87,7 +87,6 @@ def option_fields(pass_class: type) -> dict[str, dataclasses.Field[Any]]:
 def make_pass(pass_class: type, options: Iterable[tuple[str, str | None]]) -> Any:
     """A pass from its options' text. Raises RelaxError that names the option at fault."""
     fields = option_fields(pass_class)
-    hints = _type_hints(pass_class)
     name = getattr(pass_class, "name", pass_class.__name__)
     values: dict[str, Any] = {}
     for key, text in options:
@@ -98,7 +97,7 @@ def make_pass(pass_class: type, options: Iterable[tuple[str, str | None]]) -> An
         if field.name in values:
             raise OptionError(f"pass '{name}': option '{key}' is given twice")
         try:
-            values[field.name] = parse_value(text, hints[field.name])
+            values[field.name] = parse_value(text, _type_hints(pass_class)[field.name])
         except ValueError as error:
             raise OptionError(f"pass '{name}': option '{key}' {error}") from None
     missing = [key for key, field in fields.items() if _is_required(field) and field.name not in values]
@@ -116,6 +115,9 @@ def take_text(pass_class: type) -> None:
 
     @functools.wraps(made)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        if not args and not kwargs:
+            made(self)
+            return
         hints, taken = _type_hints(pass_class), {field.name for field in option_fields(pass_class).values()}
         names = [field.name for field in dataclasses.fields(pass_class) if field.init]
 

@@ -55,13 +55,14 @@ def add_pass_folder(folder: Path, package: str, prefix: str) -> None:
 
 def own_pass_files() -> dict[str, str]:
     """The passes of this project: name -> module. One pass a file, named after the pass."""
-    return {name: module for folder in _FOLDERS for name, module in _passes_in(*folder).items()}
+    return _passes_in(tuple(_FOLDERS))
 
 
 @functools.cache
-def _passes_in(folder: Path, package: str, prefixes: tuple[str, ...]) -> dict[str, str]:
+def _passes_in(folders: tuple[tuple[Path, str, tuple[str, ...]], ...]) -> dict[str, str]:
     return {
         path.stem.replace("_", "-"): f"{package}.{path.stem}"
+        for folder, package, prefixes in folders
         for prefix in prefixes
         for path in sorted(folder.glob(f"{prefix}*.py"))
     }

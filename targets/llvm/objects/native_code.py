@@ -179,10 +179,12 @@ class _Making:
         return len(own) > 1 and sum(own) >= _WORTH_A_PROCESS
 
     def _make_here(self, units: Sequence[Unit]) -> None:
+        is_host = self.maker() is unit_object
+        arguments = {**self._arguments, "context": new_context(("llvm",))} if is_host else self._arguments
         for unit, code in zip(units, self._codes(units), strict=True):
             self._begun(unit)
             start = time.perf_counter()
-            made = self.maker()(code, symbol=unit.symbol, **self._arguments)
+            made = self.maker()(code, symbol=unit.symbol, **arguments)
             self._made(unit, made, time.perf_counter() - start)
 
     def _make_elsewhere(self, units: Sequence[Unit], or_here: bool = True) -> None:
