@@ -203,5 +203,6 @@ def _function(op: Operation) -> LibraryFunction:
     if op.name == "llvm.func":
         result = str(type_.return_type).replace("!llvm.void", "void")
     else:
-        result = "i32" if ENTRY in op.attributes else "".join(map(str, type_.results)) or "void"
+        results = ["i32"] if ENTRY in op.attributes else list(map(str, type_.results))
+        result = f"!llvm.struct<({', '.join(results)})>" if len(results) > 1 else "".join(results) or "void"
     return LibraryFunction(tuple(map(str, type_.inputs)), result)
