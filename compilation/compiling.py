@@ -39,7 +39,7 @@ def _observation() -> Observation:
 
 @types_checked
 @enters
-@uncollected()
+@uncollected()  # from the start: the target is imported
 def compile(
     module: Module,
     target: str = "llvm",

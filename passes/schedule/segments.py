@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ...bindings.ir import Value
 from ...bindings.navigation import constant_of, made_by
 from ...emit import loops
-from ...emit.numbers import Size, as_index, is_same
+from ...emit.numbers import Number, Size, as_index, is_same
 
 #: What a long tile leaves of an unknown size is worth code for the shorter ones, and for what these leave as a whole.
 _LONG_TILE = 6
@@ -149,12 +150,14 @@ def all_at_once(segment: Segment, body: Callable[..., list[Value]], values: list
     These are branches rather than loops one after the other: what bufferization asks of a loop's results it asks of
     its operands twice, which are the results of the loop before.
     """
-    return _at_most(segment.points, segment, body, values)
+    there = as_index(segment.stop - segment.start)
+    return _at_most(segment.points, there, functools.partial(body, segment.start, *values), values)
 
 
-def _at_most(points: int, segment: Segment, body: Callable[..., list[Value]], values: list[Value]) -> list[Value]:
+def _at_most(points: int, there: Number, body: Callable[..., list[Value]], values: list[Value]) -> list[Value]:
     if not points:
         return values
-    is_it = as_index(segment.stop - segment.start) == points
-    one = lambda: body(segment.start, *values, points=points)  # noqa: E731
-    return loops.when(is_it, one, lambda: _at_most(points - 1, segment, body, values), [value.type for value in values])
+    types = [value.type for value in values]
+    return loops.when(
+        there == points, lambda: body(points=points), lambda: _at_most(points - 1, there, body, values), types
+    )

@@ -121,6 +121,7 @@ def _survey(ops: Sequence[Operation]) -> tuple[list[Value], list[Operation]]:
 
 
 def _add_needed(value: Value, seen: set[Value], passed: list[Value], again: list[Operation]) -> None:
+    """Adds a value to those that are passed, or what makes it, with all that this needs."""
     if value in seen:
         return
     seen.add(value)
