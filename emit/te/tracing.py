@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from ...bindings.context import load_dialects
 from ...bindings.ir import Context, Value
 from ...bindings.mlir import ir
-from ...dialects.context import create_context
+from ...dialects.context import create_context, load_registered
 from ...dialects.core.indices import is_below, is_never_negative
 from ...dialects.core.symbols_expr import Size, SymExpr, make_variable, terms_of, variables_of
 from ...dialects.core.symbols_terms import bounds
@@ -223,6 +223,7 @@ def _scratch_context() -> Context:
         _scratch.context = create_context()
         load_dialects(_scratch.context, DIALECTS)
     context: Context = _scratch.context
+    load_registered(context)  # what was declared since
     return context
 
 

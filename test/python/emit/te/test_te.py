@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from te_running import random, run
 
 import relax_mlir as rx
-from relax_mlir import te
+from relax_mlir import relax, te, tir
 
 
 def test_product_and_what_follows() -> None:
@@ -163,3 +163,19 @@ def test_random_reads(shape: list[int], order: Any, offset: int, step: int, redu
     y = te.compute(tuple(shape[axis] for axis in axes[:count]), element, name="Y")
     expected = taken.sum(axis=-1) if reduced else taken
     np.testing.assert_allclose(run([x, y], random(*whole)), expected, atol=1e-5)
+
+
+def test_intrinsics_that_are_declared_after_te_was_used() -> None:
+    """In a rule, where patterns run: te's own context is not what they rewrite."""
+    te.compute((4,), lambda i: i.astype("float32"))
+    late = rx.Dialect("late_for_te", doc="Functions of a unit.")
+    tir.declare_intrinsic("half", "x", dialect=late, short=True, doc="x / 2.")
+
+    def halved(call: Any) -> Any:
+        return call.call_te(lambda x: te.compute((4,), lambda i: late.half(x[i])))
+
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4,))]) as f:
+        f.returns(relax.exp(*f))
+    rx.LegalizeOps(target="llvm", customize_legalize_map={"relax.exp": halved})(module)
+    assert "late_for_te.half" in str(module)
