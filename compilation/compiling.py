@@ -39,7 +39,7 @@ def _observation() -> Observation:
 
 @types_checked
 @enters
-@uncollected()  # from the start: the target is imported
+@uncollected()  # the target and its passes are imported, too
 def compile(
     module: Module,
     target: str = "llvm",
@@ -139,6 +139,7 @@ def stages(target: str = "llvm", opt_level: int = USUAL_LEVEL) -> Stages:
 
 @types_checked
 @enters
+@uncollected()
 def lower(
     module: Module,
     target: str = "llvm",
@@ -183,6 +184,7 @@ def _lowered(module: Module, options: CompileOptions) -> Module:
 
 @types_checked
 @enters
+@uncollected()
 def sources(
     module: Module,
     target: str = "c",

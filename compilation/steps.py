@@ -13,7 +13,6 @@ from ..passes.core.stages import Stages
 from ..passes.lower_calls.in_place import mark_own_memory
 from ..passes.outline_tensors.plain_functions import is_plain
 from ..passes.symbolic_shapes.single_sizes import warn_of_single_sizes
-from ..support.collector import uncollected
 from ..targets.core.code import CodeOptions
 from ..targets.core.evaluation import passes_at
 from .options import CompileOptions
@@ -21,11 +20,8 @@ from .options import CompileOptions
 
 @contextmanager
 def working(options: CompileOptions, code: CodeOptions) -> Iterator[None]:
-    """Around the other steps: passes tell the journal of their work, and compute constants by code of this level. No
-    garbage is looked for between them either.
-    """
-    journal = nullcontext() if options.journal is None else options.journal.recording()
-    with uncollected(), journal, passes_at(options.opt_level, code):
+    """Around the other steps: passes tell the journal of their work, and compute constants by code of this level."""
+    with nullcontext() if options.journal is None else options.journal.recording(), passes_at(options.opt_level, code):
         yield
 
 

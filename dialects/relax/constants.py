@@ -105,10 +105,7 @@ def as_array(value: object, dtype: object) -> tuple[numpy.ndarray, str]:
         dtype = "float32" if python_floats else array.dtype
     name = dtype if isinstance(dtype, str) and dtype in _NATIVE else DType().normalize(dtype)
     # Immutable arrays are not copied: large constants are the caller's memory itself.
-    converted = array.astype(storage_dtype(name), copy=array.flags.writeable)
-    if converted.flags.c_contiguous:
-        return converted, name
-    return numpy.ascontiguousarray(converted).reshape(array.shape), name
+    return _in_order(array.astype(storage_dtype(name), copy=array.flags.writeable)), name
 
 
 @lru_cache

@@ -16,7 +16,7 @@ from relax_mlir import relax
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.onnx"
 
 
-def attention() -> rx.Module:
+def rows() -> rx.Module:
     """Products, rows, an epilogue, elements that are moved, a reduction in a loop of its own."""
     module = rx.Module()
     with module.function("main", [rx.tensor(("n", 64)), rx.tensor((64, 64))]) as f:
@@ -26,7 +26,7 @@ def attention() -> rx.Module:
     return module
 
 
-def rounds() -> rx.Module:
+def sorts() -> rx.Module:
     """Sorts, and a product of integers."""
     module = rx.Module()
     with module.function("main", [rx.tensor((40, 70)), rx.tensor((16, 32), "int8")]) as f:
@@ -36,7 +36,7 @@ def rounds() -> rx.Module:
     return module
 
 
-MODULES = {"digits": lambda: rx.from_onnx(DIGITS), "attention": attention, "rounds": rounds}
+MODULES = {"digits": lambda: rx.from_onnx(DIGITS), "rows": rows, "sorts": sorts}
 
 
 def owner_of(item: object) -> str:

@@ -155,9 +155,9 @@ class _Making:
         return cross_unit_object
 
     def _codes(self, units: Sequence[Unit]) -> list[bytes]:
-        texts = [unit.code for unit in units if unit in self._fixed]
-        made = iter(lowered(texts) if texts else ())
-        return [next(made) if unit in self._fixed else unit.code for unit in units]
+        fixed = [unit for unit in units if unit in self._fixed]
+        made = dict(zip(fixed, lowered(unit.code for unit in fixed), strict=True)) if fixed else {}
+        return [made.get(unit, unit.code) for unit in units]
 
     def _find_fixed(self, unit: Unit) -> None:
         cache, key = self._options.cache, self._key(unit)
