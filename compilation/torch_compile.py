@@ -10,11 +10,13 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter, is_, itemgetter
+from functools import partial
+from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any
 
 from ..frontends.core.problems import Problems
 from ..frontends.module import Module
+from ..frontends.torch.draws import draws_in
 from ..frontends.torch.exported_program import aot_table, import_torch
 from ..frontends.torch.from_torch import WORDS
 from ..frontends.torch.model_constants import constant
@@ -24,6 +26,7 @@ from ..support.collector import uncollected
 from ..support.errors import OptionError
 from ..support.suggest import suggest
 from .compiling import compile
+from .torch_results import TorchResults, taking
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule
@@ -71,6 +74,16 @@ def _partitioned(joint: GraphModule, *arguments: Any, **settings: Any) -> tuple[
     return forward, backward
 
 
+def copied(graph: GraphModule) -> GraphModule:
+    """Return a graph that can be changed, with the parameters and the inner graphs of the given one."""
+    from torch import fx
+
+    copy = fx.Graph()
+    copy.output(copy.graph_copy(graph.graph, {}))
+    copy.output_node().meta = dict(graph.graph.output_node().meta)
+    return fx.GraphModule(graph, copy)
+
+
 def _check(options: Mapping[str, object]) -> None:
     known = [name for name in inspect.signature(compile).parameters if name not in _NOT_OPTIONS]
     for name in options:
@@ -90,9 +103,11 @@ class TorchProgram:
     def __init__(self, graph: GraphModule, options: Mapping[str, Any], *, freezes: bool) -> None:
         # Of the object: torch wraps it in a function that has what the object's dictionary has.
         self._boxed_call = True
-        self._graph, self._options, self._freezes = graph, options, freezes
+        self._graph, self._options, self._freezes = copied(graph), options, freezes
         self._changes = 0
-        self._placeholders = list(graph.graph.find_nodes(op="placeholder"))
+        self._placeholders = list(self._graph.graph.find_nodes(op="placeholder"))
+        self._results = TorchResults(self._graph)
+        self._key = _key_argument(self._graph)
         self._compiling = threading.Lock()
         #: Replaced as a whole: other threads call meanwhile.
         self._calls: _Calls | None = None
@@ -119,7 +134,7 @@ class TorchProgram:
             # Tokens, which say the order of effects and are None in calls.
             fixed |= {fx: no_token() for fx, each in zip(self._placeholders, given, strict=True) if each is None}
             frozen = _Frozen(given, places) if places else None
-            self._calls = _Calls(self._graph, self._placeholders, fixed, frozen, self._options)
+            self._calls = _Calls(self._graph, self._placeholders, self._results, self._key, fixed, frozen, self._options)
             return self._calls
 
 
@@ -133,7 +148,7 @@ class _Frozen:
     def __init__(self, given: Sequence[Any], places: Sequence[int]) -> None:
         from torch import Tensor
 
-        self._take, self._address = _taking(places), Tensor.data_ptr
+        self._take, self._address = taking(places), Tensor.data_ptr
         self._tensors = self._take(given)
         #: Versions only grow: of the same tensors, their sum tells whether one has.
         self._versions = sum(map(_VERSION, self._tensors))
@@ -154,14 +169,6 @@ class _Frozen:
 _VERSION = attrgetter("_version")
 
 
-def _taking(places: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    """Takes what is at some places of a list."""
-    if len(places) > 1:
-        return itemgetter(*places)
-    first = places[0] if places else 0
-    return itemgetter(slice(first, first + len(places)))
-
-
 def _is_constant(argument: Any) -> bool:
     """Whether it is a parameter or a buffer of a module, of which torch counts the changes: not one for inference."""
     return hasattr(argument, "_dynamo_static_input_type") and not argument.is_inference()
@@ -175,80 +182,62 @@ def _of_torch(found: Any) -> tuple[Any, ...]:
 
 
 class _Calls:
-    """How a graph's outputs come from its arguments: some are arguments, some None, the others a program's results."""
+    """A program of a graph, and what its arguments are among those of the graph."""
 
     def __init__(
         self,
         graph: GraphModule,
         placeholders: Sequence[FxNode],
+        results: TorchResults,
+        key: FxNode | None,
         fixed: Mapping[FxNode, Any],
         frozen: _Frozen | None,
         options: Mapping[str, Any],
     ) -> None:
         self.frozen = frozen
-        places = {fx: place for place, fx in enumerate(placeholders)}
-        (outputs,) = graph.graph.output_node().args
-        #: The place of each output among: None, the arguments, the program's results.
-        sources: list[int] = []
-        self._numbers: list[int] = []
-        computed: list[int] = []
-        for index, each in enumerate(outputs):
-            if each in places:
-                sources.append(1 + places[each])
-            elif each is None:
-                sources.append(0)
-            else:
-                if not hasattr(getattr(each, "meta", {}).get("val"), "shape"):
-                    self._numbers.append(index)
-                sources.append(1 + len(places) + len(computed))
-                computed.append(index)
-        self._give = _taking(sources)
-        #: Whether what it gives is the results, as they are.
-        self._gives_all = len(computed) == len(sources) and not self._numbers
+        self._outputs = None if results.are_outputs else results.outputs
         self._scalars: list[int] = []
+        #: Makes the key of a call's random numbers.
+        self._key: Callable[[], Any] | None = None
         self._main: Callable[..., Any] | None = None
-        if computed:
-            self._build(graph, placeholders, places, fixed, computed, options)
+        if results.count:
+            self._build(graph, placeholders, key, fixed, options)
 
     def _build(
         self,
         graph: GraphModule,
         placeholders: Sequence[FxNode],
-        places: Mapping[FxNode, int],
+        key: FxNode | None,
         fixed: Mapping[FxNode, Any],
-        computed: Sequence[int],
         options: Mapping[str, Any],
     ) -> None:
-        def results(outputs: Sequence[Any]) -> list[Any]:
-            return [(outputs[index], f"result{index}") for index in computed]
-
+        of_calls = [*placeholders, *([] if key is None else [key])]
         with uncollected():
             module, problems = Module(), Problems(WORDS)
-            inputs = Inputs(fixed, [passed_as(fx, fx.name) for fx in placeholders if fx not in fixed])
-            passed = add_graph(module.operation, graph, inputs, results, problems)
+            inputs = Inputs(fixed, [passed_as(fx, fx.name) for fx in of_calls if fx not in fixed], key)
+            passed, draws, _ = add_graph(module.operation, graph, inputs, _named, problems)
             problems.check()
             module.verify()
             executable = compile(module, **options)
-        self._take = _taking([places[each.fx] for each in passed])
+        places = {fx: place for place, fx in enumerate(of_calls)}
+        self._take = taking([places[each.fx] for each in passed])
+        if key is not None:
+            self._key = _key_source(key.meta["val"].device, is_drawn=draws > 0)
         #: The places among what is passed of numbers, which are passed as 0-D tensors.
         self._scalars = [place for place, each in enumerate(passed) if each.symbol is not None]
         main = executable["main"]
         self._main = main if passed else lambda: _of_torch(main())
 
     def call(self, given: Sequence[Any]) -> list[Any]:
+        """Return the outputs of the graph."""
         if self._main is None:
-            return list(self._give([None, *given]))
-        passed = self._take(given)
+            return [] if self._outputs is None else self._outputs(given, ())
+        passed = self._take(given if self._key is None else [*given, self._key()])
         if self._scalars:
             passed = self._with_tensors(passed)
         found = self._main(*passed)
         results = found if isinstance(found, tuple) else (found,)
-        if self._gives_all:
-            return list(results)
-        outputs = list(self._give([None, *given, *results]))
-        for index in self._numbers:
-            outputs[index] = outputs[index].item()
-        return outputs
+        return list(results) if self._outputs is None else self._outputs(given, results)
 
     def _with_tensors(self, passed: Sequence[Any]) -> list[Any]:
         import torch
@@ -257,3 +246,34 @@ class _Calls:
         for place in self._scalars:
             found[place] = torch.tensor(found[place])
         return found
+
+
+def _key_argument(graph: GraphModule) -> FxNode | None:
+    """Add the key of a call's random numbers to the arguments of a graph that may draw some."""
+    import torch
+
+    if not draws_in(graph):
+        return None
+    first = next(fx for fx in graph.graph.nodes if fx.op != "placeholder")
+    with graph.graph.inserting_before(first):
+        made = graph.graph.placeholder("random_key")
+    made.meta["val"] = torch.zeros((), dtype=torch.int64, device=_device_of(graph))
+    return made
+
+
+def _device_of(graph: GraphModule) -> Any:
+    """Return the device of a graph's tensors; numbers may be on the CPU."""
+    devices = [fx.meta["val"].device for fx in graph.graph.nodes if hasattr(fx.meta.get("val"), "device")]
+    return next((each for each in devices if each.type != "cpu"), "cpu")
+
+
+def _key_source(device: Any, *, is_drawn: bool) -> Callable[[], Any]:
+    """Return a function that draws a key from torch's generator for a device, if something is drawn with the key."""
+    import torch
+
+    make = partial(torch.empty if is_drawn else torch.zeros, (), dtype=torch.int64, device=device)
+    return (lambda: make().random_()) if is_drawn else make
+
+
+def _named(outputs: Sequence[Any]) -> list[tuple[Any, str]]:
+    return [(each, f"result{index}") for index, each in enumerate(outputs)]

@@ -49,6 +49,8 @@ class Graph(FxScope):
         self.module = module
         self._by_node: dict[FxNode, Any] = {}
         self._updates = Updates(module.graph)
+        #: The nodes that could not be imported, those with such nodes inside too.
+        self.refused: list[FxNode] = []
 
     def set(self, fx: FxNode, value: object) -> None:
         """Says what a node stands for: an input."""
@@ -60,7 +62,10 @@ class Graph(FxScope):
             if fx.op == "get_attr":
                 self._by_node[fx] = self._attribute(fx)
             elif fx.op == "call_function":
+                known = len(self.problems.found)
                 self._by_node[fx] = self._called(fx)
+                if len(self.problems.found) > known:
+                    self.refused.append(fx)
             elif fx.op == "output":
                 return [self._resolved(each) for each in listed(fx.args[0])]
         raise ModelError("the graph has no output")

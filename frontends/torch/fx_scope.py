@@ -16,6 +16,7 @@ from ..core.limits import Room
 from ..core.problems import Problems
 from ..core.scope import Scope
 from ..core.values import ComplexValue, Value
+from .draws import Draws
 from .dtypes import dtype_of_parts
 from .fx_operators import is_scalar
 from .symbolic_sizes import Expressions
@@ -39,6 +40,8 @@ class FxScope(Scope):
         """`outer` is the graph around, for one in a node; `region_of` the operation whose region is built, if any."""
         super().__init__(problems, symbols, {} if outer is None else outer.kernels, room, outer, region_of)
         self.expressions = expressions
+        self.is_inside = outer is not None
+        self.draws = Draws() if outer is None else outer.draws
 
     @abstractmethod
     def add_inner(self, module: GraphModule, operands: Sequence[Any], region_of: Operation | None = None) -> list[Any]:

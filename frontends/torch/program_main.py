@@ -23,6 +23,7 @@ from ..core.problems import Problems
 from ..core.tensors import const
 from ..core.values import ComplexValue, Tensor, Value
 from .call_structure import plain_structure, structure_of
+from .draws import draws_in
 from .dtypes import dtype_of_parts
 from .fx_graph import Graph
 from .fx_operators import is_scalar
@@ -58,6 +59,17 @@ class Inputs(NamedTuple):
 
     fixed: Mapping[FxNode, Any]
     passed: Sequence[Passed]
+    #: The key of the call's random numbers, where callers bring one: the last argument.
+    key: FxNode | None = None
+
+
+class AddedGraph(NamedTuple):
+    """The function of a graph: its arguments, and the number of its draws of random numbers."""
+
+    passed: Sequence[Passed]
+    draws: int
+    #: The nodes that could not be imported.
+    refused: Sequence[FxNode]
 
 
 def add_main(module: Operation, program: ExportedProgram, problems: Problems, names: Sequence[Any], keep: bool) -> None:
@@ -77,8 +89,8 @@ def add_graph(
     problems: Problems,
     expressions: Expressions | None = None,
     structure: Callable[[], dict[str, Any] | None] = lambda: None,
-) -> list[Passed]:
-    """Adds a graph as the function `main`, and says what its arguments are: sizes that tensors have are none.
+) -> AddedGraph:
+    """Add a graph as the function `main`, and return its arguments: sizes that tensors have are none.
 
     `results` says what of the graph's outputs the function returns, with names; `structure` how it is called, where
     that is not with tensors one by one.
@@ -91,10 +103,10 @@ def add_graph(
     passed = [
         each for each in inputs.passed if each.symbol is None or not found.is_known(each.fx.meta["val"].node.expr)
     ]
+    graph = Graph(graph_module, problems, FreshSymbols(module), Room(Limits(), "from_torch"), found)
     infos = [_info(each, found) for each in passed]
 
     def body(arguments: Sequence[Tensor]) -> tuple[list[Tensor], list[str]]:
-        graph = Graph(graph_module, problems, FreshSymbols(module), Room(Limits(), "from_torch"), found)
         _set_inputs(graph, inputs, dict(zip(passed, arguments, strict=True)))
         outputs = graph.add_nodes()
         given.extend([] if problems.found else results(outputs))
@@ -109,7 +121,7 @@ def add_graph(
     }
     if function is not None:
         _set_structure(function, structure(), names, places)
-    return passed
+    return AddedGraph(passed, graph.draws.count, graph.refused)
 
 
 def _set_structure(
@@ -132,6 +144,8 @@ def _set_inputs(graph: Graph, inputs: Inputs, arguments: Mapping[Passed, Tensor]
         graph.set(each.fx, value)
         if each.symbol:
             graph.expressions.bind(each.symbol, Value(ssa=argument))
+        if each.fx is inputs.key:
+            graph.draws.bring(argument, is_repeated=True in draws_in(graph.module))
     for each in inputs.passed:
         if each not in arguments:
             graph.set(each.fx, graph.expressions.scalar(each.fx.meta["val"]))

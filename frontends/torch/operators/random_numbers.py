@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random numbers, drawn anew each time that a node runs. They are not torch's own: its generator is no part
-of a program.
+"""Random numbers, drawn anew each time that a node runs. The numbers are not those of torch's generators.
 
-A node's name is its seed: a program draws the same numbers each time that it is loaded.
+Each draw has a key and a seed (draws.py). A program of rx.from_torch counts its draws, so it draws the same numbers each
+time that it is loaded. torch.compile draws a key from torch's generator for each call.
 """
 
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -40,18 +39,16 @@ from .control_flow import by_name
 _LEAST_OF_SELU = -1.7580993408473766
 
 
-def _seed(node: Node) -> int:
-    return 0 if node.has("key") else zlib.crc32(node.fx.name.encode())
-
-
-def _key(node: Node) -> Tensor:
-    """What this draw has to itself, or the one has that it repeats."""
-    return node.tensor("key") if node.has("key") else random_numbers.draw()
+def _drawing(node: Node) -> tuple[Tensor, int]:
+    """Return the key and the seed of a draw. A draw that is repeated has the key of the first one."""
+    if node.has("key"):
+        return node.tensor("key"), 0
+    return node.graph.draws.key(is_inside=node.graph.is_inside), node.graph.draws.seed(node.fx.name)
 
 
 def _uniform(node: Node, shape: Sequence[sizes.Size], dtype: str) -> Tensor:
-    """Floats from 0 to before 1, of f32 or f64."""
-    return random_numbers.uniform(_key(node), _seed(node), shape, dtype)
+    """Return floats of f32 or f64 in [0, 1)."""
+    return random_numbers.uniform(*_drawing(node), shape, dtype)
 
 
 def _drawn(node: Node) -> Tensor:
@@ -68,7 +65,7 @@ def _exponential(node: Node) -> Tensor:
 
 def _normal(node: Node) -> Tensor:
     wide = wide_of(node.dtype)
-    return random_numbers.normal(_key(node), _seed(node), node.sizes_of_result, wide)
+    return random_numbers.normal(*_drawing(node), node.sizes_of_result, wide)
 
 
 def _scaled(node: Node, drawn: Tensor, factor: Tensor, offset: Tensor) -> Tensor:
@@ -116,7 +113,7 @@ def randint(node: Node) -> Outputs:
     """Integers from `low` to before `high`; without these all that the type has."""
     low = node.size("low" if "low" in node.arguments else "from") if node.has("low") or node.has("from") else 0
     high = next((node.size(name) for name in ("high", "to") if node.has(name)), _most(node.dtype))
-    bits = random_numbers.hashes(_key(node), _seed(node), node.sizes_of_result)
+    bits = random_numbers.hashes(*_drawing(node), node.sizes_of_result)
     count = cast(relax.reshape(sizes.as_tensor([sizes.minus(high, low)]), ()), "ui64")
     drawn = cast(relax.floor_mod(bits, count), "i64")
     return cast(relax.add(drawn, sizes.as_scalar(low, "i64")), node.dtype)
@@ -255,7 +252,7 @@ _SHIFTS = [8 * place for place in range(8)]
 @register_torch("higher_order::run_and_save_rng_state")
 def run_and_save(node: Node) -> Outputs:
     """An operator, with a state before its result that makes it give the same again."""
-    key = random_numbers.hashes(random_numbers.draw(), _seed(node), [])
+    key = random_numbers.hashes(*_drawing(node), [])
     bits = relax.right_shift(key, known(_SHIFTS, "ui64").ssa)
     written = cast(relax.bitwise_and(bits, random_numbers.word(255)), "ui8")
     (operator, *given), named = by_name(node)

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Memory of torch's tensors by their sizes and strides, which may be expressions. Nothing here adds a guard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from .torch_sizes import expression_of, is_same
+
+
+def contiguous_strides(sizes: Sequence[Any]) -> list[Any]:
+    """Return the strides of a contiguous tensor. Empty dimensions count as 1, as in torch."""
+    counted = [1 if isinstance(each, int) and each == 0 else each for each in sizes]
+    return [prod(map(expression_of, counted[dim + 1 :])) for dim in range(len(counted))]
+
+
+def memory_order(meta: Any) -> Sequence[int] | None:
+    """Return the dimensions of a tensor from the outermost one in memory to the innermost one.
+
+    None for a tensor whose elements are not adjacent in memory in any order of its dimensions.
+    """
+    if any(isinstance(size, int) and size == 0 for size in meta.shape):
+        return range(meta.dim())
+    left = [dim for dim, size in enumerate(meta.shape) if not (isinstance(size, int) and size == 1)]
+    inner: list[int] = []
+    stride: Any = 1
+    while left:
+        dim = next((each for each in reversed(left) if is_same(meta.stride(each), stride)), None)
+        if dim is None:
+            return None
+        left.remove(dim)
+        inner.insert(0, dim)
+        stride = stride * expression_of(meta.shape[dim])
+    if inner == sorted(inner):
+        return range(meta.dim())
+    return [*(dim for dim in range(meta.dim()) if dim not in inner), *inner]
+
+
+def is_dense(meta: Any) -> bool:
+    """Check whether a tensor fills the whole memory of its storage, in some order of its dimensions."""
+    elements = meta.untyped_storage().nbytes() // meta.element_size()
+    begins, fills = is_same(meta.storage_offset(), 0), is_same(elements, meta.numel())
+    return begins and fills and memory_order(meta) is not None
+
+
+def may_overlap(meta: Any) -> bool:
+    """Check whether several elements of a tensor may be in the same memory."""
+    dims = [dim for dim, size in enumerate(meta.shape) if not (isinstance(size, int) and size <= 1)]
+    strides = [meta.stride(dim) for dim in dims]
+    if not all(isinstance(each, int) for each in (*strides, *meta.shape)):
+        return True
+    reached = 0
+    for stride, dim in sorted(zip(strides, dims, strict=True)):
+        if stride <= reached:
+            return True
+        reached += stride * (meta.shape[dim] - 1)
+    return False

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sizes of torch graphs, expressions of sympy, computed in Python from the arguments and the results of a call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..frontends.torch.fx_operators import is_scalar
+from ..support.errors import RefusalError
+
+if TYPE_CHECKING:
+    from torch.fx import GraphModule
+    from torch.fx import Node as FxNode
+
+#: Sizes, strides and other numbers of one tensor.
+SizeGroup = tuple[Sequence[Any], Sequence[Any], Sequence[Any]]
+
+
+def expression_of(size: Any) -> Any:
+    """Return a size as a number or an expression of sympy. In strides torch writes max(1, n) for n."""
+    if isinstance(size, int):
+        return size
+    found = size.node.expr if hasattr(size, "node") else size
+    return found.replace(_is_at_least_one, lambda each: next(part for part in each.args if part != 1))
+
+
+def _is_at_least_one(expression: Any) -> bool:
+    return type(expression).__name__ == "Max" and len(expression.args) == 2 and 1 in expression.args
+
+
+def is_same(left: Any, right: Any) -> bool:
+    """Check whether two sizes are equal for all values of their symbols, without a guard."""
+    difference = expression_of(left) - expression_of(right)
+    return bool(difference == 0 if isinstance(difference, int) else difference.expand() == 0)
+
+
+def are_same(left: Sequence[Any], right: Sequence[Any]) -> bool:
+    """Check whether sizes are equal in pairs for all values of their symbols."""
+    return len(left) == len(right) and all(map(is_same, left, right))
+
+
+def symbol_of(size: Any) -> str | None:
+    """Return the name of the symbol that a size is, or None."""
+    node = getattr(size, "node", None)
+    return str(node.expr) if node is not None and node.expr.is_Symbol else None
+
+
+class SymbolReadings:
+    """Python text that reads the value of each symbol from a list, named `values`, of a call's numbers and tensors."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, str] = {}
+
+    def add(self, meta: Any, place: int, order: Sequence[int] | None = None) -> None:
+        """Add the symbols of a number, or of a tensor whose dimensions are in the given order."""
+        if is_scalar(meta):
+            self._add(meta, f"values[{place}]")
+        for at, dim in enumerate(order or range(len(getattr(meta, "shape", ())))):
+            self._add(meta.shape[dim], f"values[{place}].shape[{at}]")
+
+    def _add(self, size: Any, reading: str) -> None:
+        symbol = symbol_of(size)
+        if symbol is not None:
+            self._found.setdefault(symbol, reading)
+
+    def missing(self, groups: Sequence[SizeGroup]) -> list[str]:
+        """Return the symbols of sizes that nothing reads."""
+        return sorted(_symbols(groups) - self._found.keys())
+
+    def function(self, groups: Sequence[SizeGroup]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+        """Return a function from the values of a call to these sizes as numbers."""
+        lines = [f"    {symbol} = {self._found[symbol]}" for symbol in sorted(_symbols(groups))]
+        text = "\n".join(["def sizes(values):", *lines, f"    return {_shown(groups)}"])
+        defined: dict[str, Any] = {"math": math}
+        exec(text, defined)  # made of torch's expressions and of numbers
+        found: Callable[[Sequence[Any]], Sequence[Any]] = defined["sizes"]
+        return found
+
+
+def _symbols(groups: Sequence[SizeGroup]) -> set[str]:
+    sizes = [size for group in groups for part in group for size in part]
+    return {str(symbol) for size in sizes for symbol in getattr(expression_of(size), "free_symbols", ())}
+
+
+def _shown(sizes: Any) -> str:
+    """Return sizes as the text of nested tuples."""
+    from torch.utils._sympy.printers import PythonPrinter
+
+    if isinstance(sizes, Sequence):
+        return f"({''.join(f'{_shown(each)}, ' for each in sizes)})"
+    found = expression_of(sizes)
+    return str(found if isinstance(found, int) else PythonPrinter().doprint(found))
+
+
+def node_of_symbol(graph: GraphModule, symbol: str) -> FxNode:
+    """Return a node that gives the value of a symbol; where only a tensor has it as a size, add a node to read it."""
+    import torch
+
+    for fx in graph.graph.nodes:
+        meta = fx.meta.get("val")
+        if is_scalar(meta) and symbol_of(meta) == symbol:
+            return fx
+        dims = [dim for dim, size in enumerate(getattr(meta, "shape", ())) if symbol_of(size) == symbol]
+        if dims:
+            with graph.graph.inserting_after(fx):
+                made = graph.graph.call_function(torch.ops.aten.sym_size.int, (fx, dims[0]))
+            made.meta["val"] = meta.shape[dims[0]]
+            return made
+    raise RefusalError(f"torch.compile(backend='relax_mlir'): no node of the graph gives torch's symbol {symbol}")

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Keys and seeds of the random numbers in a graph of torch."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from ..core import random_numbers
+from ..core.tensors import cast, relax
+from ..core.values import Tensor
+
+if TYPE_CHECKING:
+    from torch.fx import GraphModule
+
+
+class Draws:
+    """Source of the key and of the seed of each draw.
+
+    A program counts its draws, and a draw's seed is the name of its node. If each call brings a key, the numbers
+    depend on that key alone, and the seed is the place of the node among the draws of the graph.
+    """
+
+    def __init__(self) -> None:
+        self._key: Tensor | None = None
+        self._start: Tensor | None = None
+        self.count = 0
+
+    def bring(self, key: Tensor, *, is_repeated: bool) -> None:
+        """Use the key of a call. `is_repeated`: some draws are in loops, where each iteration needs its own key."""
+        self._key = cast(key, "ui64")
+        self._start = random_numbers.draw() if is_repeated else None
+
+    def key(self, *, is_inside: bool) -> Tensor:
+        """Return the key of the next draw; `is_inside` a graph in a node, which may run several times in a call."""
+        self.count += 1
+        if self._key is None:
+            return random_numbers.draw()
+        if not is_inside:
+            return self._key
+        assert self._start is not None
+        return relax.add(self._key, relax.subtract(random_numbers.draw(), self._start))
+
+    def seed(self, name: str) -> int:
+        """Return the seed of the draw whose key was returned last."""
+        return zlib.crc32(name.encode()) if self._key is None else self.count
+
+
+def draws_in(graph: GraphModule) -> list[bool]:
+    """Return, for each graph of a module that may draw random numbers, whether it is the graph of a node."""
+    return [
+        name != ""
+        for name, module in graph.named_modules()
+        if hasattr(module, "graph") and any(map(_may_draw, module.graph.nodes))
+    ]
+
+
+def _may_draw(fx: Any) -> bool:
+    """Check whether a node calls an operator that draws; a node that repeats draws has the operator as an argument."""
+    import torch
+
+    targets = [fx.target, *(each for each in fx.args if hasattr(each, "tags"))] if fx.op == "call_function" else []
+    return any(torch.Tag.nondeterministic_seeded in getattr(each, "tags", ()) for each in targets)
