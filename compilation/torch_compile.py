@@ -23,9 +23,10 @@ from ..frontends.torch.model_constants import constant
 from ..frontends.torch.program_main import Inputs, add_graph, no_token, passed_as
 from ..frontends.torch.steps_back import leave_out_unread, tell_results
 from ..support.collector import uncollected
-from ..support.errors import OptionError
+from ..support.errors import OptionError, RelaxError
 from ..support.suggest import suggest
 from .compiling import compile
+from .torch_fallback import PartlyEager, refused_by
 from .torch_results import TorchResults, taking
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 _NOT_OPTIONS = {"module", "functions", "bind", "donate", "journal", "instruments"}
 #: Whether parameters are constants of programs for inference, which are made anew where they change.
 _FREEZE = "freeze"
+#: What becomes of nodes that cannot be compiled.
+_FALLBACK = "fallback"
 # A model whose parameters have changed so often between calls is one that has them as arguments.
 _MOST_CHANGES = 2
 
@@ -45,18 +48,24 @@ def torch_backend(
 ) -> Callable[..., object]:
     """A backend of torch.compile, which finds it by its name, "relax_mlir". `options` are those of rx.compile: target,
     partition, precision, opt_level, jobs, cache, ...; and `freeze` (True): parameters of a model that is called without
-    gradients are constants of the program, which is compiled again where they change.
+    gradients are constants of the program, which is compiled again where they change; and `fallback` ("eager"): nodes
+    that cannot be compiled run in eager mode, with a warning that names them, or are an error ("error").
     """
     import_torch()
     from torch._dynamo.backends.common import aot_autograd
 
     found = dict(options or {})
     freezes = bool(found.pop(_FREEZE, True))
+    falls_back = _fallback(found.pop(_FALLBACK, "eager"))
     _check(found)
+
+    def program(graph: GraphModule, _: object, freezes: bool = False) -> TorchProgram:
+        return TorchProgram(graph, found, freezes=freezes, falls_back=falls_back)
+
     wrap = aot_autograd(
-        fw_compiler=lambda inner, _: TorchProgram(inner, found, freezes=False),
-        bw_compiler=lambda inner, _: TorchProgram(inner, found, freezes=False),
-        inference_compiler=lambda inner, _: TorchProgram(inner, found, freezes=freezes),
+        fw_compiler=program,
+        bw_compiler=program,
+        inference_compiler=partial(program, freezes=freezes),
         decompositions=aot_table(),
         partition_fn=_partitioned,
     )
@@ -84,13 +93,20 @@ def copied(graph: GraphModule) -> GraphModule:
     return fx.GraphModule(graph, copy)
 
 
+def _fallback(given: object) -> bool:
+    """Return True if nodes that cannot be compiled run in eager mode."""
+    if given not in ("eager", "error"):
+        raise OptionError(f"torch.compile(backend='relax_mlir'): fallback is 'eager' or 'error', got {given!r}")
+    return given == "eager"
+
+
 def _check(options: Mapping[str, object]) -> None:
     known = [name for name in inspect.signature(compile).parameters if name not in _NOT_OPTIONS]
     for name in options:
         if name not in known:
-            listed = ", ".join((*known, _FREEZE))
+            listed = ", ".join((*known, _FREEZE, _FALLBACK))
             raise OptionError(
-                f"torch.compile(backend='relax_mlir'): no option '{name}'{suggest(name, known)}; there are {listed}"
+                f"torch.compile(backend='relax_mlir'): no option '{name}'{suggest(name, [*known, _FREEZE, _FALLBACK])}; there are {listed}"
             )
 
 
@@ -100,9 +116,10 @@ class TorchProgram:
     It is called with a list, as AOTAutograd calls what says that it is boxed.
     """
 
-    def __init__(self, graph: GraphModule, options: Mapping[str, Any], *, freezes: bool) -> None:
+    def __init__(self, graph: GraphModule, options: Mapping[str, Any], *, freezes: bool, falls_back: bool) -> None:
         # Of the object: torch wraps it in a function that has what the object's dictionary has.
         self._boxed_call = True
+        self._source, self._falls_back = graph, falls_back
         self._graph, self._options, self._freezes = copied(graph), options, freezes
         self._changes = 0
         self._placeholders = list(self._graph.graph.find_nodes(op="placeholder"))
@@ -110,7 +127,7 @@ class TorchProgram:
         self._key = _key_argument(self._graph)
         self._compiling = threading.Lock()
         #: Replaced as a whole: other threads call meanwhile.
-        self._calls: _Calls | None = None
+        self._calls: _Calls | PartlyEager | None = None
 
     def __call__(self, arguments: list[Any]) -> list[Any]:
         calls = self._calls
@@ -118,7 +135,7 @@ class TorchProgram:
             calls = self._compiled(arguments)
         return calls.call(arguments)
 
-    def _compiled(self, given: Sequence[Any]) -> _Calls:
+    def _compiled(self, given: Sequence[Any]) -> _Calls | PartlyEager:
         with self._compiling:
             if self._calls is not None:
                 if self._calls.frozen is None or not self._calls.frozen.has_changed(given):
@@ -134,8 +151,24 @@ class TorchProgram:
             # Tokens, which say the order of effects and are None in calls.
             fixed |= {fx: no_token() for fx, each in zip(self._placeholders, given, strict=True) if each is None}
             frozen = _Frozen(given, places) if places else None
-            self._calls = _Calls(self._graph, self._placeholders, self._results, self._key, fixed, frozen, self._options)
+            self._calls = self._calls_with(fixed, frozen)
             return self._calls
+
+    def _calls_with(self, fixed: Mapping[FxNode, Any], frozen: _Frozen | None) -> _Calls | PartlyEager:
+        """Compile the graph; with the fallback "eager", nodes that are refused run in eager mode."""
+        refused: set[str] = set()
+        try:
+            return _Calls(self._graph, self._placeholders, self._results, self._key, fixed, frozen, self._options, refused)
+        except OptionError:
+            raise
+        except RelaxError as error:
+            if not self._falls_back:
+                raise
+            names = refused or refused_by(error, self._source)
+            return PartlyEager(self._source, names, error, self._part)
+
+    def _part(self, graph: GraphModule) -> TorchProgram:
+        return TorchProgram(graph, self._options, freezes=self._freezes, falls_back=True)
 
 
 class _Frozen:
@@ -193,15 +226,17 @@ class _Calls:
         fixed: Mapping[FxNode, Any],
         frozen: _Frozen | None,
         options: Mapping[str, Any],
+        refused: set[str],
     ) -> None:
+        """`refused` gets the names of the nodes that cannot be imported."""
         self.frozen = frozen
         self._outputs = None if results.are_outputs else results.outputs
         self._scalars: list[int] = []
         #: Makes the key of a call's random numbers.
         self._key: Callable[[], Any] | None = None
         self._main: Callable[..., Any] | None = None
-        if results.count:
-            self._build(graph, placeholders, key, fixed, options)
+        if results.count or _has_effects(graph):
+            self._build(graph, placeholders, key, fixed, options, refused)
 
     def _build(
         self,
@@ -210,12 +245,14 @@ class _Calls:
         key: FxNode | None,
         fixed: Mapping[FxNode, Any],
         options: Mapping[str, Any],
+        refused: set[str],
     ) -> None:
         of_calls = [*placeholders, *([] if key is None else [key])]
         with uncollected():
             module, problems = Module(), Problems(WORDS)
             inputs = Inputs(fixed, [passed_as(fx, fx.name) for fx in of_calls if fx not in fixed], key)
-            passed, draws, _ = add_graph(module.operation, graph, inputs, _named, problems)
+            passed, draws, unknown = add_graph(module.operation, graph, inputs, _named, problems)
+            refused.update(fx.name for fx in unknown)
             problems.check()
             module.verify()
             executable = compile(module, **options)
@@ -246,6 +283,11 @@ class _Calls:
         for place in self._scalars:
             found[place] = torch.tensor(found[place])
         return found
+
+
+def _has_effects(graph: GraphModule) -> bool:
+    """Check whether a graph has to run even if it computes no output: for an assertion, for instance."""
+    return any(fx.op == "call_function" and fx.is_impure() for fx in graph.graph.nodes)
 
 
 def _key_argument(graph: GraphModule) -> FxNode | None:

@@ -20,7 +20,7 @@ SizeGroup = tuple[Sequence[Any], Sequence[Any], Sequence[Any]]
 
 def expression_of(size: Any) -> Any:
     """Return a size as a number or an expression of sympy. In strides torch writes max(1, n) for n."""
-    if isinstance(size, int):
+    if isinstance(size, (int, float)):
         return size
     found = size.node.expr if hasattr(size, "node") else size
     return found.replace(_is_at_least_one, lambda each: next(part for part in each.args if part != 1))
@@ -67,11 +67,11 @@ class SymbolReadings:
 
     def missing(self, groups: Sequence[SizeGroup]) -> list[str]:
         """Return the symbols of sizes that nothing reads."""
-        return sorted(_symbols(groups) - self._found.keys())
+        return sorted(_symbols_of_groups(groups) - self._found.keys())
 
     def function(self, groups: Sequence[SizeGroup]) -> Callable[[Sequence[Any]], Sequence[Any]]:
         """Return a function from the values of a call to these sizes as numbers."""
-        lines = [f"    {symbol} = {self._found[symbol]}" for symbol in sorted(_symbols(groups))]
+        lines = [f"    {symbol} = {self._found[symbol]}" for symbol in sorted(_symbols_of_groups(groups))]
         text = "\n".join(["def sizes(values):", *lines, f"    return {_shown(groups)}"])
         defined: dict[str, Any] = {"math": math}
         exec(text, defined)  # made of torch's expressions and of numbers
@@ -79,9 +79,13 @@ class SymbolReadings:
         return found
 
 
-def _symbols(groups: Sequence[SizeGroup]) -> set[str]:
-    sizes = [size for group in groups for part in group for size in part]
+def symbols_of(sizes: Sequence[Any]) -> set[str]:
+    """Return the names of the symbols in sizes."""
     return {str(symbol) for size in sizes for symbol in getattr(expression_of(size), "free_symbols", ())}
+
+
+def _symbols_of_groups(groups: Sequence[SizeGroup]) -> set[str]:
+    return symbols_of([size for group in groups for part in group for size in part])
 
 
 def _shown(sizes: Any) -> str:
