@@ -90,7 +90,7 @@ class Measured:
 
     def _compiled(self) -> float:
         torch._dynamo.reset()
-        self.by_compile = torch.compile(copy.deepcopy(self.model), backend=torch_backend)
+        self.by_compile = torch.compile(copy.deepcopy(self.model), backend=torch_backend, options={"fallback": "error"})
         return apart(self.by_compile(*self.args, **self.kwargs), self.wanted)
 
     def _peers(self) -> dict[str, Callable[[], object]]:

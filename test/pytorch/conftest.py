@@ -18,6 +18,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 _OPERATORS = 1 / 3
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Make a node that torch.compile runs in eager mode an error, where a test does not ask for it."""
+    config.addinivalue_line("filterwarnings", r"error:torch\.compile\(backend='relax_mlir'\):UserWarning")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of slow tests and those of operators the ones run that are drawn."""
     slow = {item.nodeid for item in items if item.get_closest_marker("slow")}

@@ -88,7 +88,7 @@ class Relax:
 
         def backend(graph: torch.fx.GraphModule, example_inputs: Sequence[object]) -> Any:
             graphs.append(graph)
-            return torch_backend(graph, example_inputs)
+            return torch_backend(graph, example_inputs, options={"fallback": "error"})
 
         def run(tensors: Sequence[torch.Tensor]) -> Sequence[object]:
             try:

@@ -88,3 +88,74 @@ def test_a_checkpoint_draws_the_same_again() -> None:
         kept.append(result != 0)
         torch.testing.assert_close(x.grad, kept[-1] * 2 * torch.cos(x))
     assert 60 < kept[0].sum() < 140 and not torch.equal(*kept)
+
+
+# ---- torch.compile: torch's generator ----
+
+
+def _seeded(seed: int, function: Callable[..., torch.Tensor], *arguments: torch.Tensor) -> torch.Tensor:
+    torch.manual_seed(seed)
+    return function(*arguments)
+
+
+def _dropped(x: torch.Tensor) -> torch.Tensor:
+    return functional.dropout(x, 0.5) + torch.rand(x.shape)
+
+
+def _drawn_in_a_loop(x: torch.Tensor) -> torch.Tensor:
+    step = lambda i, x: (i + 1, x + torch.rand(3))  # noqa: E731
+    return torch._higher_order_ops.while_loop(lambda i, x: i < 5, step, (torch.tensor(0), x))[1]
+
+
+@pytest.mark.parametrize("function", [_dropped, _drawn_in_a_loop])
+def test_a_seed_determines_the_numbers(function: Callable[..., torch.Tensor]) -> None:
+    torch._dynamo.reset()
+    compiled, x = torch.compile(function, backend="relax_mlir"), torch.zeros(3)
+    first = _seeded(1, compiled, x)
+    assert not torch.equal(first, compiled(x))
+    assert not torch.equal(first, _seeded(2, compiled, x))
+    assert torch.equal(first, _seeded(1, compiled, x))
+
+
+def test_the_generator_advances_and_its_state_is_kept() -> None:
+    torch._dynamo.reset()
+    compiled, x = torch.compile(_dropped, backend="relax_mlir"), torch.ones(100)
+    compiled(x)
+    state = torch.get_rng_state()
+    first, second = compiled(x), torch.rand(3)
+    assert not torch.equal(state, torch.get_rng_state())
+    torch.set_rng_state(state)
+    assert torch.equal(first, compiled(x)) and torch.equal(second, torch.rand(3))
+
+
+def test_numbers_are_the_same_when_compiled_again() -> None:
+    """For other sizes, with dynamic ones, and from the beginning."""
+    found = []
+    for length in (100, 101):
+        torch._dynamo.reset()
+        compiled = torch.compile(functional.dropout, backend="relax_mlir")
+        found += [_seeded(1, compiled, torch.ones(each))[:100] for each in (length, 110, 100)]
+    assert all(torch.equal(each, found[0]) for each in found)
+
+
+def test_without_draws_the_generator_stays() -> None:
+    """Attention without dropout draws nothing, although its operator may."""
+    torch._dynamo.reset()
+    compiled, x = torch.compile(functional.scaled_dot_product_attention, backend="relax_mlir"), torch.randn(1, 2, 3, 4)
+    compiled(x, x, x)
+    state = torch.get_rng_state()
+    compiled(x, x, x)
+    assert torch.equal(state, torch.get_rng_state())
+
+
+def test_a_seed_repeats_a_step_of_training() -> None:
+    torch._dynamo.reset()
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 8))
+    compiled, x = torch.compile(model, backend="relax_mlir"), torch.randn(4, 8)
+    weight = model[0].weight
+    grads = []
+    for seed in (3, 3, 4):
+        weight.grad = None
+        _seeded(seed, compiled, x).sum().backward()
+        grads.append(weight.grad)
+    assert torch.equal(grads[0], grads[1]) and not torch.equal(grads[0], grads[2])
