@@ -32,6 +32,11 @@ JAX_ENV := build/env-jax
 # What `make jax-harnesses` is told: JAX_HARNESSES='--only "svd*" --way jit'.
 JAX_HARNESSES :=
 
+# Test suites of other projects: `make stablehlo-interpret TESTS=folder`, `make jax-tests TESTS=folder`, with SHARE and DRAW.
+TESTS :=
+# What both are told besides: SUITE='--only "fft_test.*"', SUITE=--break.
+SUITE :=
+
 # And those with TVM.
 TVM_ENV := build/env-tvm
 # And those with Intel's driver of OpenCL; for which devices `make test-gpu-real` runs the tests of all operators, and
@@ -57,6 +62,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-pythons test-processes conformance check-codegens reference lint format typecheck bench fuzz mutants generate docs wheel clean distclean
+.PHONY: stablehlo-interpret jax-tests
 .PHONY: test-torch torch-ops env-torch test-jax jax-harnesses env-jax test-tvm env-tvm npu test-gpu-real env-opencl
 .PHONY: env env-dev env-site env-pythons env-release site dist models bench-models gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
@@ -95,6 +101,12 @@ test-tvm: env-tvm ## the tests with TVM, in build/env-tvm (1 GB)
 
 jax-harnesses: env-jax ## jax's own table of functions, whole, compared with the lists of what is refused (JAX_HARNESSES=...)
 	@$(JAX_ENV)/bin/python tools/dev/jax_harnesses.py --jobs $(JOBS) $(JAX_HARNESSES)
+
+jax-tests: env-jax ## jax's own tests on the platform relax, compared with the list of those that fail (TESTS=folder SHARE=0.02)
+	@$(JAX_ENV)/bin/python tools/dev/jax_tests.py --tests '$(TESTS)' --jobs $(JOBS) --share $(SHARE) --draw $(DRAW) $(SUITE)
+
+stablehlo-interpret: env ## the tests of StableHLO's interpreter, compared with the list of those that fail (TESTS=folder)
+	@$(BIN)/python tools/dev/stablehlo_interpret.py --tests '$(TESTS)' --jobs $(JOBS) --share $(SHARE) --draw $(DRAW) $(SUITE)
 
 npu: env ## the models of examples/npu, whole, on its simulated accelerator, against their references
 	@$(BIN)/python examples/npu/run_resnet.py

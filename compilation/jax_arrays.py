@@ -18,8 +18,8 @@ TESTED = "0.10"
 PLATFORM = "relax"
 #: Complex numbers are pairs in programs.
 PARTS = {"complex64": "float32", "complex128": "float64"}
-#: Numbers of four bits have a byte each, which jax does not exchange.
-_BELOW_A_BYTE = ("int4", "uint4")
+#: Types of less than a byte. An element takes a byte in programs, and jax does not exchange these types by DLPack.
+_BELOW_A_BYTE = ("int2", "uint2", "int4", "uint4", "float4_e2m1fn")
 Convert = Callable[[Any], Any]
 
 
@@ -37,18 +37,38 @@ def import_jax() -> Any:
     return jax
 
 
+def device_of(leaf: Any) -> Any:
+    """Return the device of an array on the platform relax, which exports no memory by DLPack; None for another leaf."""
+    import jax
+
+    if not isinstance(leaf, jax.Array):
+        return None
+    return next((each for each in leaf.devices() if each.platform == PLATFORM), None)
+
+
+def device_without_cpu() -> Any:
+    """Return the device for results where jax has no CPU platform, as under JAX_PLATFORMS=relax; None where it has."""
+    import jax
+
+    try:
+        jax.devices("cpu")
+    except RuntimeError:
+        return jax.devices()[0]
+    return None
+
+
 def passer(leaf: Any, aval: Any) -> Convert | None:
-    """How such a leaf is passed to a program; None as it is."""
+    """Return the conversion of a leaf to an argument of a program; None where the leaf is passed as it is."""
     import jax
     import numpy
 
-    if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key):
-        return jax.random.key_data
     dtype = aval.dtype
+    if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
+        return lambda value: numpy.asarray(jax.random.key_data(value))
     if dtype.name in PARTS:
         part = PARTS[dtype.name]
         return lambda value: _shared(in_pairs(numpy.asarray(value, dtype), part, "rx.jit"))
-    if isinstance(leaf, jax.Array) and dtype.name not in _BELOW_A_BYTE:
+    if isinstance(leaf, jax.Array) and dtype.name not in _BELOW_A_BYTE and device_of(leaf) is None:
         return None
     return lambda value: numpy.asarray(value, dtype)
 
@@ -60,18 +80,18 @@ def _shared(array: Any) -> Any:
     return share(array)
 
 
-def giver(aval: Any) -> Convert:
-    """How a program's result becomes an array of jax."""
+def giver(aval: Any, device: Any = None) -> Convert:
+    """Return the conversion of a program's result to an array of jax, on a device of the platform relax if given."""
     import jax
 
-    take = taker()
+    take = taker() if device is None else lambda result: jax.device_put(to_numpy(result), device)
     if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key):
         implementation = getattr(aval.dtype, "_impl", None)
         return lambda result: jax.random.wrap_key_data(take(result), impl=implementation)
     if aval.dtype.name in PARTS:
         return lambda result: take(of_pairs(to_numpy(result)))
     if aval.dtype.name in _BELOW_A_BYTE:
-        return lambda result: jax.device_put(to_numpy(result, aval.dtype))
+        return lambda result: jax.device_put(to_numpy(result, aval.dtype), device)
     if aval.weak_type:
         weaken = _weakening()
         return lambda result: weaken(take(result))

@@ -15,7 +15,7 @@ from ..support.argument_types import types_checked
 from ..support.errors import ModelError, OptionError
 from ..targets.core.code import USUAL_LEVEL
 from .compiling import compile
-from .jax_arrays import PLATFORM, giver, import_jax, passer
+from .jax_arrays import PLATFORM, device_of, device_without_cpu, giver, import_jax, passer
 from .jax_callbacks import calls_python, register_lowerings
 from .jax_exit import begin, end
 from .jax_modules import imported, main_of
@@ -183,11 +183,12 @@ class JaxFunction:
 
 
 def _kind(leaf: Any) -> Hashable:
-    """What a program is made for: 1-D arrays of one length are the same, whatever is in them."""
+    """Return the part of a program's key that a leaf decides: its type and platform, not its elements."""
     try:
-        return type(leaf), leaf.shape, leaf.dtype, leaf.weak_type
-    except AttributeError:  # an array of numpy, or a number
-        return type(leaf), getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
+        return type(leaf), leaf.shape, leaf.dtype, leaf.weak_type, leaf.platform()
+    except AttributeError:  # an array of numpy, a number, or a random key
+        where = device_of(leaf) if hasattr(leaf, "devices") else None
+        return type(leaf), getattr(leaf, "shape", None), getattr(leaf, "dtype", None), where
 
 
 def _places_and_names(
@@ -233,7 +234,8 @@ class _Program:
         tokens = len(main_of(program).attributes["function_type"].value.inputs) - len(self._passers)
         self._tokens = [numpy.zeros(0, bool)] * tokens
         self._passes_all = not any(self._passers) and not tokens
-        self._givers = [giver(each) for each in traced.jaxpr.out_avals]
+        device = next(filter(None, map(device_of, leaves)), None) or device_without_cpu()
+        self._givers = [giver(each, device) for each in traced.jaxpr.out_avals]
         self._donated = donated
         self._unflatten = lowered.out_tree.unflatten
 

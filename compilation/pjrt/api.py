@@ -144,7 +144,7 @@ TYPES = {
     for number, name in enumerate(
         "none bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16 complex64 "
         "complex128 float8_e5m2 float8_e4m3fn float8_e4m3b11fnuz float8_e5m2fnuz float8_e4m3fnuz "
-        "int4 uint4".split()
+        "int4 uint4 token int2 uint2 float8_e4m3 float8_e3m4 float8_e8m0fnu float4_e2m1fn".split()
     )
 }
 NAMES_OF_TYPES = {number: name for name, number in TYPES.items()}

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
+from ...dialects.core.infos import DTYPE_BY_NAME
 from ...runtime.foreign_types import Tensor
 from ..compiling import compile
 from ..jax_modules import imported, main_of, opened
@@ -63,7 +64,8 @@ def _donated(module: Any) -> list[int]:
     return [place for place, each in enumerate(marks) if any(mark in each for mark in _MARKS_OF_DONATED)]
 
 
-_NAMES = {"i1": "bool", "bf16": "bfloat16", "f16": "float16", "f32": "float32", "f64": "float64"}
+#: Names of element types in jax, by MLIR's names.
+_NAMES = {dtype: name for name, dtype in reversed(DTYPE_BY_NAME.items())}  # "bool" is the first name of i1
 _NAMES |= {"complex<f32>": "complex64", "complex<f64>": "complex128"}
 
 
@@ -76,15 +78,8 @@ def _shape_of_result(type_: Any) -> Shape:
     """Of a token of ordered effects, which jax has as an array without elements."""
     if str(type_) == "!stablehlo.token":
         return shape_of("bool", (0,))
-    return shape_of(_dtype(str(type_.element_type)), tuple(type_.shape))
-
-
-def _dtype(element: str) -> str:
-    if element in _NAMES:
-        return _NAMES[element]
-    if element.startswith("f8"):
-        return f"float8_{element[2:].lower()}"
-    return element.replace("ui", "uint") if element.startswith("ui") else element.replace("i", "int")
+    element = str(type_.element_type)
+    return shape_of(_NAMES.get(element, element), tuple(type_.shape))
 
 
 @entry("Client_Compile")

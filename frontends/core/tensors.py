@@ -46,6 +46,16 @@ def wide_float(dtype: str) -> str:
     return "f64" if dtype == "f64" else "f32"
 
 
+def any_of(tensor: Tensor, axis: Sequence[int], keepdims: bool = False) -> Tensor:
+    """Return True where any boolean along the axes is True: relax.sum of booleans. False for empty axes."""
+    return relax.sum(tensor, axis=list(axis), keepdims=keepdims)
+
+
+def all_of(tensor: Tensor, axis: Sequence[int], keepdims: bool = False) -> Tensor:
+    """Return True where all booleans along the axes are True: relax.prod of booleans. True for empty axes."""
+    return relax.prod(tensor, axis=list(axis), keepdims=keepdims)
+
+
 def from_front(places: Tensor, length: Tensor) -> Tensor:
     """Positions counted from the front, of which negative ones count from behind."""
     return relax.where(relax.less(places, like(places, 0)), relax.add(places, length), places)

@@ -10,6 +10,7 @@ from typing import Any
 from ...bindings.ir import Block, Operation, Type
 from ...bindings.ir import Value as IRValue
 from ...dialects.core.infos import TensorInfo, is_float
+from ...dialects.core.known import folding_by
 from ...emit.kernels import FreshSymbols
 from ..core.complex_numbers import of_pairs
 from ..core.dialect_graph import DialectGraph, complete
@@ -24,6 +25,8 @@ from .hlo_node import Node
 from .hlo_scope import HloScope
 from .hlo_types import info_of, is_complex, is_tensor
 from .registry import CONVERTERS
+
+_CONTROL_FLOW = frozenset({"stablehlo.while", "stablehlo.if", "stablehlo.case", "chlo.scan"})
 
 
 class HloGraph(DialectGraph, HloScope):
@@ -84,7 +87,9 @@ class HloGraph(DialectGraph, HloScope):
         return info.with_shape(held.shape) if self.is_widened else info
 
     def folding(self, node: DialectNode) -> AbstractContextManager[None]:
-        """Arithmetic on sizes is done while the module is imported; what computes with floats stays in the program."""
+        """Fold integer arithmetic on sizes at import. Floats and control flow stay in the program."""
+        if node.op in _CONTROL_FLOW:
+            return folding_by(None)
         is_data = any(not isinstance(each, Value) or is_float(each.dtype) for each in node.inputs)
         results = [info_of(each) for each in node.result_types if is_tensor(each)]
         if is_data or not node.inputs or any(is_float(each.dtype) for each in results):

@@ -21,7 +21,8 @@ from jax import export
 import relax_mlir as rx
 
 #: What numpy does not compare.
-_WIDENED = ("bfloat16", "int4", "uint4")
+_BELOW_A_BYTE = ("int2", "uint2", "int4", "uint4", "float4_e2m1fn")
+_WIDENED = ("bfloat16", "float8_e8m0fnu", *_BELOW_A_BYTE)
 
 
 def agree(function: Callable[..., Any], *arguments: Any, **named: Any) -> None:
@@ -55,10 +56,14 @@ def test_arrays_and_numbers() -> None:
     agree(lambda a: a.astype("float32").mean(), jnp.arange(7, dtype="uint8"))
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "bool", "int8", "int4", "uint4", "uint32", "complex64"])
+@pytest.mark.parametrize(
+    "dtype", [*"bfloat16 float16 bool int8 uint32 complex64 float8_e8m0fnu".split(), *_BELOW_A_BYTE]
+)
 def test_element_types(dtype: str) -> None:
-    agree(lambda a: (a, a * a), jnp.arange(6).astype(dtype))
-    agree(lambda a: a + a, np.arange(4).astype(jnp.dtype(dtype)))
+    agree(lambda a: (a, a * a), jnp.arange(1, 7).astype(dtype))
+    agree(lambda a: a + a, np.arange(1, 4).astype(jnp.dtype(dtype)))
+    agree(lambda a: a.astype("float32"), jnp.arange(1, 7).astype(dtype))
+    agree(lambda a: a.astype(dtype), jnp.array([0.26, 0.75, 1.25, 2.5, 3.0]))
 
 
 def test_trees_of_arguments_and_results() -> None:

@@ -50,8 +50,9 @@ def test_arrays_in_and_out(tmp_path: Path) -> None:
     passes(
         tmp_path,
         """
-for name in "bfloat16 float16 float32 int4 uint4 int8 uint8 int32 bool complex64 float8_e4m3fn".split():
-    given = np.arange(12).reshape(3, 4).astype(jnp.dtype(name))
+names = "bfloat16 float16 float32 int2 uint2 int4 uint4 int8 uint8 int32 bool complex64 float8_e4m3fn float8_e3m4"
+for name in (names + " float8_e4m3 float8_e8m0fnu float4_e2m1fn").split():
+    given = (np.arange(12) % 4 + 1).reshape(3, 4).astype(jnp.dtype(name))
     for each in (given, given[::-2, ::-1], given.T, given[:0], given[0, 0]):
         np.testing.assert_array_equal(np.asarray(jnp.asarray(each)).astype("c8"), np.asarray(each).astype("c8"))
         np.testing.assert_array_equal(np.asarray(jax.jit(lambda a: a)(each)).astype("c8"), each.astype("c8"))
@@ -67,9 +68,51 @@ others = [x * each for each in range(20)]
 np.testing.assert_array_equal(shown, np.arange(1.0, 7).reshape(2, 3))
 assert "deleted" in refusal(lambda: others[0].delete() or others[0] + 1)
 assert jax.device_put(x, jax.devices()[0]).shape == (2, 3)
-assert "no arrays of" in refusal(jnp.arange(3, dtype="int8").astype, "int2")
 """,
     )
+
+
+def test_small_floats_are_those_of_jax(tmp_path: Path) -> None:
+    """Conversions round as XLA's, and results have the element types."""
+    passes(
+        tmp_path,
+        """
+values = np.array([0.26, 0.75, 1.25, 2.5, 5, 7, 448, -1, 2.0**-130, np.inf, np.nan], "float32")
+own, cpu = jax.devices("relax")[0], jax.devices("cpu")[0]
+for name in "float4_e2m1fn float8_e8m0fnu float8_e4m3 float8_e3m4".split():
+    functions = [lambda a: a.astype("float32").astype(name).astype("bfloat16"), lambda a: a.astype(name)[::-1]]
+    for function in functions:
+        one, other = (np.asarray(jax.jit(function)(jax.device_put(values, each))) for each in (own, cpu))
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one.astype("float32"), other.astype("float32"), err_msg=name)
+""",
+        "relax,cpu",
+    )
+
+
+def test_arrays_of_the_platform_in_rx_jit(tmp_path: Path) -> None:
+    """Results are on the platform as well."""
+    program = """
+import relax_mlir as rx
+assert isinstance(rx.jit(lambda: jnp.arange(3))(), jax.Array)
+f = rx.jit(lambda tree, y: {"sum": tree["a"] + y, "same": tree["a"]})
+for name in "float32 bool int4 bfloat16 complex64 float8_e8m0fnu float4_e2m1fn".split():
+    given = jnp.asarray(np.ones((2, 3)), jnp.dtype(name))
+    found = f({"a": given}, given)
+    assert all(each.devices() == given.devices() and each.dtype == name for each in found.values())
+    np.testing.assert_array_equal(np.asarray(found["same"]), np.asarray(given))
+    np.testing.assert_array_equal(np.asarray(found["sum"]), np.asarray(given + given))
+key = jax.random.key(1)
+assert (rx.jit(jax.random.uniform)(key) == jax.random.uniform(key)).all()
+numbers = rx.jit(lambda a, b: (a * b, a))(x[0, 1], np.ones(3, "float32"))
+assert numbers[0].devices() == numbers[1].devices() == x.devices() and numbers[0].tolist() == [1, 1, 1]
+donated = x + 1
+rx.jit(lambda a: a + 1, donate_argnums=0)(donated)
+assert donated.is_deleted()
+"""
+    passes(tmp_path, program)
+    both = "\ncpu = jax.devices('cpu')[0]\nassert rx.jit(lambda a: a + 1)(jax.device_put(x, cpu)).devices() == {cpu}"
+    passes(tmp_path, program + both, "relax,cpu")
 
 
 def test_what_jax_makes_of_functions(tmp_path: Path) -> None:

@@ -10,28 +10,16 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 TESTS = Path(__file__).resolve().parents[2] / "test" / "python"
 sys.path += [str(TESTS), str(TESTS / "frontends" / "onnx")]
 
 import known_failures  # noqa: E402  # found by the line above, as the next
 import model_suites  # noqa: E402
-from worker_process import Ended, WorkerProcess, in_threads  # noqa: E402
-
-_LONGEST_REASON = 160
-_REPORTED_EVERY = 250
-
-
-class CaseResult(NamedTuple):
-    """`status` is passed, failed or crashed."""
-
-    name: str
-    status: str
-    reason: str
-    seconds: float
+from case_results import CaseResult, differences, reason_of, run_all  # noqa: E402
 
 
 def _answering(kinds: list[str], is_reference: bool) -> Callable[[int], tuple[str, str]]:
@@ -50,42 +38,8 @@ def _outcome(case: object, is_reference: bool) -> tuple[str, str]:
     return "passed", ""
 
 
-def reason_of(error: Exception) -> str:
-    """One line that says what is wrong: for an import, the first operator that cannot be imported."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
-    kind = type(error).__name__
-    text = lines[0] if kind in ("RelaxError", "AssertionError") else f"{kind}: {lines[0]}"
-    if lines[0].endswith("cannot be imported:") and len(lines) > 2:
-        cells = lines[2].split("  ")
-        text = f"{cells[0]}: {cells[-1].strip()}"
-    return text if len(text) <= _LONGEST_REASON else text[: _LONGEST_REASON - 3] + "..."
-
-
 def _cases(kinds: list[str]) -> list[Any]:
     return [case for kind in kinds for case in model_suites.cases_of(kind)]
-
-
-def run_all(
-    names: list[str], chosen: list[int], kinds: list[str], jobs: int, limit: float, is_reference: bool = False
-) -> list[CaseResult]:
-    """The results of the chosen cases, in their order."""
-    results: dict[int, CaseResult] = {}
-
-    def serve(places: Iterator[int]) -> None:
-        worker = WorkerProcess(functools.partial(_answering, kinds, is_reference), limit)
-        for index in places:
-            start = time.monotonic()
-            try:
-                status, reason = worker.ask(index)
-            except Ended as end:
-                status, reason = "crashed", str(end)
-            results[index] = CaseResult(names[index], status, reason, time.monotonic() - start)
-            if len(results) % _REPORTED_EVERY == 0:
-                print(f"{len(results)} of {len(chosen)}", file=sys.stderr)
-        worker.stop()
-
-    in_threads(chosen, jobs, serve)
-    return [results[index] for index in chosen]
 
 
 def show(results: list[CaseResult]) -> None:
@@ -110,13 +64,6 @@ def _kind(name: str) -> str:
     return name.partition("/")[0] if "/" in name else "node"
 
 
-def differences(results: list[CaseResult], listed: dict[str, str]) -> list[str]:
-    """Where a run and the list do not agree."""
-    passed = {each.name for each in results if each.status == "passed"}
-    wrong = [f"{each.name} {each.status}: {each.reason}" for each in results if each.name not in passed | set(listed)]
-    return wrong + [f"{name} passes: take it off the list" for name in listed if name in passed]
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="conformance.py", description=__doc__)
     parser.add_argument("--jobs", type=int, default=2)
@@ -131,11 +78,12 @@ def main() -> int:
     names = [case.name for case in _cases(options.kinds)]
     listed = known_failures.read()
     wanted = [name for name in names if options.only in name and (name in listed or not options.listed)]
-    chosen = [names.index(name) for name in wanted]
+    chosen = {name: names.index(name) for name in wanted}
+    answering = functools.partial(_answering, options.kinds, options.reference)
     with tempfile.TemporaryDirectory() as folder:
         # Nothing stale helps a case, and the user's own cache stays as it is.
         os.environ["RELAX_MLIR_CACHE"] = folder
-        results = run_all(names, chosen, options.kinds, options.jobs, options.limit, options.reference)
+        results = run_all(chosen, answering, options.jobs, options.limit)
     show(results)
     longest = max(results, key=lambda each: each.seconds, default=None)
     print(f"{time.monotonic() - start:.0f} seconds; the longest: {longest}")

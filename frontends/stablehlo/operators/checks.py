@@ -6,16 +6,14 @@ from __future__ import annotations
 from ....dialects.core.infos import bit_width, is_bool, is_float
 from ...core.complex_numbers import Pair
 from ...core.control.scf_regions import known_truth
+from ...core.tensors import all_of
 from ..hlo_attributes import elements_of
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, like, register_stablehlo, relax
 from .elementwise import in_total_order
 
 
 def _require(holds: Tensor, message: str) -> None:
-    flat = relax.flatten(holds)
-    relax.assert_op(
-        cast(relax.min(cast(flat, "i8"), axis=[0]), "i1") if flat.type.shape != [0] else const(True), format=message
-    )
+    relax.assert_op(all_of(relax.flatten(holds), [0]), format=message)
 
 
 @register_stablehlo("custom_call @shape_assertion")
@@ -45,7 +43,7 @@ def expect_eq(node: Node) -> Outputs:
 def eq(node: Node) -> Outputs:
     """Whether all elements are equal."""
     (one, other), *_ = _parts(node)
-    return cast(relax.min(cast(relax.flatten(relax.equal(one, other)), "i8"), axis=[0]), "i1")
+    return all_of(relax.flatten(relax.equal(one, other)), [0])
 
 
 @register_stablehlo("custom_call @check.expect_almost_eq", "check.expect_almost_eq", "check.expect_almost_eq_const")

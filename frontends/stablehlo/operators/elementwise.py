@@ -54,15 +54,13 @@ def unary(real: Function, of_pair: Unary | None = None) -> Convert:
     return convert
 
 
-def of_tir(name: str, of_pair: Unary | None = None) -> Convert:
-    """A function of tir, computed in f32 at least."""
+def of_tir(name: str) -> Convert:
+    """Return the converter to a scalar intrinsic of tir, which is computed in f32 or f64."""
 
     def convert(node: Node) -> Outputs:
-        if not node.is_complex:
-            return in_wide(node, lambda *given: intrinsic_of(node, name, given), *node.tensors())
-        if of_pair is None:
+        if node.is_complex:
             raise node.fail("it is not supported of complex numbers")
-        return of_pair(node.pair(0)).value()
+        return in_wide(node, lambda *given: intrinsic_of(node, name, given), *node.tensors())
 
     return convert
 
@@ -96,14 +94,18 @@ def _logarithm(node: Node, x: Pair, apart: Tensor) -> Outputs:
     return Pair(relax.where(is_near, near, whole.real), whole.imag).value()
 
 
-def _expm1(x: Pair) -> Pair:
-    """(e^a - 1) cos b - 2 sin(b/2)^2, and e^a sin b: nothing is lost near 0."""
+@register_stablehlo("stablehlo.exponential_minus_one")
+def exponential_minus_one(node: Node) -> Outputs:
+    """Compute a complex result as expm1(a) cos(b) - 2 sin(b/2)^2 and e^a sin(b), in which nothing cancels near 0."""
+    if not node.is_complex:
+        return in_wide(node, lambda x: intrinsic_of(node, "expm1", [x]), node.tensor(0))
+    x = node.pair(0)
     half = relax.sin(relax.multiply(x.whole_imag, like(x.real, 0.5)))
-    less = relax.subtract(pairs.exponential(Pair(x.real, None)).real, like(x.real, 1))
+    less = intrinsic_of(node, "expm1", [x.real])
     real = relax.subtract(
         relax.multiply(less, relax.cos(x.whole_imag)), relax.multiply(relax.square(half), like(half, 2))
     )
-    return Pair(real, relax.multiply(relax.exp(x.real), relax.sin(x.whole_imag)))
+    return Pair(real, relax.multiply(relax.exp(x.real), relax.sin(x.whole_imag))).value()
 
 
 def _rounded_away(x: Tensor) -> Tensor:
@@ -117,7 +119,6 @@ register_rows(
     {
         "stablehlo.negate": unary(relax.negative, lambda x: each_part(x, relax.negative)),
         "stablehlo.exponential": unary(relax.exp, pairs.exponential),
-        "stablehlo.exponential_minus_one": of_tir("expm1", _expm1),
         "stablehlo.sqrt": unary(relax.sqrt, pairs.root),
         "stablehlo.rsqrt": unary(relax.rsqrt, lambda x: pairs.reciprocal(pairs.root(x))),
         "stablehlo.cbrt": of_tir("cbrt"),
@@ -380,20 +381,17 @@ def clamp(node: Node) -> Outputs:
 
 @register_stablehlo("stablehlo.convert")
 def convert(node: Node) -> Outputs:
-    """Of complex numbers to real ones the real part; to truth values whether they are not 0."""
+    """Convert to another element type; a real or boolean result is of the real part alone."""
     x = node.pair(0)
     if is_bool(node.dtype):
-        return _is_not_zero(x)
+        return _is_not_zero(x.real)
     if not is_complex(node.result_types[0]):
         return cast(x.real, node.dtype)
     return each_part(x, lambda each: cast(each, node.dtype)).value()
 
 
-def _is_not_zero(x: Pair) -> Tensor:
-    if info_of(x.real).dtype == "i1":
-        return x.real
-    found = relax.not_equal(x.real, like(x.real, 0))
-    return found if x.imag is None else relax.logical_or(found, relax.not_equal(x.imag, like(x.imag, 0)))
+def _is_not_zero(x: Tensor) -> Tensor:
+    return x if info_of(x).dtype == "i1" else relax.not_equal(x, like(x, 0))
 
 
 @register_stablehlo("stablehlo.bitcast_convert")
@@ -424,7 +422,7 @@ def _widened(node: Node, x: Tensor, count: int) -> Tensor:
 
 @register_stablehlo("stablehlo.reduce_precision")
 def reduce_precision(node: Node) -> Outputs:
-    """As if it had been stored with fewer bits of exponent and mantissa."""
+    """Round to a format of fewer bits. A format without mantissa bits has no NaN: NaN becomes infinity."""
     exponent, mantissa = node.attr("exponent_bits"), node.attr("mantissa_bits")
     x = node.tensor(0)
     dtype = node.dtype
@@ -441,6 +439,9 @@ def _of_precision(x: Tensor, own: tuple[int, int], wanted: tuple[int, int]) -> T
     def word(number: int) -> Tensor:
         return const(number, bits_type)
 
+    field = word(((1 << own[0]) - 1) << own[1])
+    sign = relax.bitwise_and(bits, word(1 << (width - 1)))
+    infinity = relax.bitwise_or(sign, field)
     if wanted[1] < own[1]:
         # To the nearest, ties to even: a carry goes on into the exponent.
         dropped = own[1] - wanted[1]
@@ -449,10 +450,9 @@ def _of_precision(x: Tensor, own: tuple[int, int], wanted: tuple[int, int]) -> T
         bits = relax.bitwise_and(bits, word(((1 << width) - 1) ^ ((1 << dropped) - 1)))
     if wanted[0] < own[0]:
         bias, narrow_bias = (1 << (own[0] - 1)) - 1, (1 << (wanted[0] - 1)) - 1
-        field = word(((1 << own[0]) - 1) << own[1])
-        sign = relax.bitwise_and(bits, word(1 << (width - 1)))
         exponent = relax.bitwise_and(bits, field)
         is_large = relax.greater(exponent, word((bias + narrow_bias) << own[1]))
         is_small = relax.less(exponent, word((bias - narrow_bias + 1) << own[1]))
-        bits = relax.where(is_large, relax.bitwise_or(sign, field), relax.where(is_small, sign, bits))
-    return relax.where(relax.isnan(x), x, relax.bitcast(bits, dtype=info_of(x).dtype))
+        bits = relax.where(is_large, infinity, relax.where(is_small, sign, bits))
+    of_nan = x if wanted[1] else relax.bitcast(infinity, dtype=info_of(x).dtype)
+    return relax.where(relax.isnan(x), of_nan, relax.bitcast(bits, dtype=info_of(x).dtype))

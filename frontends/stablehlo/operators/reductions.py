@@ -9,6 +9,7 @@ from ....bindings.ir import Block, Operation
 from ....bindings.ir import Value as IRValue
 from ...core.complex_numbers import each_part
 from ...core.node import Unsupported
+from ...core.tensors import all_of, any_of
 from ...core.values import ComplexValue, Held
 from ..hlo_attributes import value_of
 from ..prelude import Node, Outputs, Pair, Tensor, Value, cast, joined, register_stablehlo, relax, sizes
@@ -23,6 +24,7 @@ BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "any": relax.logical_or,
     "all": relax.logical_and,
 }
+_OF_BOOLEANS = {"any": any_of, "all": all_of}
 
 
 def of_parts(held: Held, function: Callable[[Tensor], Tensor]) -> Held:
@@ -76,8 +78,8 @@ def _reduced(kind: str, operand: Held, initial: Held, axes: Sequence[int]) -> He
 
 def whole(kind: str, x: Tensor, axes: Sequence[int]) -> Tensor:
     """The reduction of relax's, without the dimensions."""
-    if kind in ("any", "all"):
-        return cast(relax.dialect.ops["max" if kind == "any" else "min"](cast(x, "i8"), axis=list(axes)), "i1")
+    if kind in _OF_BOOLEANS:
+        return _OF_BOOLEANS[kind](x, axes)
     return relax.dialect.ops[kind](x, axis=list(axes))
 
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ....dialects.core.infos import is_float
-from ..prelude import Convert, Node, Outputs, Tensor, cast, const, register_rows, register_tflite, relax, sizes
+from ...core.tensors import all_of, any_of
+from ..prelude import Convert, Node, Outputs, Tensor, cast, register_rows, register_tflite, relax, sizes
 
 
 def _reduced(function: Callable[..., Tensor]) -> Convert:
@@ -34,27 +35,14 @@ def mean(node: Node) -> Outputs:
     return cast(relax.divide(total, relax.reshape(count, ())), node.dtype)
 
 
-def _of_truth(function: Callable[..., Tensor]) -> Convert:
-    """Of truth values, as integers."""
-
-    def convert(node: Node) -> Outputs:
-        axes = _axes(node)
-        if not axes:
-            return node.tensor(0)
-        made = function(cast(node.tensor(0), "i8"), axis=axes, keepdims=bool(node.attr("keep_dims", False)))
-        return relax.greater(made, const(0, "i8"))
-
-    return convert
-
-
 register_rows(
     {
         "SUM": _reduced(relax.sum),
         "REDUCE_PROD": _reduced(relax.prod),
         "REDUCE_MAX": _reduced(relax.max),
         "REDUCE_MIN": _reduced(relax.min),
-        "REDUCE_ALL": _of_truth(relax.min),
-        "REDUCE_ANY": _of_truth(relax.max),
+        "REDUCE_ALL": _reduced(all_of),
+        "REDUCE_ANY": _reduced(any_of),
         "ARG_MAX": lambda node: _place(node, relax.argmax),
         "ARG_MIN": lambda node: _place(node, relax.argmin),
     }

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from ....dialects.core.infos import is_float
+from ...core.tensors import all_of, any_of
 from ..prelude import (
     Node,
     Outputs,
@@ -41,8 +42,8 @@ def _of_result_type(name: str) -> Callable[[Node], Outputs]:
     return lambda node: reduced(name, node.tensor("self", node.dtype), axes_of(node), node.bool("keepdim"))
 
 
-def _of_truth(name: str) -> Callable[[Node], Outputs]:
-    return lambda node: cast(reduced(name, truth(node), axes_of(node), node.bool("keepdim")), node.dtype)
+def _of_truth(function: Callable[..., Tensor]) -> Callable[[Node], Outputs]:
+    return lambda node: cast(function(truth(node), axes_of(node), node.bool("keepdim")), node.dtype)
 
 
 register_rows(
@@ -52,8 +53,8 @@ register_rows(
         "aten::mean": _of_result_type("mean"),
         "aten::amax aten::max.default": _of_result_type("max"),
         "aten::amin aten::min.default": _of_result_type("min"),
-        "aten::any": _of_truth("sum"),
-        "aten::all": _of_truth("prod"),
+        "aten::any": _of_truth(any_of),
+        "aten::all": _of_truth(all_of),
         "aten::argmax": lambda node: _place(node, "argmax"),
         "aten::argmin": lambda node: _place(node, "argmin"),
         "aten::max.dim": lambda node: _with_place(node, "max"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ....dialects.core.infos import is_float
-from ...core.tensors import wide_float
+from ...core.tensors import all_of, any_of, wide_float
 from ..prelude import Convert, Node, Outputs, Tensor, cast, like, register_rows, register_tosa, relax
 
 
@@ -17,16 +17,6 @@ def _reduced(function: Callable[..., Tensor]) -> Convert:
         x = node.tensor(0)
         wide = cast(x, wide_float(node.dtype)) if is_float(node.dtype) else x
         return cast(function(wide, axis=[node.attr("axis")], keepdims=True), node.dtype)
-
-    return convert
-
-
-def _of_truth(function: Callable[..., Tensor]) -> Convert:
-    """Of truth values, as integers."""
-
-    def convert(node: Node) -> Outputs:
-        made = function(cast(node.tensor(0), "i8"), axis=[node.attr("axis")], keepdims=True)
-        return relax.greater(made, like(made, 0))
 
     return convert
 
@@ -46,8 +36,7 @@ def _extreme(function: Callable[..., Tensor], neutral: float) -> Convert:
         made = function(without_nan(x, neutral), axis=axis, keepdims=True)
         if node.ignores_nan:
             return made
-        has_nan = relax.max(cast(relax.isnan(x), "i8"), axis=axis, keepdims=True)
-        return relax.where(relax.greater(has_nan, like(has_nan, 0)), like(x, float("nan")), made)
+        return relax.where(any_of(relax.isnan(x), axis, keepdims=True), like(x, float("nan")), made)
 
     return convert
 
@@ -56,8 +45,8 @@ register_rows(
     {
         "tosa.reduce_sum": _reduced(relax.sum),
         "tosa.reduce_product": _reduced(relax.prod),
-        "tosa.reduce_all": _of_truth(relax.min),
-        "tosa.reduce_any": _of_truth(relax.max),
+        "tosa.reduce_all": _reduced(all_of),
+        "tosa.reduce_any": _reduced(any_of),
         "tosa.reduce_max": _extreme(relax.max, float("-inf")),
         "tosa.reduce_min": _extreme(relax.min, float("inf")),
     }
@@ -73,6 +62,6 @@ def argmax(node: Node) -> Outputs:
     place = relax.argmax(without_nan(x, float("-inf")), axis=axis)
     if node.ignores_nan:
         return cast(place, node.dtype)
-    is_nan = cast(relax.isnan(x), "i32")
-    has_nan = relax.greater(relax.max(is_nan, axis=[axis]), like(is_nan, 0))
-    return cast(relax.where(has_nan, relax.argmax(is_nan, axis=axis), place), node.dtype)
+    is_nan = relax.isnan(x)
+    first_nan = relax.argmax(cast(is_nan, "i32"), axis=axis)
+    return cast(relax.where(any_of(is_nan, [axis]), first_nan, place), node.dtype)

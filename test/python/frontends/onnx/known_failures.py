@@ -20,6 +20,6 @@ def read(path: Path = PATH) -> dict[str, str]:
     return {name: reason.strip() for name, _, reason in (line.partition(":") for line in lines)}
 
 
-def write(reasons: dict[str, str]) -> None:
+def write(reasons: dict[str, str], path: Path = PATH, header: str = _HEADER) -> None:
     lines = [f"{name}: {reason}\n" for name, reason in sorted(reasons.items())]
-    PATH.write_text(_HEADER + "".join(lines))
+    path.write_text(header + "".join(lines))

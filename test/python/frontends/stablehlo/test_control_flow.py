@@ -46,6 +46,39 @@ IF = """func.func @main(%x: tensor<4xf32>, %p: tensor<i1>) -> tensor<4xf32> {
 }"""
 
 
+@pytest.mark.parametrize("argument", ["", "%x: tensor<2xf32>"])
+def test_control_flow_on_constants(argument: str) -> None:
+    """A loop and a branch whose operands are constant integers stay in the program."""
+    text = f"""func.func @main({argument}) -> (tensor<i32>, tensor<i32>) {{
+      %c = stablehlo.constant dense<0> : tensor<i32>
+      %five = stablehlo.constant dense<5> : tensor<i32>
+      %0 = stablehlo.while(%i = %c) : tensor<i32>
+      cond {{
+        %1 = stablehlo.compare LT, %i, %five, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %1 : tensor<i1>
+      }} do {{
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %1 = stablehlo.add %i, %one : tensor<i32>
+        stablehlo.return %1 : tensor<i32>
+      }}
+      %2 = "stablehlo.case"(%five) ({{
+        stablehlo.return %c : tensor<i32>
+      }}, {{
+        %3 = stablehlo.while(%i = %five) : tensor<i32>
+        cond {{
+          %1 = stablehlo.compare GT, %i, %c, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %1 : tensor<i1>
+        }} do {{
+          %1 = stablehlo.subtract %i, %five : tensor<i32>
+          stablehlo.return %1 : tensor<i32>
+        }}
+        stablehlo.return %3 : tensor<i32>
+      }}) : (tensor<i32>) -> tensor<i32>
+      return %0, %2 : tensor<i32>, tensor<i32>
+    }}"""
+    assert called(text, [numpy.zeros(2, "float32")] if argument else []) == [5, 0]
+
+
 @pytest.mark.parametrize("holds", [False, True])
 def test_if(holds: bool) -> None:
     assert_same(IF, [array_of("tensor<4xf32>"), numpy.array(holds)])

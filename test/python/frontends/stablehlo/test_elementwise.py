@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy
 import pytest
-from hlo_oracle import assert_same, check, module_of
+from hlo_oracle import assert_same, called, check, dtype_of, module_of
 
 FLOAT = "abs ceil cosine exponential exponential_minus_one floor logistic negate round_nearest_afz round_nearest_even sign sine tan tanh cbrt"  # noqa: E501
 BINARY = "add subtract multiply maximum minimum divide remainder atan2"
@@ -100,6 +100,40 @@ def test_bitcast_convert(given: str, made: str) -> None:
 @pytest.mark.parametrize("format_", ["e5m10", "e8m7", "e4m3"])
 def test_reduce_precision(format_: str) -> None:
     check(f"stablehlo.reduce_precision %0, format = {format_} : {T}", [T], T)
+
+
+@pytest.mark.parametrize("dtype", ["f16", "f32", "f64"])
+def test_reduce_precision_without_mantissa_bits_has_no_nan(dtype: str) -> None:
+    x = numpy.array([numpy.nan, -numpy.nan, 3, 0.25, -numpy.inf], dtype_of(dtype))
+    (found,) = called(
+        module_of(
+            "stablehlo.reduce_precision %0, format = e5m0 : " + f"tensor<5x{dtype}>",
+            [f"tensor<5x{dtype}>"],
+            f"tensor<5x{dtype}>",
+        ),
+        [x],
+    )
+    assert found.tolist() == [numpy.inf, -numpy.inf, 2, 0.25, -numpy.inf]
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_small_complex_numbers_keep_both_parts(dtype: str) -> None:
+    """In e^x - 1 and log(1 + x) nothing cancels near 0."""
+    real, imag = (numpy.array(each, dtype_of(dtype)) for each in ([1e-20, 1e-8, -1e-8], [5e-21, 1e-8, 1e-20]))
+    type_ = f"tensor<3xcomplex<{dtype}>>"
+    for name, half in (("exponential_minus_one", 0.5), ("log_plus_one", -0.5)):
+        found = called(module_of(f"stablehlo.{name} %0 : {type_}", [type_], type_), [real, imag])
+        # The first two terms of the series: x + half * x^2.
+        expected = real + half * (real**2 - imag**2), imag + half * 2 * real * imag
+        numpy.testing.assert_allclose(found, expected, rtol=1e-6 if dtype == "f32" else 1e-14)
+
+
+def test_a_complex_number_is_true_by_its_real_part() -> None:
+    text = module_of(
+        "stablehlo.convert %0 : (tensor<3xcomplex<f32>>) -> tensor<3xi1>", ["tensor<3xcomplex<f32>>"], "tensor<3xi1>"
+    )
+    (found,) = called(text, [numpy.array(each, "float32") for each in ([-1, 0, numpy.nan], [0, 1, 0])])
+    assert found.tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize("name", ["popcnt", "count_leading_zeros"])

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import numpy
 import pytest
-from hlo_oracle import array_of, assert_same, check
+from hlo_oracle import array_of, assert_same, called, check
 
 
 def _text(body: str, dtype: str, axes: str = "1", result: str = "3", shape: str = "3x4") -> str:
@@ -24,6 +25,14 @@ def _text(body: str, dtype: str, axes: str = "1", result: str = "3", shape: str 
 def test_known_bodies(name: str, dtype: str) -> None:
     text = _text(f"%c = stablehlo.{name} %a, %b : tensor<{dtype}>", dtype)
     assert_same(text, [array_of(f"tensor<3x4x{dtype}>"), array_of(f"tensor<{dtype}>", 1)])
+
+
+@pytest.mark.parametrize(("name", "start"), [("or", False), ("and", True), ("or", True), ("and", False)])
+def test_booleans_of_an_empty_dimension(name: str, start: bool) -> None:
+    """The result is the initial value."""
+    text = _text(f"%c = stablehlo.{name} %a, %b : tensor<i1>", "i1", "1", "3", "3x0")
+    (found,) = called(text, [numpy.zeros((3, 0), bool), numpy.array(start)])
+    assert found.tolist() == [start] * 3
 
 
 @pytest.mark.parametrize("dtype", ["f32", "i32"])

@@ -163,6 +163,8 @@ def _reductions() -> list[Case]:
                           kind="Reducer", keep_dims=False))  # fmt: skip
     for op in ("REDUCE_ANY", "REDUCE_ALL"):
         cases.append(case(op, [flags(2, 3), numbers([1])], flags(2), kind="Reducer", keep_dims=False))
+        empty = [flags(2, 0), numbers([1])]
+        cases.append(case(op, empty, flags(2, 1), note="empty", kind="Reducer", keep_dims=True))
     for op in ("ARG_MAX", "ARG_MIN"):
         kind = "".join(part.capitalize() for part in op.split("_"))
         cases += [

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs jax's own tests on the platform relax, each file in processes that may die, and compares with the list of what
+fails. Tests run as on CPUs: the platform lowers functions as jax does for those.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import importlib
+import os
+import signal
+import sys
+import tempfile
+import time
+import unittest
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import case_results
+import upstream_tests
+from case_results import CaseResult
+from generated import ROOT
+from worker_process import Ended, WorkerProcess, in_threads
+
+LIST = ROOT / "test" / "with_jax" / "tests_not_passing.txt"
+UPSTREAM = "the repository jax-ml/jax at the tag of the installed jax, folder tests"
+_HEADER = """\
+# Tests of jax that do not pass on the platform relax, and why: file.class.test, or a pattern.
+# A file of which all tests are listed, file.*, does not run. `make jax-tests` compares this list with a run.
+"""
+_LONGEST = 200
+_REPORTED_EVERY = 30.0
+
+
+class _Late(BaseException):
+    """The time of a test is over."""
+
+
+def _late(*_: object) -> None:
+    raise _Late
+
+
+def _answering(folder: str, file: str, seconds: int) -> Callable[[str], Any]:
+    """Return what a worker answers with: the names of a file's tests, or the outcome of one."""
+    # Output of tests would hide what the run says. jaxlib, too, writes.
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    sys.path.insert(0, folder)
+    sys.argv = ["jax-tests"]
+    try:
+        import jax
+
+        jax.config.parse_flags_with_absl()
+        from jax._src import test_util
+
+        test_util.device_under_test = lambda: "cpu"
+        tests = {each.id().split(" (")[0]: each for each in _cases(_loaded(file))}
+    except (Exception, SystemExit, unittest.SkipTest) as error:  # whatever a module raises
+        problem = f"cannot be loaded: {type(error).__name__}: {error}".replace("\n", " ")[:_LONGEST]
+        return lambda name: problem if not name else ("failed", problem)
+    signal.signal(signal.SIGALRM, _late)
+    return lambda name: _outcome(tests[name], seconds) if name else list(tests)
+
+
+def _loaded(file: str) -> unittest.TestSuite:
+    return unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module(file))
+
+
+def _cases(suite: unittest.TestSuite) -> Iterator[unittest.TestCase]:
+    for each in suite:
+        if isinstance(each, unittest.TestSuite):
+            yield from _cases(each)
+        else:
+            yield each
+
+
+def _outcome(test: unittest.TestCase, seconds: int) -> tuple[str, str]:
+    """Return the status of one test: passed, failed or, where the test skips itself, left out."""
+    result = unittest.TestResult()
+    signal.alarm(seconds)
+    with contextlib.suppress(_Late):  # unittest, which catches nearly all exceptions, has most of these in the result
+        test.run(result)
+    if signal.alarm(0) == 0:
+        return "failed", f"takes longer than {seconds} seconds"
+    if result.skipped:
+        return "left out", result.skipped[0][1]
+    if problems := result.errors + result.failures:
+        return "failed", _last_line(problems[0][1])
+    return ("failed", "passes, and jax expects a failure") if result.unexpectedSuccesses else ("passed", "")
+
+
+def _last_line(text: str) -> str:
+    """Return the line of a traceback that names the error."""
+    lines = [each for each in text.splitlines() if each.strip()]
+    at = [each for each in lines if not each.startswith(" ") and ": " in each]
+    return (at[-1] if at else lines[-1])[:_LONGEST]
+
+
+def run_all(files: list[str], folder: Path, options: argparse.Namespace) -> list[CaseResult]:
+    """Run the drawn tests of all files. A file has a worker of its own."""
+    results: dict[str, CaseResult] = {}
+    last = time.monotonic()
+
+    def serve(taken: Iterator[str]) -> None:
+        nonlocal last
+        for file in taken:
+            make = functools.partial(_answering, str(folder), file, int(options.limit))
+            worker = WorkerProcess(make, 2 * options.limit)
+            for each in _of_file(file, worker, options):
+                results[each.name] = each
+                if time.monotonic() - last > _REPORTED_EVERY:
+                    last = time.monotonic()
+                    print(f"{len(results)} tests, {file}", file=sys.stderr, flush=True)
+            worker.stop()
+
+    in_threads(files, options.jobs, serve)
+    return [results[name] for name in sorted(results)]
+
+
+def _of_file(file: str, worker: WorkerProcess, options: argparse.Namespace) -> Iterator[CaseResult]:
+    try:
+        names = worker.ask("")
+    except Ended as end:
+        names = f"cannot be loaded: {end}"
+    if isinstance(names, str):
+        yield CaseResult(f"{file}.*", "failed", names, 0.0)
+        return
+    for name in names:
+        if upstream_tests.is_drawn(name, options):
+            yield case_results.result_of(name, name, worker)
+
+
+def files_of(folder: Path, options: argparse.Namespace) -> list[str]:
+    """Return the files to run, without those that the list leaves out and those in which --only names nothing."""
+    listed = upstream_tests.known_failures.read(LIST)
+    names = [path.stem for path in sorted(folder.glob("*_test.py"))]
+    firsts = {each.split(".")[0] for each in options.only}
+    chosen = [name for name in names if not firsts or any(upstream_tests.fnmatchcase(name, each) for each in firsts)]
+    return [name for name in chosen if f"{name}.*" not in listed or firsts]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="jax_tests.py", description=__doc__)
+    upstream_tests.add_options(parser)
+    options = parser.parse_args()
+    folder = upstream_tests.folder_of(options.tests, "jax", UPSTREAM)
+    if isinstance(folder, str):
+        parser.error(folder)
+    files = files_of(folder, options)
+    if not files:
+        parser.error(f"no files of tests in {folder} for --only {options.only}")
+    os.environ.update(JAX_PLATFORMS="relax,cpu", JAX_SKIP_SLOW_TESTS="1")
+    os.environ.setdefault("RELAX_JAX_OPT_LEVEL", "0")  # optimization is tested elsewhere
+    with tempfile.TemporaryDirectory() as cache:
+        # Nothing stale helps a case, and the user's own cache stays as it is.
+        os.environ["RELAX_MLIR_CACHE"] = cache
+        results = run_all(files, folder, options)
+    return upstream_tests.finish(results, LIST, _HEADER, options.write)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
