@@ -62,7 +62,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-pythons test-processes conformance check-codegens reference lint format typecheck bench fuzz mutants generate docs wheel clean distclean
-.PHONY: stablehlo-interpret jax-tests
+.PHONY: stablehlo-interpret jax-tests test-torch-inductor
 .PHONY: test-torch torch-ops env-torch test-jax jax-harnesses env-jax test-tvm env-tvm npu test-gpu-real env-opencl
 .PHONY: env env-dev env-site env-pythons env-release site dist models bench-models gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
@@ -91,6 +91,9 @@ test-torch: env-torch ## the tests with torch, in build/env-torch (1 GB); DRAW= 
 
 torch-ops: env-torch ## torch's own tables of operators, whole, compared with the lists of what is refused (TORCH_OPS=...)
 	@$(TORCH_ENV)/bin/python tools/dev/torch_ops.py --jobs $(JOBS) $(TORCH_OPS)
+
+test-torch-inductor: env-torch ## Inductor's CommonTemplate with the backend relax_mlir, compared with the list of those that fail (TESTS=folder SHARE=0.02)
+	@$(TORCH_ENV)/bin/python tools/dev/torch_inductor.py --tests '$(TESTS)' --jobs $(JOBS) --share $(SHARE) --draw $(DRAW) $(SUITE)
 
 test-jax: export RELAX_MLIR_DRAW = $(DRAW)
 test-jax: env-jax ## the tests with jax, in build/env-jax (600 MB); DRAW= for all: some of the models are drawn
