@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter, is_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..frontends.core.problems import Problems
 from ..frontends.module import Module
@@ -83,16 +83,6 @@ def _partitioned(joint: GraphModule, *arguments: Any, **settings: Any) -> tuple[
     return forward, backward
 
 
-def copied(graph: GraphModule) -> GraphModule:
-    """Return a graph that can be changed, with the parameters and the inner graphs of the given one."""
-    from torch import fx
-
-    copy = fx.Graph()
-    copy.output(copy.graph_copy(graph.graph, {}))
-    copy.output_node().meta = dict(graph.graph.output_node().meta)
-    return fx.GraphModule(graph, copy)
-
-
 def _fallback(given: object) -> bool:
     """Return True if nodes that cannot be compiled run in eager mode."""
     if given not in ("eager", "error"):
@@ -101,30 +91,39 @@ def _fallback(given: object) -> bool:
 
 
 def _check(options: Mapping[str, object]) -> None:
-    known = [name for name in inspect.signature(compile).parameters if name not in _NOT_OPTIONS]
+    taken = [name for name in inspect.signature(compile).parameters if name not in _NOT_OPTIONS]
+    known = [*taken, _FREEZE, _FALLBACK]
     for name in options:
-        if name not in known:
-            listed = ", ".join((*known, _FREEZE, _FALLBACK))
+        if name not in taken:
+            listed = ", ".join(known)
             raise OptionError(
-                f"torch.compile(backend='relax_mlir'): no option '{name}'{suggest(name, [*known, _FREEZE, _FALLBACK])}; there are {listed}"
+                f"torch.compile(backend='relax_mlir'): no option '{name}'{suggest(name, known)}; there are {listed}"
             )
 
 
-class TorchProgram:
-    """A graph of ATen's operators as a program, compiled when it is called for the first time.
+class _Importable(NamedTuple):
+    """A graph whose outputs are the results of a program, and the recipe for its own outputs."""
 
-    It is called with a list, as AOTAutograd calls what says that it is boxed.
+    graph: GraphModule
+    #: The arguments of the graph, without the key.
+    placeholders: Sequence[FxNode]
+    results: TorchResults
+    #: The key of a call's random numbers, if the graph may draw some.
+    key: FxNode | None
+
+
+class TorchProgram:
+    """Program of a graph of ATen's operators, compiled when it is called for the first time.
+
+    AOTAutograd calls the program with one list, because the program says that it is boxed.
     """
 
     def __init__(self, graph: GraphModule, options: Mapping[str, Any], *, freezes: bool, falls_back: bool) -> None:
         # Of the object: torch wraps it in a function that has what the object's dictionary has.
         self._boxed_call = True
-        self._source, self._falls_back = graph, falls_back
-        self._graph, self._options, self._freezes = copied(graph), options, freezes
+        self._source, self._options, self._freezes, self._falls_back = graph, options, freezes, falls_back
         self._changes = 0
-        self._placeholders = list(self._graph.graph.find_nodes(op="placeholder"))
-        self._results = TorchResults(self._graph)
-        self._key = _key_argument(self._graph)
+        self._importable = _importable(graph)
         self._compiling = threading.Lock()
         #: Replaced as a whole: other threads call meanwhile.
         self._calls: _Calls | PartlyEager | None = None
@@ -144,12 +143,10 @@ class TorchProgram:
             freezes = self._freezes and self._changes < _MOST_CHANGES
             places = [place for place, each in enumerate(given) if freezes and _is_constant(each)]
             # From a device they are copied: the program brings its constants there by itself.
-            fixed = {
-                self._placeholders[place]: constant(given[place].cpu(), self._placeholders[place].name)
-                for place in places
-            }
+            names = self._importable.placeholders
+            fixed = {names[place]: constant(given[place].cpu(), names[place].name) for place in places}
             # Tokens, which say the order of effects and are None in calls.
-            fixed |= {fx: no_token() for fx, each in zip(self._placeholders, given, strict=True) if each is None}
+            fixed |= {fx: no_token() for fx, each in zip(names, given, strict=True) if each is None}
             frozen = _Frozen(given, places) if places else None
             self._calls = self._calls_with(fixed, frozen)
             return self._calls
@@ -158,7 +155,7 @@ class TorchProgram:
         """Compile the graph; with the fallback "eager", nodes that are refused run in eager mode."""
         refused: set[str] = set()
         try:
-            return _Calls(self._graph, self._placeholders, self._results, self._key, fixed, frozen, self._options, refused)
+            return _Calls(self._importable, fixed, frozen, self._options, refused)
         except OptionError:
             raise
         except RelaxError as error:
@@ -219,10 +216,7 @@ class _Calls:
 
     def __init__(
         self,
-        graph: GraphModule,
-        placeholders: Sequence[FxNode],
-        results: TorchResults,
-        key: FxNode | None,
+        importable: _Importable,
         fixed: Mapping[FxNode, Any],
         frozen: _Frozen | None,
         options: Mapping[str, Any],
@@ -230,33 +224,29 @@ class _Calls:
     ) -> None:
         """`refused` gets the names of the nodes that cannot be imported."""
         self.frozen = frozen
+        results = importable.results
         self._outputs = None if results.are_outputs else results.outputs
         self._scalars: list[int] = []
         #: Makes the key of a call's random numbers.
         self._key: Callable[[], Any] | None = None
         self._main: Callable[..., Any] | None = None
-        if results.count or _has_effects(graph):
-            self._build(graph, placeholders, key, fixed, options, refused)
+        if results.count or _has_effects(importable.graph):
+            self._build(importable, fixed, options, refused)
 
     def _build(
-        self,
-        graph: GraphModule,
-        placeholders: Sequence[FxNode],
-        key: FxNode | None,
-        fixed: Mapping[FxNode, Any],
-        options: Mapping[str, Any],
-        refused: set[str],
+        self, importable: _Importable, fixed: Mapping[FxNode, Any], options: Mapping[str, Any], refused: set[str]
     ) -> None:
-        of_calls = [*placeholders, *([] if key is None else [key])]
+        graph, placeholders, _, key = importable
+        given = [*placeholders, *([] if key is None else [key])]
         with uncollected():
             module, problems = Module(), Problems(WORDS)
-            inputs = Inputs(fixed, [passed_as(fx, fx.name) for fx in of_calls if fx not in fixed], key)
+            inputs = Inputs(fixed, [passed_as(fx, fx.name) for fx in given if fx not in fixed], key)
             passed, draws, unknown = add_graph(module.operation, graph, inputs, _named, problems)
             refused.update(fx.name for fx in unknown)
             problems.check()
             module.verify()
             executable = compile(module, **options)
-        places = {fx: place for place, fx in enumerate(of_calls)}
+        places = {fx: place for place, fx in enumerate(given)}
         self._take = taking([places[each.fx] for each in passed])
         if key is not None:
             self._key = _key_source(key.meta["val"].device, is_drawn=draws > 0)
@@ -283,6 +273,17 @@ class _Calls:
         for place in self._scalars:
             found[place] = torch.tensor(found[place])
         return found
+
+
+def _importable(source: GraphModule) -> _Importable:
+    """Return a copy of a graph, changed so that its outputs are the results of a program."""
+    from torch import fx
+
+    copy = fx.Graph()
+    copy.output(copy.graph_copy(source.graph, {}))
+    graph = fx.GraphModule(source, copy)
+    placeholders = list(copy.find_nodes(op="placeholder"))
+    return _Importable(graph, placeholders, TorchResults(graph), _key_argument(graph))
 
 
 def _has_effects(graph: GraphModule) -> bool:

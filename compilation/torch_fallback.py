@@ -123,7 +123,9 @@ def _add_program(
 
     inside = set(part)
     inputs = _inputs(graph, part, copies)
-    outputs = [node for node in part if not isinstance(node.meta.get("val"), (list, tuple)) and node.users.keys() - inside]
+    outputs = [
+        node for node in part if not isinstance(node.meta.get("val"), (list, tuple)) and node.users.keys() - inside
+    ]
     own = fx.Graph()
     inner: dict[FxNode, FxNode] = {}
     for node in inputs:

@@ -95,9 +95,7 @@ class TorchResults:
 
     # ---- the recipe ----
 
-    def _sources(
-        self, outputs: Sequence[Any], spread_sizes: list[SizeGroup], view_sizes: list[SizeGroup]
-    ) -> list[int]:
+    def _sources(self, outputs: Sequence[Any], spread_sizes: list[SizeGroup], view_sizes: list[SizeGroup]) -> list[int]:
         """Return the place of each output's source, and collect the sizes of views and of results with gaps."""
         sources: list[int] = []
         constants = iter(range(len(self._constants)))

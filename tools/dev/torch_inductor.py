@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the tests that torch has for Inductor on all devices, CommonTemplate, with torch.compile(backend="relax_mlir").
 
-Tests that fail with the backend aot_eager as well are left out: they ask for Inductor's own code. The other failures are
-compared with the list of tests that do not pass.
+Tests that fail with the backend aot_eager as well are left out: they ask for Inductor's own code. The other failures
+are compared with the list of tests that do not pass.
 """
 
 from __future__ import annotations
@@ -129,7 +129,8 @@ def run_all(folder: Path, options: argparse.Namespace) -> list[CaseResult]:
 
     def serve(taken: Iterator[str]) -> None:
         worker, control = (
-            WorkerProcess(functools.partial(make, backend=each), _PATIENCE * options.limit) for each in (BACKEND, CONTROL)
+            WorkerProcess(functools.partial(make, backend=each), _PATIENCE * options.limit)
+            for each in (BACKEND, CONTROL)
         )
         for name in taken:
             found = case_results.result_of(name, name, worker)

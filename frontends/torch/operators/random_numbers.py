@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random numbers, drawn anew each time that a node runs. The numbers are not those of torch's generators.
 
-Each draw has a key and a seed (draws.py). A program of rx.from_torch counts its draws, so it draws the same numbers each
-time that it is loaded. torch.compile draws a key from torch's generator for each call.
+Each draw has a key and a seed (draws.py). A program of rx.from_torch counts its draws, so it draws the same numbers
+each time that it is loaded. torch.compile draws a key from torch's generator for each call.
 """
 
 from __future__ import annotations
