@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -151,9 +152,14 @@ _MODULES = {
 }
 
 
+# Held while a module is imported for the first use of a name. Packages such as `dialects.relax` import their own
+# modules. Python raises an error if one thread imports such a package while another thread imports a module of it.
+_importing = threading.RLock()
+
+
 def _imported(module: str) -> ModuleType:
     uncollected = importlib.import_module(".support.collector", __name__).uncollected
-    with uncollected():
+    with _importing, uncollected():
         if module.startswith("passes."):
             importlib.import_module(".targets", __name__)  # which passes name in their options, and which have own ones
         return importlib.import_module(f".{module}", __name__)
