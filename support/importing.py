@@ -30,20 +30,20 @@ def imported_module() -> str | None:
     return name if name.startswith(_PACKAGE) and is_being_imported(name) else None
 
 
-class _Thread(threading.local):
-    hidden: frozenset[str] = frozenset()
+class _Hidden(threading.local):
+    names: frozenset[str] = frozenset()
 
 
 class _Finder:
     """A finder that finds nothing, and refuses the modules that are hidden from the thread."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if name in _thread.hidden:
+        if name in _hidden.names:
             raise ModuleNotFoundError(f"{name} is hidden from this thread", name=name)
         return None
 
 
-_thread, _finder = _Thread(), _Finder()
+_hidden, _finder = _Hidden(), _Finder()
 
 
 @contextmanager
@@ -52,9 +52,9 @@ def hidden_module(name: str) -> Iterator[None]:
     # The finder stays: where one is removed, an import in another thread skips the next finder.
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
-    before = _thread.hidden
-    _thread.hidden = before | {name}
+    before = _hidden.names
+    _hidden.names = before | {name}
     try:
         yield
     finally:
-        _thread.hidden = before
+        _hidden.names = before

@@ -89,7 +89,7 @@ class _ThreadCaches(_Known[ContextCache]):
     __slots__ = ("__weakref__",)
 
 
-class _Thread(threading.local):
+class _Memory(threading.local):
     def __init__(self) -> None:
         self.caches = _ThreadCaches()
         key = id(self.caches)
@@ -97,13 +97,13 @@ class _Thread(threading.local):
 
 
 _threads: dict[int, ref[_ThreadCaches]] = {}
-_thread = _Thread()
+_memory = _Memory()
 _arrays: _Known[ContextArrays] = {}
 
 
 def cache_of(context: Context) -> ContextCache:
     """Return this thread's memo tables of a context."""
-    caches = _thread.caches
+    caches = _memory.caches
     entry = caches.get(id(context))
     if entry is not None:
         return entry[1]

@@ -48,13 +48,13 @@ class Operator(OpDef):
         return verify(self, op)
 
 
-class _Thread(threading.local):
+class _Verifying(threading.local):
     """Operands and result types of the operation that this thread verifies, while the operation holds others."""
 
     set_aside: tuple[Operation, list[Value], list[Type]] | None = None
 
 
-_thread = _Thread()
+_verifying = _Verifying()
 
 
 class VariadicOperator(Operator):
@@ -68,7 +68,7 @@ class VariadicOperator(Operator):
     @callback(failed=False)
     def verify_invariants(self, op: OpView) -> bool:
         # Whatever an earlier call has left behind belongs to an operation that IRDL refused and that is gone.
-        _thread.set_aside = None
+        _verifying.set_aside = None
         if not verify(self, op):
             return False
         self._make_uniform(op.operation)
@@ -80,15 +80,15 @@ class VariadicOperator(Operator):
         uniform_operands = _uniform(self.operands, operands, [value.type for value in operands], operation)
         uniform_types = _uniform(self.results, types, types, operation)
         if uniform_operands is not operands or uniform_types is not types:
-            _thread.set_aside = (operation, operands, types)
+            _verifying.set_aside = (operation, operands, types)
             _replace(operation, uniform_operands, uniform_types)
 
     @fragile
     def verify_region_invariants(self, op: OpView) -> bool:
         """Restores what `verify_invariants` has set aside."""
-        if _thread.set_aside is not None:
-            operation, operands, types = _thread.set_aside
-            _thread.set_aside = None
+        if _verifying.set_aside is not None:
+            operation, operands, types = _verifying.set_aside
+            _verifying.set_aside = None
             _replace(operation, operands, types)
         return True
 
