@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -224,7 +225,8 @@ def test_a_dialects_classes_are_made_once(switching: None, monkeypatch: pytest.M
     monkeypatch.setitem(dialects._DIALECTS, "threadedly", dialect)
     for number in range(40):
         dialect.op(f"op_{number}", "x", infer=lambda call: TensorInfo((1,), "f32"), doc="An operator.")
-    barrier = threading.Barrier(4)
+    make, barrier = dialects.op_class, threading.Barrier(4)
+    monkeypatch.setattr(dialects, "op_class", lambda definition: (time.sleep(0.001), make(definition))[1])
 
     def load() -> None:
         barrier.wait(PATIENCE)

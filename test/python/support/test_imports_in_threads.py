@@ -84,9 +84,11 @@ def test_families_are_loaded_before_they_are_asked(shared: Any) -> None:
 
 def test_a_family_may_ask_its_registry(shared: Any) -> None:
     registry = shared.registry = NamedRegistry[Callable[[], int]]("an answer", families=shared.package)
-    shared.begun = SimpleNamespace(set=registry.load)
+    loaded: list[bool] = []
+    shared.begun = SimpleNamespace(set=lambda: (registry.load(), loaded.append(registry._is_loaded)))
     shared.goes_on.set()
     assert registry.get("slow")() == 42
+    assert loaded == [False], "other threads still wait for the family"
 
 
 def test_a_module_is_hidden_from_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
