@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import CodeType
 from typing import Any, TypeVar
-from weakref import WeakSet, ref
+from weakref import ref
 
 from ..support.callbacks import fragile
 from ..support.errors import RelaxError
@@ -40,10 +41,20 @@ _PACKAGE = __name__.partition(".")[0] + "."
 _FEW = 1024
 
 
+#: Held while `_owners` changes. Finalizers run anywhere, also in a thread that holds the lock already.
+_counting = threading.RLock()
+
+
 def adopt(owner: Module) -> None:
     """Counts a module in, which is to be given to `release` once."""
-    _owners[id(owner.context)] += 1
+    with _counting:
+        _owners[id(owner.context)] += 1
     _free_released()
+
+
+def is_owned(context_id: int) -> bool:
+    """Check whether a context has a module that `release` has not freed."""
+    return context_id in _owners
 
 
 def release(owner: Module, forget: Callable[[], None], handed_out: bool = True) -> None:
@@ -59,13 +70,27 @@ def _free_released() -> None:
         except IndexError:  # another thread was faster
             return
         forget()
-        if handed_out and _is_used(owner):
+        if not _count_out(owner, handed_out):
             _released.append((owner, forget, handed_out))
-            continue
-        context = owner.context
-        _owners[id(context)] -= 1
-        if not _owners[id(context)]:
-            del _owners[id(context)]
+
+
+def _count_out(owner: Module, handed_out: bool) -> bool:
+    """Stop counting a module and return True, or return False if somebody still has a handle.
+
+    A finalizer does not wait for another thread, which a fork may have left behind: the module's turn comes again.
+    """
+    if not _counting.acquire(blocking=False):
+        return False
+    try:
+        if handed_out and _is_used(owner):
+            return False
+        context_id = id(owner.context)
+        _owners[context_id] -= 1
+        if not _owners[context_id]:
+            del _owners[context_id]
+        return True
+    finally:
+        _counting.release()
 
 
 if sys.getrefcount(object()) != 1:
@@ -101,7 +126,8 @@ class Handles:
         #: What stands for an unknown place, while the module is being built: the line is reported instead.
         self._unplaced: Location | None = None
         self._lines: dict[tuple[CodeType, int], Location] = {}
-        _all.add(self)
+        key = id(self)
+        _all[key] = ref(self, lambda gone: _all.pop(key, None))
 
     @contextmanager
     @fragile
@@ -166,12 +192,15 @@ class Handles:
         self._operations.append(ref(holder))
         return holder
 
-    def check(self, changed: Operation, reason: str) -> None:
-        """Marks the handles of what is not in the module any more, after an operation was changed."""
+    @property
+    def is_followed(self) -> bool:
+        """True while somebody holds one of the handles."""
+        return any(each() is not None for each in (*self._values, *self._operations))
+
+    def check(self, reason: str) -> None:
+        """Mark the handles of erased operations, after the module was changed."""
         self._forget_those_gone()
         self._operations = [each for each in self._operations if each() is not None]
-        if not (self._values or self._operations) or self.owner.operation not in (changed, *ancestors(changed)):
-            return
         values, without_results = _left(self.owner.operation)
         for each in self._values:
             value = each()
@@ -189,8 +218,17 @@ class Handles:
         self._operations = [each for each in self._operations if not _reason(each())]
 
 
-#: All that are followed, to be found by what was changed.
-_all: WeakSet[Handles] = WeakSet()
+#: The handles of every module, by id. A copy of a dictionary's values is one step, a copy of a WeakSet is not:
+#: it fails if another thread makes a module meanwhile.
+_all: dict[int, ref[Handles]] = {}
+
+
+def _handles_around(operation: Operation, context_id: int) -> list[Handles]:
+    """Return the handles of the modules that an operation is in. Other modules may be in use by other threads."""
+    known = [handles for each in list(_all.values()) if (handles := each()) is not None]
+    found = [handles for handles in known if handles.context_id == context_id and handles.is_followed]
+    around = (operation, *ancestors(operation)) if found else ()
+    return [handles for handles in found if handles.owner.operation in around]
 
 
 def _mark_operation(holder: Any, reason: str) -> None:
@@ -228,14 +266,15 @@ def erasing(operation: Operation, by: str) -> Iterator[None]:
     if _is_checked.get():
         yield
         return
+    context_id = id(operation.context)
     is_checked, module = _is_checked.set(True), building.set(None)
     try:
         yield
     finally:
         building.reset(module)
         _is_checked.reset(is_checked)
-        for handles in list(_all):
-            handles.check(operation, by)
+        for handles in _handles_around(operation, context_id):
+            handles.check(by)
 
 
 class Result(ir.OpResult):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from ..support.callbacks import callback as _callback
 from ..support.callbacks import enters
+from ..support.importing import hidden_module
 from .wheel import find_root
 
 if TYPE_CHECKING:
@@ -26,28 +26,13 @@ if TYPE_CHECKING:
 X = TypeVar("X")
 
 
-class _NoNumpy:
-    """Says to the thread that has made it that there is no numpy."""
-
-    def __init__(self) -> None:
-        self._thread = threading.get_ident()
-
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
-        if name == "numpy" and threading.get_ident() == self._thread:
-            raise ImportError("not now")
-
-
 def _import_without_numpy(name: str) -> ModuleType:
     """The bindings' `ir` imports numpy only to register four attribute builders: half of the start-up time.
 
     `_register_elements_builders` registers the same four so that they import numpy when they are used.
     """
-    finder = _NoNumpy()
-    sys.meta_path.insert(0, finder)  # the base class of finders costs 4 ms
-    try:
+    with hidden_module("numpy"):
         return importlib.import_module(name)
-    finally:
-        sys.meta_path.remove(finder)
 
 
 def _register_elements_builders() -> None:
@@ -220,16 +205,21 @@ def _own_dialect_module(name: str) -> ModuleType:
     (13 µs each, and more with a long sys.path).
     """
     module_name = f"{ROOT}.dialects.{name}"
-    if module_name not in sys.modules:
-        sys.modules[module_name] = ModuleType(module_name, f"Operation classes of the {name} dialect.")
-    return sys.modules[module_name]
+    empty = ModuleType(module_name, f"Operation classes of the {name} dialect.")
+    return sys.modules.setdefault(module_name, empty)
 
 
 def expect_dialect(name: str) -> None:
     """Of a dialect that the bindings may have no Python classes of: its operations are about to be handed out."""
-    module_name = f"{ROOT}.dialects.{name}"
-    if module_name not in sys.modules and find_spec(module_name) is None:
+    if not _has_module(f"{ROOT}.dialects.{name}"):
         _own_dialect_module(name)
+
+
+def _has_module(name: str) -> bool:
+    try:
+        return name in sys.modules or find_spec(name) is not None
+    except ValueError:  # a module without a spec: another thread has just made an empty one
+        return True
 
 
 def register_dialect_classes(name: str, dialect_class: type, op_classes: list[type]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..bindings.context_lock import lock_context
 from ..bindings.navigation import operations_in
 from ..frontends.module import Module
 from ..passes.core.instruments import Instrument
@@ -64,7 +65,8 @@ def compile(
 ) -> Executable:
     """Compiles a module's public functions; `executable["main"](x)` runs one, `executable.save(path)` keeps them.
 
-    The module stays as it is. The target may have options: `llvm{cpu=haswell}`; without them it is this machine.
+    The module stays as it is. Threads may compile at the same time; those that compile one module take turns.
+    The target may have options: `llvm{cpu=haswell}`; without them it is this machine.
     `opt_level`, 0 to 3, says how much is done to the graph, and how hard LLVM optimizes.
     `pipeline` are the target's stages, changed: `rx.stages(target).replace(...)`. What passes note of their work is
     written into `journal`. Kernels of large programs are compiled by `jobs` processes, as many as there are CPUs
@@ -105,6 +107,11 @@ def compile(
         schedules=schedules,
         observation=_observation() if observe else None,
     )
+    with lock_context(module.context):
+        return _compiled(module, options)
+
+
+def _compiled(module: Module, options: CompileOptions) -> Executable:
     backend = find_backend(options.chosen.name)  # one there is, or nothing needs to be lowered
     code = options.code()
     if len(operations_in(module._owner.operation)) >= _MANY_OPERATIONS:
@@ -174,12 +181,13 @@ def lower(
 
 def _lowered(module: Module, options: CompileOptions) -> Module:
     stages = options.stages()
-    copied = module.copy()
-    # Not by what it hands out: it would count as having done so.
-    check(copied._owner)
-    fit(copied._owner, options)
-    lower_in_place(copied._owner, options, stages)
-    return copied
+    with lock_context(module.context):
+        copied = module.copy()
+        # Not by what it hands out: it would count as having done so.
+        check(copied._owner)
+        fit(copied._owner, options)
+        lower_in_place(copied._owner, options, stages)
+        return copied
 
 
 @types_checked
@@ -204,6 +212,7 @@ def sources(
         target, pipeline, opt_level, tuple(instruments), bind=bind, donate=donate, schedules=schedules
     )
     backend = find_backend(options.chosen.name)
-    with working(options, options.code()):
-        lowered = _lowered(module, options)
-    return backend.sources(lowered._owner, options.chosen, VERSION)
+    with lock_context(module.context):
+        with working(options, options.code()):
+            lowered = _lowered(module, options)
+        return backend.sources(lowered._owner, options.chosen, VERSION)

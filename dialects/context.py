@@ -28,7 +28,7 @@ def create_context() -> Context:
 
 def load_registered(context: Context) -> None:
     """Makes a context know what was declared after it was made: by a plug-in, mostly."""
-    for dialect in declared.registered_dialects().values():
+    for dialect in list(declared.registered_dialects().values()):  # another thread may declare one
         dialect.load(context)
 
 

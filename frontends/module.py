@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..bindings.context_lock import lock_context
 from ..bindings.diagnostics import errors_as_relax_error
 from ..bindings.handles import Handles, adopt, release
 from ..bindings.ir import Block, Context, Operation
@@ -108,7 +109,7 @@ class Module:
 
         That has to stay: it is another module's.
         """
-        with source.context, source.location:
+        with lock_context(source.context), source.context, source.location:
             owner = ir.Module.create()
             for op in source.regions[0].blocks[0].operations:
                 op.operation.clone(ip=ir.InsertionPoint(owner.body))
@@ -219,16 +220,17 @@ class Module:
         assume_verified: bool = False,
     ) -> str:
         """The module as text, without constants of more elements or resources of more characters than given."""
-        return print_asm(
-            self._owner.operation,
-            print_generic_op_form=generic,
-            enable_debug_info=debug_info or pretty_debug_info,
-            pretty_debug_info=pretty_debug_info,
-            use_local_scope=local_scope,
-            large_elements_limit=elide_elements,
-            large_resource_limit=elide_resources,
-            assume_verified=assume_verified,
-        )
+        with lock_context(self.context):
+            return print_asm(
+                self._owner.operation,
+                print_generic_op_form=generic,
+                enable_debug_info=debug_info or pretty_debug_info,
+                pretty_debug_info=pretty_debug_info,
+                use_local_scope=local_scope,
+                large_elements_limit=elide_elements,
+                large_resource_limit=elide_resources,
+                assume_verified=assume_verified,
+            )
 
     def script(self, *, elide: bool = False) -> str:
         """The module as TVMScript, which `rx.Module.from_script` reads back as the same operations.
@@ -237,13 +239,15 @@ class Module:
         """
         from ..dialects.script.print_script import print_script  # most modules are compiled, not printed
 
-        return print_script(self._owner, elide=elide)
+        with lock_context(self.context):
+            return print_script(self._owner, elide=elide)
 
     @types_checked
     def bytecode(self, version: int | None = None) -> bytes:
         """The module in MLIR's binary form."""
         stream = io.BytesIO()
-        with errors_as_relax_error(self.context, "cannot write bytecode") as found:
+        writing = errors_as_relax_error(self.context, "cannot write bytecode")
+        with lock_context(self.context), writing as found:
             try:
                 self._owner.operation.write_bytecode(stream, version)
             except ValueError as error:
@@ -254,7 +258,8 @@ class Module:
 
     def verify(self) -> None:
         """Raises RelaxError with every diagnostic when the module is not valid."""
-        verify_ir(self._owner.operation, "the module is not valid")
+        with lock_context(self.context):
+            verify_ir(self._owner.operation, "the module is not valid")
 
 
 def _unpickled(data: bytes, allow_unregistered: bool) -> Module:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -29,7 +30,22 @@ def _refuse_subinterpreters() -> None:
         )
 
 
+def _refuse_free_threads() -> None:
+    """Refuse a Python without the interpreter's lock: MLIR's bindings have no wheel for it, and the runtime needs it.
+
+    The runtime loads and unloads code under that lock, and counts references to find out who uses a module.
+    """
+    is_gil_enabled = getattr(sys, "_is_gil_enabled", None)
+    if is_gil_enabled is not None and not is_gil_enabled():
+        raise ImportError(
+            f"relax_mlir needs the global interpreter lock, and this free-threaded Python {sys.version.split()[0]} "
+            "runs without it: use an ordinary build of Python; PYTHON_GIL=1 gives this one the lock, but there is no "
+            "wheel of MLIR's bindings for it, which compiling needs"
+        )
+
+
 _refuse_subinterpreters()
+_refuse_free_threads()
 
 # In the root of a checkout Python finds this folder before an installed package; the folders next to it are the rest.
 _checkout = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -151,9 +167,14 @@ _MODULES = {
 }
 
 
+# Held while a module is imported for the first use of a name. Packages such as `dialects.relax` import their own
+# modules. Python raises an error if one thread imports such a package while another thread imports a module of it.
+_importing = threading.RLock()
+
+
 def _imported(module: str) -> ModuleType:
     uncollected = importlib.import_module(".support.collector", __name__).uncollected
-    with uncollected():
+    with _importing, uncollected():
         if module.startswith("passes."):
             importlib.import_module(".targets", __name__)  # which passes name in their options, and which have own ones
         return importlib.import_module(f".{module}", __name__)

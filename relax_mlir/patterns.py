@@ -7,6 +7,7 @@ product = is_op("relax.matmul")(wildcard().named("x"), is_const().named("w"))
 pattern = product.optional(lambda y: is_op("relax.nn.relu")(y))
 """
 
+from . import Pass as _Pass  # noqa: F401  # no other thread imports the packages below meanwhile
 from .passes.patterns.call_patterns import CallTir, is_call_tir
 from .passes.patterns.match import Refusal, find, match, matches_of, why_not
 from .passes.patterns.matched import Match

@@ -12,42 +12,18 @@ import importlib
 import importlib.util
 import sys
 import threading
-from collections.abc import Iterator
-from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING
+
+from ..support.importing import hidden_module
 
 if TYPE_CHECKING:
     from tvm_ffi.stream import TorchStreamContext
 
 _giving = threading.Lock()
 
-
-class _NoTorch:
-    """A finder that tells one thread that there is no torch; others may import it meanwhile."""
-
-    def __init__(self) -> None:
-        self._thread = threading.get_ident()
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if name == "torch" and threading.get_ident() == self._thread:
-            raise ModuleNotFoundError("tvm-ffi is imported without torch", name=name)
-        return None
-
-
-@contextlib.contextmanager
-def _without_torch() -> Iterator[None]:
-    # New lists: an import of another thread goes through the one that it has begun with.
-    finder = _NoTorch()
-    sys.meta_path = [finder, *sys.meta_path]
-    try:
-        yield
-    finally:
-        sys.meta_path = [each for each in sys.meta_path if each is not finder]
-
-
 _lacks_torch = "torch" not in sys.modules and "tvm_ffi" not in sys.modules
-with _without_torch() if _lacks_torch else contextlib.nullcontext():
+with hidden_module("torch") if _lacks_torch else contextlib.nullcontext():
     import tvm_ffi as tvm_ffi
 
 

@@ -43,7 +43,7 @@ def register_builtin_errors() -> None:
     """
     from .ffi import tvm_ffi
 
-    for name, cls in vars(builtins).items():
+    for name, cls in list(vars(builtins).items()):
         is_error = isinstance(cls, type) and issubclass(cls, BaseException) and name == cls.__name__
         if is_error and name not in tvm_ffi.core.ERROR_NAME_TO_TYPE and _takes_a_text(cls):
             tvm_ffi.register_error(name, cls)

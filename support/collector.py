@@ -10,9 +10,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Without garbage collection inside: for what makes many objects, few of which are cycles.
+    """Switch garbage collection off for work that makes many objects, few of them in cycles.
 
-    What is to go then should be gone at the end: the collector looks at what is there.
+    Free large objects before the end: the collector then looks at all that are left. It works again as soon as one of
+    several threads leaves, or threads that always compile would keep garbage for ever.
     """
     was_enabled = gc.isenabled()
     gc.disable()

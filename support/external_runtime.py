@@ -55,9 +55,16 @@ class CallingRuntime(ExternalRuntime):
 
 
 def _import_own(name: str | None) -> None:
+    """Import a runtime of this project: a module, or the module `runtime` of a package.
+
+    The package does not import the module itself: Python raises an error where another thread imports one of the
+    package's modules meanwhile.
+    """
     for folder in _OWN if name is not None and name.isidentifier() else ():
-        if importlib.util.find_spec(f"{folder}.{name}") is not None:
-            importlib.import_module(f"{folder}.{name}")
+        if importlib.util.find_spec(f"{folder}.{name}") is None:
+            continue
+        if hasattr(importlib.import_module(f"{folder}.{name}"), "__path__"):
+            importlib.import_module(f"{folder}.{name}.runtime")
 
 
 _RUNTIMES = NamedRegistry[type[ExternalRuntime]]("a runtime", source=_import_own, plugins="runtime")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -11,6 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from .blaming import is_ours, place_of
 from .errors import OptionError, RelaxError
+from .importing import imported_module, is_being_imported
 from .plugins import announced_names, load_plugins, plugin_problems
 from .suggest import suggest
 
@@ -22,6 +24,8 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 #: Where others than this project have functions that were registered.
 _FOREIGN: set[str] = set()
+#: Held while an entry is added: two threads may import modules that register under one name.
+_adding = threading.RLock()
 
 
 def is_extended() -> bool:
@@ -55,6 +59,10 @@ class Registry(Generic[Entry]):
         self._place = place
         self._families = families
         self._is_loaded = not families
+        #: The threads that import the families now.
+        self._loading: set[int] = set()
+        #: This project's modules that registered something while they were imported, and may not be complete yet.
+        self._incomplete: set[str] = set()
         self.entries: dict[Any, dict[Sort, list[Entry]]] = {}
 
     def registering(self, make: Callable[[Any, str], Sequence[Entry]]) -> Callable[[Function], Function]:
@@ -71,13 +79,20 @@ class Registry(Generic[Entry]):
 
     def add(self, entries: Sequence[Entry]) -> None:
         """All of them, or none where one is refused."""
-        for entry in entries:
-            self._check_free(entry)
-        for entry in entries:
-            name, *sort = self._key(entry)
-            of_name = self.entries.setdefault(name, {})
-            others = [other for other in of_name.get(tuple(sort), ()) if self._place(other) != self._place(entry)]
-            of_name[tuple(sort)] = [*others, entry]
+        module = imported_module()
+        with _adding:
+            for entry in entries:
+                self._check_free(entry)
+            if module is not None:
+                self._incomplete.add(module)
+            for entry in entries:
+                self._enter(entry)
+
+    def _enter(self, entry: Entry) -> None:
+        name, *sort = self._key(entry)
+        of_name = self.entries.setdefault(name, {})
+        others = [other for other in of_name.get(tuple(sort), ()) if self._place(other) != self._place(entry)]
+        of_name[tuple(sort)] = [*others, entry]
 
     def _check_free(self, entry: Entry) -> None:
         name, *sort = self._key(entry)
@@ -87,19 +102,32 @@ class Registry(Generic[Entry]):
                 raise RelaxError(self._refusal(entry, taken), notes=[f"the second one is {second}"])
 
     def load(self) -> None:
-        """Imports this project's families, once; they register themselves meanwhile."""
-        if self._is_loaded:
+        """Import this project's families, which register themselves meanwhile.
+
+        Each thread imports all of them, and Python makes it wait for those that another thread is importing. Families
+        that call this function while they are imported go on at once.
+        """
+        thread = threading.get_ident()
+        if self._is_loaded or thread in self._loading:
             return
-        self._is_loaded = True
+        self._loading.add(thread)
         try:
             import pkgutil  # slow to import, and seldom needed
 
             for package in self._families.split():
                 for family in pkgutil.iter_modules(importlib.import_module(package).__path__):
                     importlib.import_module(f"{package}.{family.name}")
-        except BaseException:
-            self._is_loaded = False
-            raise
+            self._is_loaded = True
+        finally:
+            self._loading.discard(thread)
+
+    def _await_modules(self) -> None:
+        """Wait until other threads have imported the modules of the entries: their functions need all of a module."""
+        for module in list(self._incomplete):
+            if is_being_imported(module):
+                importlib.import_module(module)
+            if not is_being_imported(module):  # else this thread imports it
+                self._incomplete.discard(module)
 
     def find(self, name: object) -> Entry | None:
         """The entry of a name, where each name has one."""
@@ -108,6 +136,14 @@ class Registry(Generic[Entry]):
 
     def tried(self, name: object, sorts: Iterable[Sort] = ((),)) -> list[Entry]:
         """The entries of a name, in the order of these sorts."""
+        sorts = tuple(sorts)
+        found = self._entered(name, sorts)
+        if not self._incomplete:  # asked last: `add` tells of a module before it enters anything
+            return found
+        self._await_modules()
+        return self._entered(name, sorts)
+
+    def _entered(self, name: object, sorts: Iterable[Sort]) -> list[Entry]:
         of_name = self.entries.get(name, {})
         return [entry for sort in sorts for entry in of_name.get(sort, ())]
 

@@ -171,6 +171,7 @@ class Held:
 held_by_handle: dict[int, Any] = {}
 #: Those that were let go of while others hold their memory.
 _waiting: list[Held] = []
+_clearing = threading.Lock()
 _word = ctypes.c_size_t.from_address
 
 
@@ -185,7 +186,16 @@ def _all() -> Any:
 
 
 def clear() -> None:
-    """Lets go of what C code has let go of."""
+    """Let go of the objects that C code has let go of. If another thread does that already, the next call does."""
+    if not _clearing.acquire(blocking=False):
+        return
+    try:
+        _clear()
+    finally:
+        _clearing.release()
+
+
+def _clear() -> None:
     handle = _all()()
     if _waiting:
         _waiting[:] = [each for each in _waiting if each.node[1]]

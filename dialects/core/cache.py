@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Memoisation per MLIR context: decoded types and attributes, inferred results, verified signatures.
 
-They hold the context alive (each MLIR type does), so the owner of a context drops them with `drop`; for
-contexts that are never dropped, the oldest go when there are more than a handful.
+Each thread has memo tables of its own, so that no thread takes away what another one is in the middle of using. The
+arrays behind constants are shared by all threads. Tables hold the context alive (each MLIR type does), so the owner of
+a context drops them with `drop`. For contexts that nobody drops, the oldest go when there are more than a handful.
 """
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, TypeVar
+from weakref import ref
 
+from ...bindings.handles import is_owned
 from ...bindings.ir import Attribute, Context
+
+X = TypeVar("X")
 
 _MOST_CONTEXTS = 8
 # Reached only by IR with hundreds of thousands of distinct signatures; then starting over is cheap enough.
@@ -29,17 +35,14 @@ class Table(dict[Hashable, Any]):
 
 
 class ContextCache:
-    """The memo tables of one context, by what they remember."""
+    """The memo tables of one context in one thread."""
 
     __slots__ = (
-        "arrays",
         "attributes",
         "canonical",
         "encoded",
         "inferred",
         "infos",
-        "resource_names",
-        "resources",
         "structured",
         "symbols",
         "verified",
@@ -60,29 +63,74 @@ class ContextCache:
         self.weights = Table()
         #: Loops, accesses and sizes of linalg.generic, by its maps and its operands' types.
         self.structured = Table()
-        #: The arrays behind large constants, by resource name: the bindings do not give their bytes back.
-        self.resources: dict[str, Any] = {}
-        #: The same by the attribute, of those that were made in this process.
-        self.arrays: dict[Attribute, Any] = {}
-        #: How many of them were to have each name.
-        self.resource_names: Counter[str] = Counter()
+
+
+class ContextArrays:
+    """The arrays behind one context's large constants: the bindings do not give their bytes back."""
+
+    __slots__ = ("by_attribute", "by_name", "counts")
+
+    def __init__(self) -> None:
+        #: The arrays of constants that this process made.
+        self.by_attribute: dict[Attribute, Any] = {}
+        #: The same arrays by resource name.
+        self.by_name: dict[str, Any] = {}
+        #: The number of constants that asked for each name.
+        self.counts: Counter[str] = Counter()
 
 
 # Keyed by identity: a cached context cannot die, so its id cannot be taken by another.
-_caches: dict[int, tuple[Context, ContextCache]] = {}
+_Known = dict[int, tuple[Context, X]]
+
+
+class _ThreadCaches(_Known[ContextCache]):
+    """The memo tables of one thread, which end with the thread."""
+
+    __slots__ = ("__weakref__",)
+
+
+class _Memory(threading.local):
+    def __init__(self) -> None:
+        self.caches = _ThreadCaches()
+        key = id(self.caches)
+        _threads[key] = ref(self.caches, lambda gone: _threads.pop(key, None))
+
+
+_threads: dict[int, ref[_ThreadCaches]] = {}
+_memory = _Memory()
+_arrays: _Known[ContextArrays] = {}
 
 
 def cache_of(context: Context) -> ContextCache:
-    entry = _caches.get(id(context))
-    if entry is not None and entry[0] is context:
+    """Return this thread's memo tables of a context."""
+    caches = _memory.caches
+    entry = caches.get(id(context))
+    if entry is not None:
         return entry[1]
-    while len(_caches) >= _MOST_CONTEXTS:
-        _caches.pop(next(iter(_caches)), None)
-    cache = ContextCache()
-    _caches[id(context)] = (context, cache)
-    return cache
+    # Another thread may drop contexts meanwhile.
+    for oldest in list(caches)[: max(0, len(caches) - _MOST_CONTEXTS + 1)]:
+        caches.pop(oldest, None)
+    return caches.setdefault(id(context), (context, ContextCache()))[1]
+
+
+def arrays_of(context: Context) -> ContextArrays:
+    """Return the arrays behind a context's constants, for all threads.
+
+    Each step on `_arrays` is atomic, so there is no lock that a fork could leave behind.
+    """
+    entry = _arrays.get(id(context))
+    if entry is not None:
+        return entry[1]
+    unowned = [key for key in list(_arrays) if not is_owned(key)]
+    for key in unowned[: max(0, len(unowned) - _MOST_CONTEXTS + 1)]:
+        _arrays.pop(key, None)
+    return _arrays.setdefault(id(context), (context, ContextArrays()))[1]
 
 
 def drop(context_id: int) -> None:
-    """Forgets the context with this id, so that its memory can go."""
-    _caches.pop(context_id, None)
+    """Forgets the context with this id in every thread, so that its memory can go."""
+    _arrays.pop(context_id, None)
+    for each in list(_threads.values()):
+        caches = each()
+        if caches is not None:
+            caches.pop(context_id, None)

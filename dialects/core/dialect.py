@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -47,6 +48,10 @@ class _Speculatable(ir.ConditionallySpeculatable):
         return ir.Speculatability.Speculatable
 
 
+#: Held while a context gets to know a dialect: the classes of a dialect's operations are made once, for all contexts.
+_loading = threading.RLock()
+
+
 class OpNamespace:
     """Operators whose names start with a prefix. Looked up when first used, so that later declarations are found."""
 
@@ -58,7 +63,7 @@ class OpNamespace:
         full = self._prefix + name
         ops = self._dialect.ops
         found: Operator | OpNamespace | None = ops.get(full)
-        if found is None and not name.startswith("__") and any(op.startswith(full + ".") for op in ops):
+        if found is None and not name.startswith("__") and any(op.startswith(full + ".") for op in list(ops)):
             found = OpNamespace(self._dialect, full + ".")
         if found is not None:
             # What is found once never changes: next time Python finds it without asking.
@@ -69,7 +74,7 @@ class OpNamespace:
 
     def __dir__(self) -> list[str]:
         start = len(self._prefix)
-        return sorted({op[start:].split(".")[0] for op in self._dialect.ops if op.startswith(self._prefix)})
+        return sorted({op[start:].split(".")[0] for op in list(self._dialect.ops) if op.startswith(self._prefix)})
 
     def __repr__(self) -> str:
         return f"<operators {self._dialect.name}.{self._prefix}*>"
@@ -157,11 +162,12 @@ class Dialect:
 
     def _forget(self, replaced: Operator) -> None:
         """After an operator was declared again: contexts that are made from now on know it as it is now."""
-        self._descriptions.clear()
-        place = list(self.ops).index(replaced.name)
-        if place < len(self._classes):
-            self._classes[place] = op_class(self.ops[replaced.name])
-            register_dialect_classes(self.name, self._dialect_class, [self._classes[place]])
+        with _loading:
+            self._descriptions.clear()
+            place = list(self.ops).index(replaced.name)
+            if place < len(self._classes):
+                self._classes[place] = op_class(self.ops[replaced.name])
+                register_dialect_classes(self.name, self._dialect_class, [self._classes[place]])
 
     def irdl_module(self, context: Context) -> Module:
         """The dialect in IRDL, with what IRDL cannot say in a way that other tools accept."""
@@ -171,12 +177,14 @@ class Dialect:
             self.name, *self._parametric(), [without_clashes(op) for op in runs], context, irdl_name
         )
 
-    def _description(self, context: Context, known: int) -> Module:
-        """What a context that knows this number of operators is to load. It is built once, for all contexts."""
-        state = known, len(self.ops)
+    def _description(self, context: Context, known: int, definitions: Sequence[Operator]) -> Module:
+        """Return the IRDL module of further operators, for a context that knows a number of them.
+
+        It is built once, for all contexts.
+        """
+        state = known, known + len(definitions)
         if state in self._descriptions:
             return self._descriptions[state].read(context)
-        definitions = self._after(known)
         ops = [_op_shape(definition) for definition in definitions]
         types, attributes = self._parametric() if not known else ([], [])
         if not is_verifiable([*types, *attributes, *ops]):
@@ -193,25 +201,28 @@ class Dialect:
             [ParamShape(name, parameters) for name, parameters in self.attributes.items()],
         )
 
-    def _after(self, known: int) -> list[Operator]:
-        return list(self.ops.values())[known:]
-
     @fragile
     def load(self, context: Context) -> None:
         """Makes the dialect known to a context; later again what was declared since. Else it does nothing."""
+        if self._known.get(context, 0) == len(self.ops) and context.is_dialect_loaded(self.name):
+            return
+        with _loading:
+            self._load(context)
+
+    def _load(self, context: Context) -> None:
         known = self._known.get(context, 0)
         if context not in self._known and context.is_dialect_loaded(self.name):
             return  # as it was before it was declared again
-        if known == len(self.ops) and context.is_dialect_loaded(self.name):
-            return
-        load_irdl(self._description(context, known))
+        # Another thread may be importing a module that declares more.
+        declared = list(self.ops.values())
+        load_irdl(self._description(context, known, declared[known:]))
         with context:
-            for definition in self._after(known):
+            for definition in declared[known:]:
                 _attach_traits(definition)
             if not known:
                 self._register_type_classes()
-        self._register_op_classes()
-        self._known[context] = len(self.ops)
+        self._register_op_classes(declared)
+        self._known[context] = len(declared)
 
     def _register_type_classes(self) -> None:
         for name in self.types:
@@ -219,8 +230,8 @@ class Dialect:
         for name in self.attributes:
             register_type_caster(ir.DynamicAttr.lookup_typeid(f"{self.name}.{name}"), ir.DynamicAttr)
 
-    def _register_op_classes(self) -> None:
-        fresh = [op_class(definition) for definition in list(self.ops.values())[len(self._classes) :]]
+    def _register_op_classes(self, declared: Sequence[Operator]) -> None:
+        fresh = [op_class(definition) for definition in declared[len(self._classes) :]]
         if fresh or not self._classes_registered:
             register_dialect_classes(self.name, self._dialect_class, fresh)
         self._classes += fresh
@@ -334,7 +345,7 @@ def registered_dialects() -> Mapping[str, Dialect]:
 
 def all_ops() -> list[Operator]:
     """The definitions of all operators."""
-    return [definition for dialect in _DIALECTS.values() for definition in dialect.ops.values()]
+    return [definition for dialect in list(_DIALECTS.values()) for definition in list(dialect.ops.values())]
 
 
 def row_of(op: OperationBase) -> Operator | None:

@@ -17,7 +17,7 @@ from ...bindings.ir import Attribute, Operation, OperationBase, Type
 from ...bindings.mlir import ir, print_asm
 from ...bindings.resources import blob_of
 from ...support.errors import RelaxError
-from .cache import ContextCache, cache_of
+from .cache import ContextArrays, arrays_of
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -31,13 +31,13 @@ _NUMBERED = re.compile(rf"\b{_LEFT_OUT}_\d+\b")
 
 def resource_attribute(array: ndarray, type_: Type, name: str = "const") -> Attribute:
     """An elements attribute of a tensor type for an array's memory, which it holds on to, without a copy."""
-    cache = cache_of(type_.context)
+    arrays = arrays_of(type_.context)
     # Numbered as MLIR would, which tries one number after the other.
-    count = cache.resource_names[name]
-    cache.resource_names[name] += 1
+    count = arrays.counts[name]
+    arrays.counts[name] += 1
     wanted = f"{name}_{count}" if count else name
     attribute = ir.DenseResourceElementsAttr.get_from_buffer(array, wanted, type_)
-    cache.arrays[attribute] = array
+    arrays.by_attribute[attribute] = array
     return attribute
 
 
@@ -54,15 +54,15 @@ def resource_of_bytes(data: bytes | memoryview, type_: Type, name: str = "const"
 
 def held_array(attribute: Attribute) -> ndarray | None:
     """What a resource was made of in this process; None for others."""
-    return cache_of(attribute.context).arrays.get(attribute)
+    return arrays_of(attribute.context).by_attribute.get(attribute)
 
 
-def _array_of_name(cache: ContextCache, name: str) -> Any:
+def _array_of_name(arrays: ContextArrays, name: str) -> Any:
     """As `held_array`, of another attribute's resource of this name, which MLIR may have seen in another type."""
     # MLIR gives other names than wanted where text has taken these: it is asked for them where that matters.
-    for attribute in islice(cache.arrays, len(cache.resources), None):
-        cache.resources[resource_name(attribute)] = cache.arrays[attribute]
-    return cache.resources.get(name)
+    for attribute in islice(arrays.by_attribute, len(arrays.by_name), None):
+        arrays.by_name[resource_name(attribute)] = arrays.by_attribute[attribute]
+    return arrays.by_name.get(name)
 
 
 def resource_name(attribute: Attribute) -> str:
@@ -96,11 +96,11 @@ def elements_bytes(attribute: Attribute) -> memoryview:
 
 
 def _resource_data(attribute: Attribute) -> memoryview:
-    cache = cache_of(attribute.context)
-    held = cache.arrays.get(attribute)
+    arrays = arrays_of(attribute.context)
+    held = arrays.by_attribute.get(attribute)
     if held is None:
         name = resource_name(attribute)
-        held = _array_of_name(cache, name)
+        held = _array_of_name(arrays, name)
     if held is not None:
         return memoryview(held).cast("B")
     blob = blob_of(attribute)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -47,19 +48,27 @@ class Operator(OpDef):
         return verify(self, op)
 
 
+class _Verifying(threading.local):
+    """Operands and result types of the operation that this thread verifies, while the operation holds others."""
+
+    set_aside: tuple[Operation, list[Value], list[Type]] | None = None
+
+
+_verifying = _Verifying()
+
+
 class VariadicOperator(Operator):
     # IRDL insists that the values of one variadic operand share one type, which rules out every concat. That
     # check runs between the two calls that MLIR makes here, so for its duration the operation gets values that
     # pass: a variadic operand's first value in the place of its others, and so for results' types. Operations
-    # here have no regions, so MLIR makes the two calls back to back, and contexts are single-threaded.
+    # here have no regions, so a thread makes the two calls back to back. An operator is shared by all threads, which
+    # verify modules of their own at the same time, so each thread has its own place for the values.
     __doc__ = _Documented("docstring", "An operator with a variable number of operands or results, of whatever types.")
-
-    _set_aside: tuple[Operation, list[Value], list[Type]] | None = None
 
     @callback(failed=False)
     def verify_invariants(self, op: OpView) -> bool:
         # Whatever an earlier call has left behind belongs to an operation that IRDL refused and that is gone.
-        self._set_aside = None
+        _verifying.set_aside = None
         if not verify(self, op):
             return False
         self._make_uniform(op.operation)
@@ -71,15 +80,15 @@ class VariadicOperator(Operator):
         uniform_operands = _uniform(self.operands, operands, [value.type for value in operands], operation)
         uniform_types = _uniform(self.results, types, types, operation)
         if uniform_operands is not operands or uniform_types is not types:
-            self._set_aside = (operation, operands, types)
+            _verifying.set_aside = (operation, operands, types)
             _replace(operation, uniform_operands, uniform_types)
 
     @fragile
     def verify_region_invariants(self, op: OpView) -> bool:
         """Restores what `verify_invariants` has set aside."""
-        if self._set_aside is not None:
-            operation, operands, types = self._set_aside
-            self._set_aside = None
+        if _verifying.set_aside is not None:
+            operation, operands, types = _verifying.set_aside
+            _verifying.set_aside = None
             _replace(operation, operands, types)
         return True
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from ...support.blaming import is_ours
 from ...support.registry import Registry, names_of
 from .dialect import find_op
 
@@ -49,7 +50,8 @@ class OperatorRules(Registry[Rule]):
         """A decorator for the rule of an operator, or several. Refuses unknown operators, and a second rule of one."""
 
         def rules(function: Function, place: str) -> list[Rule]:
-            self.load()
+            if not is_ours(function):  # this project's families do not ask for one another while they are imported
+                self.load()
             return [self._kind(find_op(name).full_name, function, place, **options) for name in names_of(op)]
 
         return self.registering(rules)

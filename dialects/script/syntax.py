@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import ast
 import operator
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
+
+from ...support.quiet import ignoring_warnings
 
 Known = TypeVar("Known")
 
@@ -39,8 +40,7 @@ _TARGETS: dict[type, Callable[..., Sequence[ast.expr | None]]] = {
 def parsed(text: str, file: str = "<script>") -> ast.Module:
     """Raises SyntaxError, whatever Python has against a text: without a line where that is unknown."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of Python's about what it would do
+        with ignoring_warnings():  # of Python's about what it would do
             return ast.parse(text, file)
     except (RecursionError, MemoryError):
         raise SyntaxError("the script is nested too deep to be read") from None

@@ -74,7 +74,7 @@ def _check_name(name: str, dialect: Dialect) -> None:
     for part in parts:
         if keyword.iskeyword(part):
             raise RelaxError(f"intrinsic '{full_name}': '{part}' is a word of Python's, which no name can be")
-    for other in dialect.ops:
+    for other in list(dialect.ops):
         if other.startswith(name + ".") or name.startswith(other + "."):
             raise RelaxError(f"intrinsic '{full_name}' and operator '{dialect.name}.{other}' would hide each other")
     # The package hands out operators as attributes, in addition to its files and functions.

@@ -70,7 +70,7 @@ def known_names(domain: str) -> list[str]:
     """The operators of a domain that have a converter of any version."""
     CONVERTERS.load()
     domain = "" if domain in DEFAULT_DOMAINS else domain
-    return sorted(name for where, name in CONVERTERS.entries if where == domain)
+    return sorted(name for where, name in list(CONVERTERS.entries) if where == domain)
 
 
 def all_converters() -> list[NodeConverter]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...support.errors import ModelError, OptionError
+from ...support.quiet import ignoring_warnings
 from .fx_operators import functional_name, name_of
 from .in_place import Updates, is_updating
 from .registry import find_converter
@@ -76,8 +77,7 @@ def _loaded(torch: Any, path: Path) -> ExportedProgram:
     if not path.is_file():
         raise ModelError(f"cannot read {path}: no such file")
     try:
-        with warnings.catch_warnings(), _without_log("torch.export"):
-            warnings.simplefilter("ignore")
+        with ignoring_warnings(), _without_log("torch.export"):
             return torch.export.load(path)
     except Exception as error:  # zip's, json's, pickle's, torch's own
         first = str(error).strip().partition("\n")[0]
@@ -147,8 +147,8 @@ def functional(program: ExportedProgram) -> ExportedProgram:
     updating = {fx.target for fx in calls if is_updating(fx)}
     if all(Updates(graph).are_all_simple for graph in graphs) and not any(_is_unknown(fx.target) for fx in calls):
         return program
-    with warnings.catch_warnings(), nullcontext() if updating else _views_that_may_copy(calls):
-        warnings.simplefilter("ignore")  # of torch's own files
+    # Of torch's own files.
+    with ignoring_warnings(), nullcontext() if updating else _views_that_may_copy(calls):
         try:
             return program.run_decompositions(table(updating))
         except Exception as error:

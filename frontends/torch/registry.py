@@ -100,4 +100,4 @@ def convert(node):
 def known_names(namespace: str) -> list[str]:
     """The operators and overloads of a namespace that have a converter."""
     CONVERTERS.load()
-    return sorted(name for name in CONVERTERS.entries if name.startswith(f"{namespace}::"))
+    return sorted(name for name in list(CONVERTERS.entries) if name.startswith(f"{namespace}::"))

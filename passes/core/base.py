@@ -20,6 +20,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar
 
 from ...bindings.context import load_dialects
+from ...bindings.context_lock import lock_context
 from ...bindings.diagnostics import errors_as_relax_error, failure
 from ...bindings.handles import erasing
 from ...bindings.ir import Context, Operation
@@ -91,11 +92,12 @@ def changing(target: Any, anchor: str, by: str, *, all_or_nothing: bool = True) 
     operation = holder.operation.operation
     if anchor not in ("any", operation.name):
         raise RelaxError(f"the pipeline runs on {anchor}, but it was given a {operation.name}")
-    # The passes may have come with a plug-in, after the module.
-    load_registered(operation.context)
-    guard = restored_on_failure(operation) if all_or_nothing else nullcontext()
-    with operation.context, ir.Location.unknown(), erasing(operation, by), guard:
-        yield operation
+    with lock_context(operation.context):
+        # The passes may have come with a plug-in, after the module.
+        load_registered(operation.context)
+        guard = restored_on_failure(operation) if all_or_nothing else nullcontext()
+        with operation.context, ir.Location.unknown(), erasing(operation, by), guard:
+            yield operation
 
 
 def run_pass(pass_: Pass, operation: Operation, *, verify: bool = True) -> None:

@@ -203,7 +203,7 @@ def schedules_of(function: Operation, target: str) -> Iterator[Schedule]:
 
 
 def _of_structures(sort: Sequence[tuple[str]]) -> list[Schedule]:
-    names = [name for name in _SCHEDULES.entries if name.startswith("@")]
+    names = [name for name in list(_SCHEDULES.entries) if name.startswith("@")]
     return [schedule for name in names for schedule in _SCHEDULES.tried(name, sort)]
 
 
@@ -260,7 +260,7 @@ def plan_rules(target: str) -> list[PlanRule]:
     """The rules to try for a target, its own first."""
     chain = schedules_chain(target)
     load_schedules(chain)
-    return [rule for step in chain for rules in _PLAN_RULES.entries.get(step.name, {}).values() for rule in rules]
+    return [rule for step in chain for rules in list(_PLAN_RULES.entries.get(step.name, {}).values()) for rule in rules]
 
 
 # ---- steps ----

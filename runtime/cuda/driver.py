@@ -7,9 +7,9 @@ import ctypes
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import NamedTuple
 
+from ...support.once import once
 from ..errors import DeviceError
 
 LIBRARY = "libcuda.so.1"
@@ -213,7 +213,7 @@ def driver() -> CudaDriver:
     return _in_place[-1] if _in_place else _of_system()
 
 
-@lru_cache(maxsize=1)
+@once
 def _of_system() -> CudaDriver:
     try:
         library = ctypes.CDLL(LIBRARY)

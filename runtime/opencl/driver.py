@@ -7,11 +7,11 @@ import ctypes
 import os
 import sys
 import threading
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...support.byte_sizes import byte_text
+from ...support.once import once
 from ..devices.spirv import USUAL_SUBGROUP, fitting_target
 from ..errors import DeviceError
 from .statuses import NO_DEVICE, NO_PLATFORM, status_text
@@ -218,7 +218,7 @@ def _passed(argument: object) -> object:
     return ctypes.c_uint64(argument) if isinstance(argument, int) else argument
 
 
-@lru_cache(maxsize=1)
+@once
 def driver() -> OpenclDriver:
     """The loader, opened once: that of Intel's wheels where they are installed, or the system's.
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ...support.byte_sizes import byte_text
+from ...support.once import once
 from ..devices.spirv import USUAL_SUBGROUP, fitting_target
 from ..errors import DeviceError
 from . import structures as vk
@@ -314,7 +314,7 @@ def _version_number(version: tuple[int, int]) -> int:
     return version[0] << 22 | version[1] << 12
 
 
-@lru_cache(maxsize=1)
+@once
 def driver() -> VulkanDriver:
     """The loader, opened once. Raises DeviceError where there is none, or no driver."""
     try:

@@ -6,9 +6,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
+from ...support.once import once
 from ..errors import DeviceError
 
 _INSTALL = "pip install relax-mlir[webgpu]"
@@ -30,7 +30,7 @@ def wgpu() -> Any:
         raise DeviceError(f"programs for WebGPU need the package wgpu ({_INSTALL}): {error}") from None
 
 
-@cache
+@once
 def open_device() -> Any:
     """The first device. Raises DeviceError with the reason where there is none."""
     package = wgpu()

@@ -250,12 +250,14 @@ def _place_of(begun: PoolCall, calls: Sequence[PoolCall]) -> int | None:
 
 _strangers: list[Worker] = []
 _pool: Pool | None = None
+_making = threading.Lock()
 
 
 def process_pool() -> Pool:
     """The workers that all of this process shares. They are ended at its exit."""
     global _pool
-    if _pool is None:
-        _pool = Pool()
-        at_end(_pool.end)
+    with _making:
+        if _pool is None:
+            _pool = Pool()
+            at_end(_pool.end)
     return _pool

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Calls programs with shared loops from eight threads at once, for some seconds: random sizes, grains and numbers of
 threads, checks that fail in the middle, sums and products of floats, programs that come and go, forks in between.
+Three more threads build and compile programs meanwhile, and one module by turns.
 
 python test/fuzz/threads.py [--seconds 60] [--seed 0]
 
@@ -28,7 +29,7 @@ from relax_mlir.runtime.threads import working_threads
 import relax_mlir as rx
 from relax_mlir import relax
 
-_CALLERS, _PROGRAMS, _CALLS_OF_ONE, _CALLS_OF_CHILD = 8, 6, 500, 20
+_CALLERS, _COMPILERS, _PROGRAMS, _CALLS_OF_ONE, _CALLS_OF_CHILD = 8, 3, 6, 500, 20
 _THREADS = (1, 2, 3, 8, 40)
 _SHARE_OF_FLOATS = 0.4
 #: Seconds, for a child's calls on a busy machine.
@@ -178,12 +179,35 @@ def main() -> int:
                     problems.append(f"{program.description}: {problem}")
                 programs[place] = made(own)
 
-    threads = [threading.Thread(target=caller, args=(number,)) for number in range(_CALLERS)]
+    shared = rx.Module.parse(
+        _TEXT.replace("SIZE", "9").replace("ROUNDS", "1").replace("LIMIT", "9").replace("GRAIN", "1")
+    )
+    shared_text, compiled = str(shared), [0] * _COMPILERS
+
+    def compiler(number: int) -> None:
+        own = random.Random(f"{arguments.seed} compiler {number}")
+        while not compiled[number] or time.monotonic() < end and not problems:
+            program = made(own)
+            if problem := program.call(own):
+                problems.append(f"just compiled, {program.description}: {problem}")
+            rx.compile(shared, cache=False)
+            if str(shared) != shared_text:
+                problems.append("a module that several threads compile has changed")
+            compiled[number] += 1
+
+    def guarded(work: Callable[[int], None], number: int) -> None:
+        try:
+            work(number)
+        except Exception as error:
+            problems.append(f"{work.__name__} {number}: {type(error).__name__}: {error}")
+
+    works = [*((caller, number) for number in range(_CALLERS)), *((compiler, number) for number in range(_COMPILERS))]
+    threads = [threading.Thread(target=guarded, args=each) for each in works]
     for each in threads:
         each.start()
     for each in threads:
         each.join()
-    print(f"{sum(calls)} calls from {_CALLERS} threads, {children} forks")
+    print(f"{sum(calls)} calls from {_CALLERS} threads, {children} forks, {sum(compiled)} compilations in {_COMPILERS}")
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0

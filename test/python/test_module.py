@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-from relax_mlir.dialects.core.cache import cache_of
+from relax_mlir.dialects.core.cache import arrays_of
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -201,11 +201,11 @@ def test_a_copy_that_goes_leaves_the_originals_constants() -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor((100_000,))]) as f:
         f.returns(relax.add(*f, relax.const(weights)))
-    held = cache_of(module.context).arrays
+    held = arrays_of(module.context).by_attribute
     assert len(held) == 1
     module.copy()
     gc.collect()
-    assert cache_of(module.context).arrays is held and len(held) == 1
+    assert arrays_of(module.context).by_attribute is held and len(held) == 1
 
 
 def two_functions() -> rx.Module:

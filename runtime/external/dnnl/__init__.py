@@ -1,4 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """oneDNN: its C API through ctypes, and parts of programs as lists of its primitives."""
-
-from .runtime import DnnlRuntime as DnnlRuntime

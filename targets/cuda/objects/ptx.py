@@ -19,6 +19,7 @@ from ....bindings.navigation import callee_of, operations_in, operations_named, 
 from ....dialects.core.ir_attributes import BY_VALUE
 from ....dialects.verification import verify_ir
 from ....support.errors import RefusalError, RelaxError
+from ....support.once import once
 from ...core import llvmlite
 from ...core.code import check_opt_level
 from ...core.llvm_ir_text import for_older_llvm
@@ -121,7 +122,7 @@ def _makers(libdevice: Path | None) -> str:
     return hashlib.blake2b(b"".join(file.read_bytes() for file in files), digest_size=20).hexdigest()
 
 
-@functools.cache
+@once
 def _prepare(llvm: ModuleType) -> None:
     """Once: LLVM refuses an option that is set twice."""
     llvm.initialize_all_targets()

@@ -45,13 +45,13 @@ importlib.import_module = slow_import
 import relax_mlir.bindings.mlir
 thread.join()
 import numpy
-print(problems, any(type(each).__name__ == "_NoNumpy" for each in sys.meta_path))
+print(problems, numpy.__name__)
 """
 
 
 def test_numpy_is_there_for_other_threads() -> None:
     done = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True, timeout=600)
-    assert (done.stdout, done.stderr) == ("[] False\n", "")
+    assert (done.stdout, done.stderr) == ("[] numpy\n", "")
 
 
 def test_erasing_is_guarded_in_its_own_thread_only() -> None:

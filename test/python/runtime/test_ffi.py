@@ -84,9 +84,8 @@ def run(saved: Path, code: str) -> None:
 
 def test_a_program_needs_no_torch(saved: Path) -> None:
     run(saved, """
-        before = list(sys.meta_path)
         assert program()(x).tolist() == [[2.0, 4.0]]
-        assert "torch" not in sys.modules and sys.meta_path == before
+        assert "torch" not in sys.modules
         import torch, tvm_ffi  # it is there, and neither has changed what others import
         assert torch.Tensor
     """)  # fmt: skip
