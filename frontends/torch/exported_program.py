@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ...support.errors import ModelError, OptionError
 from .fx_operators import functional_name, name_of
 from .in_place import Updates, is_updating
+from .pt2.problems import UnreadableError
+from .pt2.program import deserializing, read_archive
 from .registry import find_converter
 
 if TYPE_CHECKING:
@@ -42,9 +44,16 @@ def read_program(
     args: Sequence[object] | None,
     kwargs: Mapping[str, object] | None,
     dynamic_shapes: object = None,
+    *,
+    trust: bool = False,
 ) -> ExportedProgram:
-    """An exported program: itself, of a .pt2 file, or of a module with arguments. Raises ModelError."""
+    """Return the exported program that is given, is in a .pt2 file, or that torch traces of a module with arguments.
+
+    `trust` allows a file to run code of its author. Raise ModelError.
+    """
     torch = import_torch()
+    if trust and not isinstance(source, (str, os.PathLike)):
+        raise OptionError(f"trust=True is for the path of a .pt2 file, got {type(source).__name__}")
     if args is not None and not isinstance(args, (tuple, list)):
         raise OptionError(f"args are a tuple, args=(x,), got {type(args).__name__}")
     if isinstance(source, torch.export.ExportedProgram):
@@ -52,7 +61,7 @@ def read_program(
         return source
     if isinstance(source, (str, os.PathLike)):
         _refuse_arguments("a file", args, kwargs, dynamic_shapes)
-        return _loaded(torch, Path(source))
+        return _loaded(torch, Path(source), trust)
     if not isinstance(source, torch.nn.Module):
         if callable(source):
             raise ModelError("a function is no model: wrap it in a torch.nn.Module whose forward calls it")
@@ -72,19 +81,28 @@ def _refuse_arguments(what: str, *given: object) -> None:
         raise OptionError(f"args, kwargs and dynamic_shapes are for a Module: {what} has been traced with its own")
 
 
-def _loaded(torch: Any, path: Path) -> ExportedProgram:
+def _loaded(torch: Any, path: Path, trust: bool) -> ExportedProgram:
     if not path.is_file():
         raise ModelError(f"cannot read {path}: no such file")
     try:
         with warnings.catch_warnings(), _without_log("torch.export"):
             warnings.simplefilter("ignore")
-            return torch.export.load(path)
+            return _loaded_by_torch(torch, path) if trust else read_archive(path)
+    except UnreadableError as error:
+        raise error.altered(f"cannot read {path}: {error.message}") from None
     except Exception as error:  # zip's, json's, pickle's, torch's own
         first = str(error).strip().partition("\n")[0]
         raise ModelError(
             f"{path} is no program that torch {torch.__version__} can read: {type(error).__name__}: {first}",
             notes=["torch.export.save(torch.export.export(model, args), path) writes one"],
         ) from None
+
+
+def _loaded_by_torch(torch: Any, path: Path) -> ExportedProgram:
+    """Return the program as torch reads it, by pickle and eval: the file's author chooses what runs."""
+    with deserializing:
+        program: ExportedProgram = torch.export.load(path)
+    return program
 
 
 @contextmanager
