@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from ...support.errors import ModelError, OptionError
 from .fx_operators import functional_name, name_of
 from .in_place import Updates, is_updating
-from .pt2.problems import UnreadableError
-from .pt2.program import deserializing, read_archive
-from .registry import find_converter
+from .pt2.archive_program import deserializing, read_archive
+from .pt2.refusals import UnreadableError
+from .registry import find_complex_converter, find_converter
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -85,9 +85,9 @@ def _loaded(torch: Any, path: Path, trust: bool) -> ExportedProgram:
     if not path.is_file():
         raise ModelError(f"cannot read {path}: no such file")
     try:
-        with warnings.catch_warnings(), _without_log("torch.export"):
+        with warnings.catch_warnings(), _without_log("torch.export"), _without_log("torch._export"):
             warnings.simplefilter("ignore")
-            return _loaded_by_torch(torch, path) if trust else read_archive(path)
+            return _loaded_by_torch(torch, path) if trust else read_archive(path, _has_converter)
     except UnreadableError as error:
         raise error.altered(f"cannot read {path}: {error.message}") from None
     except Exception as error:  # zip's, json's, pickle's, torch's own
@@ -103,6 +103,12 @@ def _loaded_by_torch(torch: Any, path: Path) -> ExportedProgram:
     with deserializing:
         program: ExportedProgram = torch.export.load(path)
     return program
+
+
+def _has_converter(operator: Any) -> bool:
+    """Check whether an operator, or the one that gives a new tensor in its place, has a converter."""
+    names = (name_of(operator), functional_name(operator))
+    return any(find(name) is not None for find in (find_converter, find_complex_converter) for name in names)
 
 
 @contextmanager

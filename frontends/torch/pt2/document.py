@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
 from typing import Annotated, Any, TypeAlias
 
-from .names import check_identifier, check_path
-from .problems import refuse, shortened
+from .checked_names import check_identifier, check_path
+from .refusals import refuse, shortened
 from .size_expressions import parse_expression
 from .structures import check_structure
-from .targets import check_target
+from .targets import HasConverter, check_target
 
 Check: TypeAlias = Callable[[Any], Any]
 #: What is kept of a node's metadata: the lines and modules that the node comes from.
@@ -25,12 +25,12 @@ _UNBACKED = re.compile(r"(?:u|zuf)\d+")
 _MOST_UNBACKED = 1_000_000
 
 
-def read_document(data: Any) -> Any:
+def read_document(data: Any, has_converter: HasConverter) -> Any:
     """Return the program as an instance of torch's schema. Raise UnreadableError if reading the program runs code."""
     from torch._export.serde import schema, serialize
 
     program = serialize._dict_to_dataclass(schema.ExportedProgram, data)
-    _Checker(schema).check(program, schema.ExportedProgram, "the program")
+    _DocumentChecker(schema, has_converter).check(program, schema.ExportedProgram, "the program")
     program.guards_code = []  # Python's source code, which importing the program does not need
     program.graph_module.metadata = {}
     for node in _nodes_in(program.graph_module.graph):
@@ -76,6 +76,8 @@ def _range_name(name: str) -> str:
     return name
 
 
+#: Fields with names of operators.
+_TARGETS = ("Node.target", "Argument.as_operator")
 #: Checks of texts and of keys by the class and the field of torch's schema. Other texts are names or paths.
 _CHECKS: Mapping[str, Check] = {
     "SymExpr.expr_str": parse_expression,
@@ -89,9 +91,7 @@ _CHECKS: Mapping[str, Check] = {
     "CustomObjArgument.class_fqn": _no_object,
     "Argument.as_string": _anything,
     "Argument.as_strings": _anything,
-    "Argument.as_operator": check_target,
     "NamedArgument.name": _argument_name,
-    "Node.target": check_target,
     "Node.name": check_identifier,
     "Node.metadata": _anything,
     "Graph.tensor_values": check_identifier,
@@ -113,11 +113,12 @@ _CHECKS: Mapping[str, Check] = {
 }
 
 
-class _Checker:
+class _DocumentChecker:
     """Walks a program by the types of torch's schema. Expressions of sizes take the place of their texts."""
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: Any, has_converter: HasConverter) -> None:
         self._schema = schema
+        self._checks = {**_CHECKS, **dict.fromkeys(_TARGETS, lambda name: check_target(name, has_converter))}
         self._hints: dict[type, dict[str, Any]] = {}
 
     def check(self, value: Any, hint: Any, place: str) -> Any:
@@ -134,13 +135,13 @@ class _Checker:
         if dataclasses.is_dataclass(hint) and type(value) is hint:
             return self._fields(value, hint)
         if hint is str and isinstance(value, str):
-            return _CHECKS.get(place, check_path)(value)
+            return self._checks.get(place, check_path)(value)
         if isinstance(hint, type) and _is_number(value, hint):
             return value
         refuse(f"{place} is {shortened(value)}, expected {getattr(hint, '__name__', hint)}")
 
     def _mapping(self, value: dict[Any, Any], hint: Any, place: str) -> dict[str, Any]:
-        check_key = _CHECKS.get(place, check_path)
+        check_key = self._checks.get(place, check_path)
         return {check_key(key): self.check(each, hint, place) for key, each in value.items()}
 
     def _fields(self, value: Any, kind: type) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Records of a .pt2 archive: a zip file whose entries are stored uncompressed below one root folder."""
+"""ArchiveRecords of a .pt2 archive: a zip file whose entries are stored uncompressed below one root folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from .problems import refuse, shortened
+from .refusals import refuse, shortened
 
 if TYPE_CHECKING:
     import numpy
@@ -26,7 +26,7 @@ _SIGNATURE = b"PK\3\4"
 _OLD_FORMAT = {"version", "serialized_exported_program.json"}
 
 
-class Records:
+class ArchiveRecords:
     """Open archive. Every record lies inside the file, uncompressed, and has a name of its own."""
 
     def __init__(self, path: Path) -> None:
@@ -43,7 +43,7 @@ class Records:
             self._file.close()
             raise
 
-    def __enter__(self) -> Records:
+    def __enter__(self) -> ArchiveRecords:
         return self
 
     def __exit__(
@@ -112,16 +112,14 @@ class Records:
             refuse(f"the header of the record {shortened(name)} has another name")
         start = entry.header_offset + _HEADER.size + name_length + extra_length
         if start + entry.file_size > self._size:
-            refuse(
-                f"the record {shortened(name)} ends at byte {start + entry.file_size}, behind the end of the archive at "
-                f"byte {self._size}"
-            )
+            end = start + entry.file_size
+            refuse(f"the record {shortened(name)} ends at byte {end}, and the archive at byte {self._size}")
         return start, entry.file_size
 
 
 def _root_of(names: list[str]) -> str:
     """Return the root folder of the records, with its slash."""
-    if _OLD_FORMAT <= set(names):
+    if _OLD_FORMAT.issubset(names):
         refuse(
             "it was written by torch 2.7 or older, in a format that consists of pickles, which are code",
             "torch.export.save of torch 2.9 or newer writes a format that is data",
@@ -132,7 +130,7 @@ def _root_of(names: list[str]) -> str:
     return root
 
 
-def check_format(records: Records) -> None:
+def check_format(records: ArchiveRecords) -> None:
     """Refuse archives of other formats, and with numbers in another order of bytes than this machine's."""
     if "archive_format" not in records or records.text("archive_format") != "pt2":
         refuse(

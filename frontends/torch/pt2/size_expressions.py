@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from .problems import refuse, shortened
+from .refusals import refuse, shortened
 
 _MOST_CHARACTERS = 100_000
 #: Products that an expression may become when torch expands it.
@@ -31,8 +31,8 @@ _SYMPY = frozenset(
 #: Functions of torch, which take precedence.
 _TORCH = frozenset(
     "FloorDiv ModularIndexing Where PythonMod Mod CleanDiv CeilToInt FloorToInt CeilDiv LShift RShift PowByNatural "
-    "FloatPow FloatTrueDiv IntTrueDiv IsNonOverlappingAndDenseIndicator TruncToFloat TruncToInt RoundToInt RoundDecimal "
-    "ToFloat Identity".split()
+    "FloatPow FloatTrueDiv IntTrueDiv IsNonOverlappingAndDenseIndicator TruncToFloat TruncToInt RoundToInt "
+    "RoundDecimal ToFloat Identity".split()
     + [f"OpaqueUnaryFn_{name}" for name in "sqrt cos cosh sin sinh tan tanh asin acos atan exp log log2 asinh".split()]
     + [f"BitwiseFn_bitwise_{name}" for name in ("and", "or", "xor")]
 )
@@ -47,13 +47,13 @@ def parse_expression(text: str) -> Any:
         refuse(f"a symbolic size has {len(text)} characters, at most {_MOST_CHARACTERS} are allowed")
     try:
         tree = ast.parse(text, mode="eval")
-        expression, _ = _Parser(text).read(tree.body)
+        expression, _ = _SizeParser(text).read(tree.body)
     except (SyntaxError, RecursionError, MemoryError, ArithmeticError, TypeError, ValueError, AttributeError) as error:
         refuse(f"the symbolic size {shortened(text)} cannot be read: {type(error).__name__}")
     return expression
 
 
-class _Parser:
+class _SizeParser:
     """Reads expressions bottom-up. A result is an expression and the number of terms that it may expand to."""
 
     def __init__(self, text: str) -> None:
@@ -153,12 +153,10 @@ class _Parser:
 
 def _literal(node: ast.expr, kind: type) -> Any:
     """Return the value of a literal of a type. Raise ValueError for anything else."""
-    sign = 1
-    if kind is int and isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        sign, node = -1, node.operand
-    if not isinstance(node, ast.Constant) or type(node.value) is not kind:
+    value: Any = ast.literal_eval(node)
+    if type(value) is not kind:
         raise ValueError(f"no literal of type {kind.__name__}")
-    return -node.value if sign < 0 else node.value
+    return value
 
 
 def _terms_of(name: str, operands: Sequence[Any], terms: Sequence[int]) -> int:

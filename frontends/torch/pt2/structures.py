@@ -12,8 +12,8 @@ import sys
 from enum import Enum
 from typing import Any
 
-from .names import check_identifier
-from .problems import refuse, shortened
+from .checked_names import check_identifier
+from .refusals import refuse, shortened
 
 _PROTOCOL = 1
 _KEYS = {"type", "context", "children_spec"}

@@ -8,11 +8,13 @@ node's arguments when it decomposes the program. Only operators that compute are
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeAlias
 
-from ..fx_operators import functional_name, name_of
-from ..registry import find_complex_converter, find_converter
-from .problems import refuse, shortened
+from .refusals import refuse, shortened
+
+#: Checks whether an operator of torch has a converter.
+HasConverter: TypeAlias = Callable[[Any], bool]
 
 _OPERATOR = re.compile(r"torch\.ops\.(\w+)\.(\w+)(?:\.(\w+))?")
 _HIGHER_ORDER = "higher_order"
@@ -32,7 +34,7 @@ _FUNCTIONS = frozenset(
 )
 
 
-def check_target(target: str) -> str:
+def check_target(target: str, has_converter: HasConverter) -> str:
     """Return the name of an operator. Raise UnreadableError if calling the operator may do more than compute."""
     if target in _FUNCTIONS or target in _size_functions():
         return target
@@ -41,9 +43,9 @@ def check_target(target: str) -> str:
         refuse(f"a node calls {shortened(target)}, which is not an operator of torch")
     namespace, operator, overload = found.groups()
     if namespace == _HIGHER_ORDER and overload is None:
-        _check_higher_order(target, operator)
+        _check_higher_order(target, operator, has_converter)
     else:
-        _check_overload(target, namespace, operator, overload)
+        _check_overload(target, namespace, operator, overload, has_converter)
     return target
 
 
@@ -54,40 +56,56 @@ def _size_functions() -> frozenset[str]:
     return frozenset(f"{each.__module__}.{each.__name__}" for each in serialize._SYM_OPS)
 
 
-def _check_higher_order(target: str, operator: str) -> None:
+def _check_higher_order(target: str, operator: str, has_converter: HasConverter) -> None:
     import torch
 
     found = getattr(torch.ops.higher_order, operator, None)
     if not isinstance(found, torch._ops.HigherOrderOperator):
         _refuse_unknown(target)
-    if find_converter(name_of(found)) is None:
+    if not has_converter(found):
         refuse(f"a node calls {shortened(target)}, an operator on graphs that has no converter")
 
 
-def _check_overload(target: str, namespace: str, operator: str, overload: str | None) -> None:
-    import torch
-
-    try:
-        found: Any = getattr(getattr(getattr(torch.ops, namespace), operator), overload or "")
-    except AttributeError:
-        found = None
-    if not isinstance(found, torch._ops.OpOverload):
+def _check_overload(
+    target: str, namespace: str, operator: str, overload: str | None, has_converter: HasConverter
+) -> None:
+    found = _overload(namespace, operator, overload)
+    if found is None:
         _refuse_unknown(target)
-    name = name_of(found)
-    if any(find(each) for find in (find_converter, find_complex_converter) for each in (name, functional_name(found))):
+    if has_converter(found):
         return
+    name = found._schema.name
     if namespace not in _COMPUTING:
+        full_name = f"{name}.{overload}"
         refuse(
-            f"a node calls the operator {name}, which has no converter",
-            f'teach it before the file is read: @rx.register_torch("{name}")',
+            f"a node calls the operator {full_name}, which has no converter",
+            f'teach it before the file is read: @rx.register_torch("{full_name}")',
         )
-    # Functions of TorchScript, such as aten::save, have no kernels: torch calls them past all of its modes.
-    is_kernel = torch._C._dispatch_has_kernel(name.removesuffix(".default"))
-    if not is_kernel or name.rpartition(".")[0] in _TOUCHING:
+    if name in _TOUCHING or not _has_kernel(found):
         refuse(f"a node calls {name}, which is not an operator on tensors")
 
 
-def _refuse_unknown(target: str) -> None:
+def _overload(namespace: str, operator: str, overload: str | None) -> Any:
+    """Return an overload of torch's registry, or None."""
+    import torch
+
+    try:
+        found = getattr(getattr(getattr(torch.ops, namespace), operator), overload or "")
+    except AttributeError:
+        return None
+    return found if isinstance(found, torch._ops.OpOverload) else None
+
+
+def _has_kernel(operator: Any) -> bool:
+    """Check for kernels. Functions of TorchScript, such as aten::save, have none: torch calls them past its modes."""
+    import torch
+
+    schema = operator._schema
+    name = f"{schema.name}.{schema.overload_name}" if schema.overload_name else schema.name
+    return bool(torch._C._dispatch_has_kernel(name))
+
+
+def _refuse_unknown(target: str) -> NoReturn:
     refuse(
         f"a node calls {shortened(target)}, an operator that torch does not know in this process",
         "import the package that registers the operator first; relax-compile does so by --load-plugin",

@@ -7,10 +7,11 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .archive_tensors import TensorReader
 from .document import read_document
-from .problems import refuse
-from .records import Records, check_format
-from .weights import TensorReader
+from .records import ArchiveRecords, check_format
+from .refusals import refuse
+from .targets import HasConverter
 
 if TYPE_CHECKING:
     import torch
@@ -23,11 +24,15 @@ _MODEL = "model"
 deserializing = threading.Lock()
 
 
-def read_archive(path: Path) -> ExportedProgram:
-    """Return the program in an archive, without its sample inputs. Raise RelaxError, or what torch raises."""
-    with Records(path) as records:
+def read_archive(path: Path, has_converter: HasConverter) -> ExportedProgram:
+    """Return the program in an archive, without its sample inputs.
+
+    Operators outside of torch's own namespaces are accepted if they have a converter. Raise RelaxError, or what torch
+    raises.
+    """
+    with ArchiveRecords(path) as records:
         check_format(records)
-        document = read_document(records.json(_model_record(records)))
+        document = read_document(records.json(_model_record(records)), has_converter)
         reader = TensorReader(records)
         state, constants = reader.state(_MODEL), reader.constants(_MODEL)
     _check_tensors(document.graph_module, state, constants)
@@ -38,7 +43,7 @@ def read_archive(path: Path) -> ExportedProgram:
     return program
 
 
-def _model_record(records: Records) -> str:
+def _model_record(records: ArchiveRecords) -> str:
     name = f"{_MODELS}{_MODEL}{_SUFFIX}"
     if name not in records:
         others = ", ".join(records.names(_MODELS)) or "none"

@@ -7,9 +7,9 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .names import check_path
-from .problems import refuse, shortened
-from .records import Records
+from .checked_names import check_path
+from .records import ArchiveRecords
+from .refusals import refuse, shortened
 
 if TYPE_CHECKING:
     import torch
@@ -21,7 +21,7 @@ _MOST_ELEMENTS = 1 << 46
 _MOST_GROWTH = 1 << 30
 
 
-class _Layout(NamedTuple):
+class _TensorPlace(NamedTuple):
     """Element type and places of a tensor in a record. Offset and strides count elements."""
 
     dtype: torch.dtype
@@ -30,20 +30,20 @@ class _Layout(NamedTuple):
     offset: int
 
     @property
-    def count(self) -> int:
+    def elements(self) -> int:
         return math.prod(self.sizes)
 
     @property
     def end(self) -> int:
         """Return the number of elements of the record that the tensor reaches to."""
         last = sum((size - 1) * stride for size, stride in zip(self.sizes, self.strides, strict=True))
-        return self.offset + last + 1 if self.count else 0
+        return self.offset + last + 1 if self.elements else 0
 
 
 class TensorReader:
     """Reads the tensors of an archive. Tensors of one record share its memory, as they did when they were saved."""
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: ArchiveRecords) -> None:
         self._records = records
         self._storages: dict[str, torch.Tensor] = {}
         self._growth = 0
@@ -84,7 +84,7 @@ class TensorReader:
             return torch.nn.Parameter(tensor, requires_grad=requires_grad)
         return tensor.requires_grad_(requires_grad)
 
-    def _strided(self, name: str, record: str, layout: _Layout) -> torch.Tensor:
+    def _strided(self, name: str, record: str, layout: _TensorPlace) -> torch.Tensor:
         import torch
 
         size = self._records.size(record)
@@ -94,9 +94,9 @@ class TensorReader:
                 f"tensor '{name}' reaches to byte {layout.end * width} of the record {shortened(record)}, which has "
                 f"{size} bytes; a program that was exported without the values of its weights cannot be imported"
             )
-        if layout.count == 0:
+        if layout.elements == 0:
             return torch.empty_strided(layout.sizes, layout.strides, dtype=layout.dtype)
-        self._take(name, max(0, layout.count * width - size))
+        self._take(name, max(0, layout.elements * width - size))
         storage = self._storage(record).untyped_storage()
         return torch.empty(0, dtype=layout.dtype).set_(storage, layout.offset, layout.sizes, layout.strides)
 
@@ -116,7 +116,7 @@ class TensorReader:
         return self._storages[record]
 
 
-def _layout_of(name: str, meta: Mapping[str, Any]) -> _Layout:
+def _layout_of(name: str, meta: Mapping[str, Any]) -> _TensorPlace:
     sizes, strides = (_numbers(name, meta.get(key)) for key in ("sizes", "strides"))
     if len(sizes) != len(strides):
         refuse(f"tensor '{name}' has {len(sizes)} sizes and {len(strides)} strides")
@@ -124,7 +124,7 @@ def _layout_of(name: str, meta: Mapping[str, Any]) -> _Layout:
         refuse(f"tensor '{name}' has the layout {shortened(meta.get('layout'))}, expected {_STRIDED}, strided")
     if math.prod(sizes) > _MOST_ELEMENTS:
         refuse(f"tensor '{name}' has {math.prod(sizes)} elements, at most {_MOST_ELEMENTS} are allowed")
-    return _Layout(_dtype(name, meta.get("dtype")), sizes, strides, _number(name, meta.get("storage_offset")))
+    return _TensorPlace(_dtype(name, meta.get("dtype")), sizes, strides, _number(name, meta.get("storage_offset")))
 
 
 def _dtype(name: str, number: object) -> torch.dtype:
@@ -133,7 +133,7 @@ def _dtype(name: str, number: object) -> torch.dtype:
     known = serialize._SERIALIZE_TO_TORCH_DTYPE
     if type(number) is not int or number not in known:
         refuse(f"tensor '{name}' has an unknown element type, number {shortened(number)}")
-    dtype: torch.dtype = known[number]  # type: ignore[index]
+    dtype: torch.dtype = known[number]
     return dtype
 
 

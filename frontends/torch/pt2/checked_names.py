@@ -7,7 +7,7 @@ GraphModule. A name that is not checked is therefore code.
 
 from __future__ import annotations
 
-from .problems import refuse, shortened
+from .refusals import refuse, shortened
 
 _MOST_CHARACTERS = 4096
 #: Characters that end the string in which torch writes a part of a path.
