@@ -171,7 +171,8 @@ def functional(program: ExportedProgram) -> ExportedProgram:
     updating = {fx.target for fx in calls if is_updating(fx)}
     if all(Updates(graph).are_all_simple for graph in graphs) and not any(_is_unknown(fx.target) for fx in calls):
         return program
-    with warnings.catch_warnings(), nullcontext() if updating else _views_that_may_copy(calls):
+    views = nullcontext() if updating else _views_that_may_copy(calls)
+    with warnings.catch_warnings(), _transforms_restored(), views:
         warnings.simplefilter("ignore")  # of torch's own files
         try:
             return program.run_decompositions(table(updating))
@@ -181,6 +182,23 @@ def functional(program: ExportedProgram) -> ExportedProgram:
                 f"torch cannot decompose the program: {type(error).__name__}: {first}",
                 notes=["exported.run_decompositions() of torch.export.export(model, args) may say more"],
             ) from error
+
+
+@contextmanager
+def _transforms_restored() -> Iterator[None]:
+    """Leave the levels of torch.vmap and of forward derivatives that the program's nodes enter.
+
+    Nodes enter and leave levels one by one. A program of a file may not leave all of them, and an error ends the
+    program before it does.
+    """
+    import torch
+
+    functorch = torch._C._functorch
+    depth = functorch.get_dynamic_layer_stack_depth()
+    try:
+        yield
+    finally:
+        functorch.pop_dynamic_layer_stack_and_undo_to_depth(depth)
 
 
 @contextmanager

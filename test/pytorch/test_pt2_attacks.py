@@ -266,6 +266,20 @@ def test_sizes_that_are_no_arithmetic_or_too_large(text: str, good: Path) -> Non
     assert "symbolic size" in message
 
 
+def test_levels_of_vmap_are_left() -> None:
+    class Rows(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.vmap(lambda row: row.sum() * 2)(x)
+
+    torch.export.save(torch.export.export(Rows(), (torch.ones(4, 3),)), "rows.pt2")
+
+    def without_end(document: Any) -> None:
+        nodes(document)[:] = [each for each in nodes(document) if "_decrement_nesting" not in each["target"]]
+
+    _check_damaged(altered(Path("rows.pt2"), Path("bad.pt2"), MODEL, without_end))
+    assert torch._C._functorch.get_dynamic_layer_stack_depth() == 0
+
+
 # ---- memory ----
 
 
@@ -299,6 +313,7 @@ def _numbers(*values: int) -> list[dict[str, int]]:
         ({"sizes": _numbers(4)}, "1 sizes and 2 strides"),
         ({"sizes": [{"as_expr": {"expr_str": CODE}}] * 2}, "expected a number"),
         ({"device": "cpu"}, "expected an object"),
+        ({"device": {"type": "cuda", "index": 0}}, "is on device 'cuda': export the model from the CPU"),
     ],
 )
 def test_weights_outside_of_their_records(good: Path, changes: dict[str, object], message: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .checked_names import check_path
 from .records import ArchiveRecords
-from .refusals import refuse, shortened
+from .refusals import UnreadableError, refuse, shortened
 
 if TYPE_CHECKING:
     import torch
@@ -75,7 +75,13 @@ class TensorReader:
             refuse(f"tensor '{name}' is a pickle, as those of subclasses of torch.Tensor are, and pickles are code")
         meta = _mapping(entry.get("tensor_meta"), name)
         layout = _layout_of(name, meta)
-        if _mapping(meta.get("device"), name).get("type") == "meta":
+        device = _mapping(meta.get("device"), name).get("type")
+        if device not in ("cpu", "meta"):
+            raise UnreadableError(
+                f"tensor '{name}' is on device {shortened(device)}: export the model from the CPU, model.cpu(); the "
+                "program runs where its target says"
+            )
+        if device == "meta":
             tensor = torch.empty_strided(layout.sizes, layout.strides, dtype=layout.dtype, device="meta")
         else:
             tensor = self._strided(name, folder + record, layout)
