@@ -15,7 +15,9 @@ from ...support.errors import ModelError, OptionError
 from ...support.quiet import ignoring_warnings
 from .fx_operators import functional_name, name_of
 from .in_place import Updates, is_updating
-from .registry import find_converter
+from .pt2.archive_program import deserializing, read_archive
+from .pt2.refusals import UnreadableError
+from .registry import find_complex_converter, find_converter
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -43,9 +45,16 @@ def read_program(
     args: Sequence[object] | None,
     kwargs: Mapping[str, object] | None,
     dynamic_shapes: object = None,
+    *,
+    trust: bool = False,
 ) -> ExportedProgram:
-    """An exported program: itself, of a .pt2 file, or of a module with arguments. Raises ModelError."""
+    """Return the exported program that is given, is in a .pt2 file, or that torch traces of a module with arguments.
+
+    `trust` allows a file to run code of its author. Raise ModelError.
+    """
     torch = import_torch()
+    if trust and not isinstance(source, (str, os.PathLike)):
+        raise OptionError(f"trust=True is for the path of a .pt2 file, got {type(source).__name__}")
     if args is not None and not isinstance(args, (tuple, list)):
         raise OptionError(f"args are a tuple, args=(x,), got {type(args).__name__}")
     if isinstance(source, torch.export.ExportedProgram):
@@ -53,7 +62,7 @@ def read_program(
         return source
     if isinstance(source, (str, os.PathLike)):
         _refuse_arguments("a file", args, kwargs, dynamic_shapes)
-        return _loaded(torch, Path(source))
+        return _loaded(torch, Path(source), trust)
     if not isinstance(source, torch.nn.Module):
         if callable(source):
             raise ModelError("a function is no model: wrap it in a torch.nn.Module whose forward calls it")
@@ -73,18 +82,33 @@ def _refuse_arguments(what: str, *given: object) -> None:
         raise OptionError(f"args, kwargs and dynamic_shapes are for a Module: {what} has been traced with its own")
 
 
-def _loaded(torch: Any, path: Path) -> ExportedProgram:
+def _loaded(torch: Any, path: Path, trust: bool) -> ExportedProgram:
     if not path.is_file():
         raise ModelError(f"cannot read {path}: no such file")
     try:
-        with ignoring_warnings(), _without_log("torch.export"):
-            return torch.export.load(path)
+        with ignoring_warnings(), _without_log("torch.export"), _without_log("torch._export"):
+            return _loaded_by_torch(torch, path) if trust else read_archive(path, _has_converter)
+    except UnreadableError as error:
+        raise error.altered(f"cannot read {path}: {error.message}") from None
     except Exception as error:  # zip's, json's, pickle's, torch's own
         first = str(error).strip().partition("\n")[0]
         raise ModelError(
             f"{path} is no program that torch {torch.__version__} can read: {type(error).__name__}: {first}",
             notes=["torch.export.save(torch.export.export(model, args), path) writes one"],
         ) from None
+
+
+def _loaded_by_torch(torch: Any, path: Path) -> ExportedProgram:
+    """Return the program as torch reads it, by pickle and eval: the file's author chooses what runs."""
+    with deserializing:
+        program: ExportedProgram = torch.export.load(path)
+    return program
+
+
+def _has_converter(operator: Any) -> bool:
+    """Check whether an operator, or the one that gives a new tensor in its place, has a converter."""
+    names = (name_of(operator), functional_name(operator))
+    return any(find(name) is not None for find in (find_converter, find_complex_converter) for name in names)
 
 
 @contextmanager
@@ -147,8 +171,8 @@ def functional(program: ExportedProgram) -> ExportedProgram:
     updating = {fx.target for fx in calls if is_updating(fx)}
     if all(Updates(graph).are_all_simple for graph in graphs) and not any(_is_unknown(fx.target) for fx in calls):
         return program
-    # Of torch's own files.
-    with ignoring_warnings(), nullcontext() if updating else _views_that_may_copy(calls):
+    views = nullcontext() if updating else _views_that_may_copy(calls)
+    with ignoring_warnings(), _transforms_restored(), views:  # warnings of torch's own files
         try:
             return program.run_decompositions(table(updating))
         except Exception as error:
@@ -157,6 +181,23 @@ def functional(program: ExportedProgram) -> ExportedProgram:
                 f"torch cannot decompose the program: {type(error).__name__}: {first}",
                 notes=["exported.run_decompositions() of torch.export.export(model, args) may say more"],
             ) from error
+
+
+@contextmanager
+def _transforms_restored() -> Iterator[None]:
+    """Leave the levels of torch.vmap and of forward derivatives that the program's nodes enter.
+
+    Nodes enter and leave levels one by one. A program of a file may not leave all of them, and an error ends the
+    program before it does.
+    """
+    import torch
+
+    functorch = torch._C._functorch
+    depth = functorch.get_dynamic_layer_stack_depth()
+    try:
+        yield
+    finally:
+        functorch.pop_dynamic_layer_stack_and_undo_to_depth(depth)
 
 
 @contextmanager

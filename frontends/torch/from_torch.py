@@ -29,6 +29,7 @@ def from_torch(
     *,
     dynamic_shapes: object = None,
     keep_params: bool = False,
+    trust: bool = False,
 ) -> Module:
     """The module of a model: a torch.nn.Module with the arguments that it is traced with, an ExportedProgram, or the
     path of a .pt2 file. Its function is `main`.
@@ -37,10 +38,13 @@ def from_torch(
     of sizes. Parameters and buffers are constants of the module, in the model's own memory, which must not change while
     the module is used; `keep_params` has parameters be arguments behind the model's own. Buffers that a call changes
     are arguments behind these, and results behind the model's own.
+
+    A .pt2 file is read as data. Files with objects of their authors' classes, and those of torch 2.8 and older, are
+    refused: `trust=True` has torch.export.load read them, which runs code of the file's author.
     Raises one RelaxError that lists every node that cannot be imported, with the line of the model.
     """
     with timed("import"):
-        program = functional(read_program(model, args, kwargs, dynamic_shapes))
+        program = functional(read_program(model, args, kwargs, dynamic_shapes, trust=trust))
         names = list(_names(model, tuple(args or ()), dict(kwargs or {}), dynamic_shapes))
         module, problems = Module(), Problems(WORDS)
         add_main(module.operation, program, problems, names, keep_params)
@@ -64,9 +68,9 @@ def _names(
         yield from names_of_dims(value, places.get(name))
 
 
-def problems_of(path: str) -> Problems:
-    """What of a .pt2 file cannot be imported."""
+def problems_of(path: str, *, trust: bool = False) -> Problems:
+    """Return what cannot be imported of a .pt2 file. `trust` is that of `from_torch`."""
     module, problems = Module(), Problems(WORDS)
-    add_main(module.operation, functional(read_program(path, None, None)), problems, (), False)
+    add_main(module.operation, functional(read_program(path, None, None, trust=trust)), problems, (), False)
     module.verify()
     return problems

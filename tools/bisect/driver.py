@@ -28,7 +28,7 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
         return 0
     for name in arguments["load-plugin"] or ():
         load_plugin(name)
-    module = read_model(arguments.files[0])
+    module = read_model(arguments.files[0], trust=arguments["trust"])
     inputs = _inputs(module, arguments, stderr)
     chosen: dict[str, Any] = {
         "target": arguments["target"], "partition": arguments["partition"] or (), "tolerance": arguments["tolerance"],

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ...support.errors import OptionError
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_one, plugin_option
+from ..common.models import trust_option
 
 _MODEL, _OUTPUT = "Model", "Output"
 
@@ -18,6 +19,7 @@ OPTIONS: dict[str, Option] = {
     "shape": Option("list", _MODEL, "the sizes of a random input, as <name>=2x3", "sizes"),
     "seed": Option("number", _MODEL, "another number gives other random inputs", "n", 0),
     "load-plugin": plugin_option(_MODEL, "codegens, targets and operators"),
+    "trust": trust_option(_MODEL),
     "tolerance": Option("decimal", _MODEL, "how far a value may be from the reference's, relative to its largest number; 1e-4 for f32 without it", "x"),
     "each": Option("flag", _OUTPUT, "print what each kernel and part gives beside the reference, and look no further", default=False),
     "o": Option("text", _OUTPUT, "write the culprit's module to this file, to be run by itself", "file"),

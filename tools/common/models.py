@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from ...support.errors import OptionError
+from .command_line import Option
 
 if TYPE_CHECKING:
     from ...frontends.module import Module
@@ -69,16 +70,38 @@ def _read(path: str, count: int = -1) -> bytes:
         return b""  # who reads it says so
 
 
+def trust_option(group: str) -> Option:
+    """Return --trust of a tool that reads models."""
+    return Option(
+        "flag",
+        group,
+        "let a .pt2 file run code of its author: torch.export.load reads it, with pickle; without this option such "
+        "files are read as data, and refused where that cannot be",
+        default=False,
+    )
+
+
 def front_end(kind: str) -> ModuleType:
     """The module of a front end, which has `from_<kind>(path)` and `problems_of(path)`."""
     return importlib.import_module(f"...frontends.{kind}.from_{kind}", __package__)
 
 
-def read_model(path: str) -> Module:
-    """A model of any front end, or a module of text, bytecode or TVMScript. Raises RelaxError."""
+def trusted(kind: str, trust: bool) -> dict[str, bool]:
+    """Return the options of a front end that say whether a file may run code. Raise OptionError for other kinds."""
+    if trust and kind != TORCH:
+        raise OptionError("option --trust is for .pt2 files: reading other models runs no code of their authors")
+    return {"trust": True} if trust else {}
+
+
+def read_model(path: str, *, trust: bool = False) -> Module:
+    """Return a model of any front end, or a module of text, bytecode or TVMScript.
+
+    `trust` lets a .pt2 file run code of its author. Raise RelaxError.
+    """
     kind = kind_of(path)
+    options = trusted(kind, trust)
     if kind != MODULE:
-        module: Module = getattr(front_end(kind), f"from_{kind}")(path)
+        module: Module = getattr(front_end(kind), f"from_{kind}")(path, **options)
         return module
     from ...frontends.module import Module
 

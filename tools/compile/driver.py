@@ -38,7 +38,7 @@ from ..common.command_line import (
     write_text,
 )
 from ..common.guard import tell_long_stages
-from ..common.models import MODULE, ONNX, STABLEHLO, TFLITE, TORCH, TOSA, front_end, kind_of, read_model
+from ..common.models import MODULE, ONNX, STABLEHLO, TFLITE, TORCH, TOSA, front_end, kind_of, read_model, trusted
 from ..opt.information import shows_information
 from ..opt.listing import made_by
 from ..report.page import Reporting
@@ -107,13 +107,14 @@ class Driver:
     def _check(self, source: str, arguments: Arguments) -> int:
         """Lists what of a model cannot be imported."""
         kind, shapes = kind_of(source), parse_shapes(arguments["shape"], model_shape)
+        trust = trusted(kind, arguments["trust"])
         if kind == MODULE:
             raise OptionError("--check is for models: what a module holds needs no import")
         if kind == ONNX:
             found = problems_of_onnx(source, shapes, _limits(arguments))
         else:
             _refuse_shapes(kind, shapes)
-            found = front_end(kind).problems_of(source)
+            found = front_end(kind).problems_of(source, **trust)
         table = found.table(terminal_width(self.stdout)) if found.found else f"{source}: all nodes can be imported"
         write_text(self.stdout, f"{table}\n")
         return 1 if found.found else 0
@@ -235,7 +236,8 @@ class Compilation:
             find_backend(self.target.name).prepare(self.target, self.code_options)
 
     def _import(self, source: str) -> Module:
-        kind = kind_of(source)
+        kind, trust = kind_of(source), self.arguments["trust"]
+        trusted(kind, trust)
         if kind == ONNX:
             from ... import from_onnx
             from ...frontends.onnx.model import read_model as read_onnx
@@ -247,7 +249,7 @@ class Compilation:
             return module
         _refuse_shapes(kind, self._shapes)
         if source != "-":
-            return read_model(source)
+            return read_model(source, trust=trust)
         # The parser's handle is of a class that MLIR's engine does not take.
         return Module.parse(_read_all(self.driver.stdin), "<stdin>").copy()
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from ...support.errors import OptionError
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
-from ..common.models import MODEL_SUFFIXES
+from ..common.models import MODEL_SUFFIXES, trust_option
 
 _GENERAL, _MODEL, _PARTS, _SPEED, _WATCH = "Output", "Model", "External codegens", "Speed", "Watching"
 
@@ -31,6 +31,7 @@ OPTIONS: dict[str, Option] = {
     "most-nodes": Option("number", _MODEL, "refuse a model that becomes more nodes than this as its functions are expanded and its loops unrolled; 100000 is the default", "count", 100_000),
     "most-growth": Option("number", _MODEL, "refuse a model whose constants grow by more mebibytes than this while it is imported; 1024 is the default", "MiB", 1024),
     "bind": Option("list", _MODEL, "what a size with a name is, n:8, or what range it is from, n:1..64: memory is planned for the largest then, and calls with others are refused; may be given for several sizes", "name:size"),
+    "trust": trust_option(_MODEL),
     "schedules": Option("text", _MODEL, "how the loops of kernels run, in place of what the target chooses: a file as --emit=schedules writes it, with some kernels of it or all", "file.py"),
     "donate": Option("list", _MODEL, "an argument, or a pattern of names like past*, that grows in place: a call writes new rows behind those that it has, into a buffer with room, and copies none; may be given several times", "name"),
     "precision": Option("text", _MODEL, "what products of f32 are computed in, and what can follow them: bf16, f16, or f32 as they are, the default; sums are of f32, and inputs and outputs keep their types", "bf16|f16|f32", "f32", ("bf16", "f16", "f32")),

@@ -64,7 +64,7 @@ class Driver:
         for plugin in arguments["load-plugin"] or ():
             load_plugin(plugin)
         announce(f"loading {path}")
-        executable = _interpreted(path) if arguments["reference"] else _loaded(path, arguments)
+        executable = _interpreted(path, arguments["trust"]) if arguments["reference"] else _loaded(path, arguments)
         if arguments["threads"] is not None:
             executable.threads = arguments["threads"]
         signature = parse_signature(executable.signature(name))
@@ -188,11 +188,11 @@ def _loaded(path: str, arguments: Arguments) -> Executable:
     return load(path, **trust, device=arguments["device"], graphs=graphs)
 
 
-def _interpreted(path: str) -> Executable:
+def _interpreted(path: str, trust: bool) -> Executable:
     """A model, by the reference: here alone the compiler is needed."""
     from ...compilation.compiling import compile
 
-    return compile(read_model(path), "reference")
+    return compile(read_model(path, trust=trust), "reference")
 
 
 def _files_read(arguments: Arguments) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ...runtime.threads import checked_threads
 from ...support.errors import OptionError
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, refuse_together
-from ..common.models import MODEL_SUFFIXES, MODULE_SUFFIXES
+from ..common.models import MODEL_SUFFIXES, MODULE_SUFFIXES, trust_option
 
 #: What --compare may be, besides the file of a model; what names of programs end with.
 REFERENCE, PROGRAM = "reference", ".rxa"
@@ -29,6 +29,7 @@ OPTIONS: dict[str, Option] = {
     "sha256": Option("text", _INPUT, "refuse the program unless this is its SHA-256", "hex"),
     "load-plugin": Option("list", _INPUT, "import this Python module or file first; the codegens and runtimes that it registers run their parts of the program; may be given several times", "module"),
     "reference": Option("flag", _INPUT, "run a model, model.onnx or module.mlir, operation by operation in numpy, as rx.reference does: slow and right", default=False),
+    "trust": trust_option(_INPUT),
     "poison": Option("flag", _COMPARE, "call the program again with results and temporaries that are filled with NaN, and other patterns, before: name the outputs that are not written, or show what was there, and the inputs that change; the exit code is 1 if there are any", default=False),
     "print": Option("flag", _OUTPUT, "print the outputs' elements", default=False),
     "benchmark": Option("flag", _TIME, "call the function again and again and tell how long a call takes", default=False),
@@ -76,6 +77,8 @@ def parse(argv: Sequence[str]) -> Arguments:
     is_model = arguments.files[0].lower().endswith(_MODELS)
     if arguments["reference"] and not is_model:
         raise OptionError(f"--reference runs a model ({', '.join(_MODELS)}), got {arguments.files[0]}")
+    if arguments["trust"] and not arguments["reference"]:
+        raise OptionError("--trust is for .pt2 files, which only --reference runs")
     for name in _OF_PROGRAMS if arguments["reference"] else ():
         refuse_together(arguments, "reference", name)
     if is_model and not arguments["reference"]:
