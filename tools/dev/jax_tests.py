@@ -115,6 +115,8 @@ def run_all(files: list[str], folder: Path, options: argparse.Namespace) -> list
             worker = WorkerProcess(make, _PATIENCE * options.limit)
             for each in _of_file(file, worker, options):
                 results[each.name] = each
+                if each.status in ("failed", "crashed"):
+                    print(f"{each.name} {each.status}: {each.reason}", file=sys.stderr, flush=True)
                 if time.monotonic() - last > _REPORTED_EVERY:
                     last = time.monotonic()
                     print(f"{len(results)} tests, {file}", file=sys.stderr, flush=True)
