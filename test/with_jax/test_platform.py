@@ -50,8 +50,7 @@ def test_arrays_in_and_out(tmp_path: Path) -> None:
     passes(
         tmp_path,
         """
-names = "bfloat16 float16 float32 int2 uint2 int4 uint4 int8 uint8 int32 bool complex64 float8_e4m3fn float8_e3m4"
-for name in (names + " float8_e4m3 float8_e8m0fnu float4_e2m1fn").split():
+for name in "bfloat16 float16 float32 int2 uint4 int8 int32 bool complex64 float8_e4m3fn float4_e2m1fn".split():
     given = (np.arange(12) % 4 + 1).reshape(3, 4).astype(jnp.dtype(name))
     for each in (given, given[::-2, ::-1], given.T, given[:0], given[0, 0]):
         np.testing.assert_array_equal(np.asarray(jnp.asarray(each)).astype("c8"), np.asarray(each).astype("c8"))
@@ -94,25 +93,26 @@ def test_arrays_of_the_platform_in_rx_jit(tmp_path: Path) -> None:
     """Results are on the platform as well."""
     program = """
 import relax_mlir as rx
-assert isinstance(rx.jit(lambda: jnp.arange(3))(), jax.Array)
-f = rx.jit(lambda tree, y: {"sum": tree["a"] + y, "same": tree["a"]})
-for name in "float32 bool int4 bfloat16 complex64 float8_e8m0fnu float4_e2m1fn".split():
-    given = jnp.asarray(np.ones((2, 3)), jnp.dtype(name))
+f = rx.jit(lambda tree, y: {"sum": tree["a"] + y, "same": tree["a"]}, opt_level=0)
+for name in "float32 complex64 float4_e2m1fn".split():
+    given = jax.device_put(np.ones((2, 3), jnp.dtype(name)))
     found = f({"a": given}, given)
     assert all(each.devices() == given.devices() and each.dtype == name for each in found.values())
     np.testing.assert_array_equal(np.asarray(found["same"]), np.asarray(given))
-    np.testing.assert_array_equal(np.asarray(found["sum"]), np.asarray(given + given))
-key = jax.random.key(1)
-assert (rx.jit(jax.random.uniform)(key) == jax.random.uniform(key)).all()
-numbers = rx.jit(lambda a, b: (a * b, a))(x[0, 1], np.ones(3, "float32"))
-assert numbers[0].devices() == numbers[1].devices() == x.devices() and numbers[0].tolist() == [1, 1, 1]
-donated = x + 1
-rx.jit(lambda a: a + 1, donate_argnums=0)(donated)
-assert donated.is_deleted()
+    assert (np.asarray(found["sum"]).astype("complex64") == 2).all()
+key = jax.device_put(jax.random.key(1))
+donated = jax.device_put(np.float32(2))
+split, product = rx.jit(lambda k, a, b: (jax.random.split(k), a * b), donate_argnums=1)(key, donated, np.ones(3, "i1"))
+assert split.devices() == product.devices() == x.devices() and product.tolist() == [2, 2, 2] and donated.is_deleted()
 """
-    passes(tmp_path, program)
+    alone = "\nassert rx.jit(lambda: jnp.arange(3))().devices() == x.devices()"
+    passes(tmp_path, program + alone)
     both = "\ncpu = jax.devices('cpu')[0]\nassert rx.jit(lambda a: a + 1)(jax.device_put(x, cpu)).devices() == {cpu}"
-    passes(tmp_path, program + both, "relax,cpu")
+    passes(
+        tmp_path,
+        "import relax_mlir as rx\nassert rx.jit(lambda a: a + 1)(x).devices() == x.devices()" + both,
+        "relax,cpu",
+    )
 
 
 def test_what_jax_makes_of_functions(tmp_path: Path) -> None:

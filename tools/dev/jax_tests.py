@@ -33,6 +33,8 @@ _HEADER = """\
 """
 _LONGEST = 200
 _REPORTED_EVERY = 30.0
+#: Tests are limited by processor time. One that waits for ever is ended after so many times the limit.
+_PATIENCE = 10
 
 
 class _Late(BaseException):
@@ -58,11 +60,12 @@ def _answering(folder: str, file: str, seconds: int) -> Callable[[str], Any]:
         from jax._src import test_util
 
         test_util.device_under_test = lambda: "cpu"
+        jax.devices()  # ready before the time of a test begins
         tests = {each.id().split(" (")[0]: each for each in _cases(_loaded(file))}
     except (Exception, SystemExit, unittest.SkipTest) as error:  # whatever a module raises
         problem = f"cannot be loaded: {type(error).__name__}: {error}".replace("\n", " ")[:_LONGEST]
         return lambda name: problem if not name else ("failed", problem)
-    signal.signal(signal.SIGALRM, _late)
+    signal.signal(signal.SIGPROF, _late)
     return lambda name: _outcome(tests[name], seconds) if name else list(tests)
 
 
@@ -81,11 +84,11 @@ def _cases(suite: unittest.TestSuite) -> Iterator[unittest.TestCase]:
 def _outcome(test: unittest.TestCase, seconds: int) -> tuple[str, str]:
     """Return the status of one test: passed, failed or, where the test skips itself, left out."""
     result = unittest.TestResult()
-    signal.alarm(seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     with contextlib.suppress(_Late):  # unittest, which catches nearly all exceptions, has most of these in the result
         test.run(result)
-    if signal.alarm(0) == 0:
-        return "failed", f"takes longer than {seconds} seconds"
+    if signal.setitimer(signal.ITIMER_PROF, 0)[0] == 0:
+        return "failed", f"takes longer than {seconds} seconds of processor time"
     if result.skipped:
         return "left out", result.skipped[0][1]
     if problems := result.errors + result.failures:
@@ -109,9 +112,11 @@ def run_all(files: list[str], folder: Path, options: argparse.Namespace) -> list
         nonlocal last
         for file in taken:
             make = functools.partial(_answering, str(folder), file, int(options.limit))
-            worker = WorkerProcess(make, 2 * options.limit)
+            worker = WorkerProcess(make, _PATIENCE * options.limit)
             for each in _of_file(file, worker, options):
                 results[each.name] = each
+                if each.status in ("failed", "crashed"):
+                    print(f"{each.name} {each.status}: {each.reason}", file=sys.stderr, flush=True)
                 if time.monotonic() - last > _REPORTED_EVERY:
                     last = time.monotonic()
                     print(f"{len(results)} tests, {file}", file=sys.stderr, flush=True)

@@ -48,7 +48,7 @@ def in_generic_form(text: str) -> str:
     def rewritten(found: re.Match[str]) -> str:
         nonlocal count
         name, operand, expected, types = found[1], found[2], found[3], found[4]
-        type_ = types.split(", tensor")[0]
+        type_ = types.split(", tensor")[0].split("//")[0].rstrip()
         constant, attributes = "", ""
         if name.endswith("_const"):
             count += 1

@@ -224,6 +224,23 @@ def _power(x: Pair, y: Pair) -> Pair:
     return Pair(real, relax.where(is_zero, like(x.real, 0), made.whole_imag))
 
 
+def _angle(y: Pair, x: Pair) -> Pair:
+    """Return atan2(y, x) of complex numbers, -i log((x + i y) / sqrt(x^2 + y^2))."""
+    size = pairs.root(pairs.added(pairs.multiplied(x, x), pairs.multiplied(y, y)))
+    return pairs.minus_turned(pairs.logarithm(pairs.divided(pairs.added(x, pairs.turned(y)), size)))
+
+
+def _first_by(more: Function) -> Callable[[Pair, Pair], Pair]:
+    """Return the choice of the operand that comes first, by the real parts and, where those are equal, the others."""
+
+    def chosen(x: Pair, y: Pair) -> Pair:
+        is_same = relax.equal(x.real, y.real)
+        is_first = relax.where(is_same, more(x.whole_imag, y.whole_imag), more(x.real, y.real))
+        return Pair(relax.where(is_first, x.real, y.real), relax.where(is_first, x.whole_imag, y.whole_imag))
+
+    return chosen
+
+
 def _is(x: Pair, number: float) -> Tensor:
     return relax.logical_and(relax.equal(x.real, like(x.real, number)), relax.equal(x.whole_imag, like(x.real, 0)))
 
@@ -261,13 +278,15 @@ register_rows(
         "stablehlo.multiply chlo.broadcast_multiply": _binary(relax.multiply, pairs.multiplied, relax.logical_and),
         "stablehlo.divide chlo.broadcast_divide": _binary(_divided, pairs.divided),
         "stablehlo.remainder chlo.broadcast_remainder": _binary(_remainder),
-        "stablehlo.maximum chlo.broadcast_maximum": _binary(_larger, truth=relax.logical_or),
-        "stablehlo.minimum chlo.broadcast_minimum": _binary(relax.minimum, truth=relax.logical_and),
+        "stablehlo.maximum chlo.broadcast_maximum": _binary(_larger, _first_by(relax.greater), truth=relax.logical_or),
+        "stablehlo.minimum chlo.broadcast_minimum": _binary(
+            relax.minimum, _first_by(relax.less), truth=relax.logical_and
+        ),
         "stablehlo.and chlo.broadcast_and": _binary(relax.bitwise_and, truth=relax.logical_and),
         "stablehlo.or chlo.broadcast_or": _binary(relax.bitwise_or, truth=relax.logical_or),
         "stablehlo.xor chlo.broadcast_xor": _binary(relax.bitwise_xor, truth=relax.logical_xor),
         "stablehlo.power chlo.broadcast_power": _binary(relax.power, _power),
-        "stablehlo.atan2 chlo.broadcast_atan2": _binary(relax.atan2),
+        "stablehlo.atan2 chlo.broadcast_atan2": _binary(relax.atan2, _angle),
         "chlo.next_after chlo.broadcast_next_after": lambda node: intrinsic_of(node, "nextafter", node.tensors()),
     }
 )

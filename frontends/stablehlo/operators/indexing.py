@@ -119,10 +119,13 @@ def _gathered(node: Node, lengths: Sequence[sizes.Size]) -> Outputs:
         "start_index_map", "start_indices_batching_dims",
     )  # fmt: skip
     own, indices = node.sizes_of_operand(0), node.value(1)
+    shape = _gathered_shape(indexing, indices, lengths)
+    if 0 in lengths:
+        # A collapsed dimension may have no elements. As in XLA, a result that is not empty is then zero.
+        return of_parts(node.held(0), lambda x: sizes.full(shape, like(x, 0)))
     taken = _taken(node, indexing, own, lengths)
     if taken is not None:
         return taken
-    shape = _gathered_shape(indexing, indices, lengths)
     places = _places(indices, indexing, len(own), shape)
     along = []
     for axis, (start, offset) in enumerate(zip(places.starts, places.offsets, strict=True)):

@@ -70,9 +70,19 @@ def test_total_order() -> None:
     assert_same(module_of(operation, [type_, type_], "tensor<5xi1>"), [values, values[::-1].copy()])
 
 
-@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide"])
+@pytest.mark.parametrize("name", "add subtract multiply divide maximum minimum atan2".split())
 def test_of_two_complex_numbers(name: str) -> None:
     check(f"stablehlo.{name} %0, %1 : {C}", [C, C], C, 1e-4)
+
+
+def test_complex_numbers_are_ordered_by_the_real_part_first() -> None:
+    type_ = "tensor<4xcomplex<f32>>"
+    parts = [[1.5, 1.5, 0, 0], [2.5, 7.5, 1.5, 1.5], [7.5, 1.5, -0.0, 0], [1.5, 2.5, 2.5, 1.5]]
+    for name in ("maximum", "minimum"):
+        assert_same(
+            module_of(f"stablehlo.{name} %0, %1 : {type_}", [type_, type_], type_),
+            [numpy.array(each, "float32") for each in parts],
+        )
 
 
 @pytest.mark.parametrize("name", COMPLEX.split())

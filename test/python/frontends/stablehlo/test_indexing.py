@@ -66,6 +66,18 @@ def test_gather(name: str) -> None:
         assert "relax.take" in str(rx.from_stablehlo(text)) and "relax.flatten" not in str(rx.from_stablehlo(text))
 
 
+def test_a_gather_of_a_collapsed_dimension_without_elements() -> None:
+    """Nothing can be read, and the result has elements: they are zero, as in XLA."""
+    text = """func.func @main(%x: tensor<0x4xf32>, %i: tensor<3x1xi32>) -> tensor<3x4xf32> {
+      %0 = "stablehlo.gather"(%x, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1],
+        collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 0, 4>}
+        : (tensor<0x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>
+      return %0 : tensor<3x4xf32>
+    }"""
+    (found,) = called(text, [numpy.zeros((0, 4), "float32"), numpy.zeros((3, 1), "int32")])
+    assert found.tolist() == [[0.0] * 4] * 3
+
+
 @pytest.mark.parametrize("name", SCATTERS)
 @pytest.mark.parametrize("body", ["add", "maximum", "", "subtract"])
 def test_scatter(name: str, body: str) -> None:
