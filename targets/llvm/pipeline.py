@@ -30,6 +30,7 @@ _LAYOUTS = trusted(
 _PLAN = open_stage(
     "plan",
     (
+        "tir-simplify-indices",
         "tir-split-reductions{target=@target}",
         "tir-cut-padding{target=@target}",
         "tir-fuse-rows{target=@target}",

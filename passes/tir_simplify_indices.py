@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Index expressions of PrimFuncs become sums of loop indices, where the ranges of the loops allow it.
+
+Plans, vectors and tiles need such sums. PrimFuncs of te and of users have `co // 64 * 64 + rc` for the groups of a
+convolution, and `(h + rh) // 2` under `(h + rh) % 2 == 0` for its transpose.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ..bindings.ir import Operation
+from ..bindings.mlir import ir
+from ..bindings.navigation import body_of, made_by, operations_of
+from ..dialects.core.ir_attributes import PLAN, SCHEDULE, UNPLANNED
+from ..dialects.tir.prim_func import prim_funcs_in
+from ..emit.generic import GENERIC, GenericOp
+from ..emit.structured import structured_ops
+from .core.base import Pass
+from .core.registry import register_pass
+from .indices.loop_splitting import loop_splits, split_loops
+from .indices.maps import has_divisions, simplify_maps
+from .indices.residue_classes import has_remainders, residues_of
+
+
+@register_pass
+class TirSimplifyIndices(Pass):
+    """Simplifies indices by the ranges of loops; splits loops by divisors, and transposed convolutions by strides."""
+
+    name: ClassVar[str] = "tir-simplify-indices"
+    anchor: ClassVar[str] = "builtin.module"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "linalg", "tensor")
+
+    def run(self, op: Operation) -> None:
+        for function in prim_funcs_in(op):
+            if SCHEDULE in function.attributes:
+                continue
+            for operation in structured_ops(function):
+                _simplify(operation)
+
+
+def _simplify(operation: Operation) -> None:
+    if operation.name != GENERIC or PLAN in operation.attributes or UNPLANNED in operation.attributes:
+        return
+    generic = GenericOp(operation)
+    if not _is_on_plain_tensors(generic) or 0 in generic.known_sizes:
+        return
+    is_divided = has_divisions(generic)
+    with operation.context, operation.location:
+        if is_divided:
+            simplify_maps(operation)
+        if is_divided or has_remainders(generic):
+            _hoist_start(generic)
+        residues = residues_of(GenericOp(operation))
+        if residues is not None:
+            residues.write()
+        elif is_divided:
+            split_loops(operation, loop_splits(GenericOp(operation)))
+
+
+def _is_on_plain_tensors(op: GenericOp) -> bool:
+    types = [value.type for value in op.operands if isinstance(value.type, ir.ShapedType)]
+    return all(isinstance(type_, ir.RankedTensorType) and type_.encoding is None for type_ in types)
+
+
+def _hoist_start(op: GenericOp) -> None:
+    """Move the number that outputs are filled with out of the body of the fill, which is a plain fill then."""
+    for output in op.outputs:
+        fill = made_by(output, GENERIC)
+        inner = [] if fill is None else operations_of(body_of(fill))
+        if fill is not None and [each.name for each in inner] == ["arith.constant", "linalg.yield"]:
+            inner[0].move_before(fill)
