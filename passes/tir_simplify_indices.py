@@ -19,8 +19,8 @@ from ..emit.structured import structured_ops
 from .core.base import Pass
 from .core.registry import register_pass
 from .indices.loop_splitting import loop_splits, split_loops
-from .indices.maps import has_divisions, simplify_maps
-from .indices.residue_classes import has_remainders, residues_of
+from .indices.maps import has_divisions, is_candidate, simplify_maps
+from .indices.residue_classes import residues_of
 
 
 @register_pass
@@ -35,27 +35,30 @@ class TirSimplifyIndices(Pass):
         for function in prim_funcs_in(op):
             if SCHEDULE in function.attributes:
                 continue
-            for operation in structured_ops(function):
-                _simplify(operation)
+            # Only others are erased with one of them: fills, and what follows element by element.
+            for operation in [each for each in structured_ops(function) if _has_candidate_form(each)]:
+                with function.context, operation.location:
+                    _simplify(operation)
+
+
+def _has_candidate_form(operation: Operation) -> bool:
+    if operation.name != GENERIC or PLAN in operation.attributes or UNPLANNED in operation.attributes:
+        return False
+    op = GenericOp(operation)
+    return is_candidate(op) and _is_on_plain_tensors(op) and 0 not in op.known_sizes
 
 
 def _simplify(operation: Operation) -> None:
-    if operation.name != GENERIC or PLAN in operation.attributes or UNPLANNED in operation.attributes:
-        return
-    generic = GenericOp(operation)
-    if not _is_on_plain_tensors(generic) or 0 in generic.known_sizes:
-        return
-    is_divided = has_divisions(generic)
-    with operation.context, operation.location:
-        if is_divided:
-            simplify_maps(operation)
-        if is_divided or has_remainders(generic):
-            _hoist_start(generic)
-        residues = residues_of(GenericOp(operation))
-        if residues is not None:
-            residues.write()
-        elif is_divided:
-            split_loops(operation, loop_splits(GenericOp(operation)))
+    op = GenericOp(operation)
+    _hoist_start(op)
+    is_divided = has_divisions(op)
+    if is_divided:
+        simplify_maps(operation)
+    residues = residues_of(GenericOp(operation))
+    if residues is not None:
+        residues.write()
+    elif is_divided:
+        split_loops(operation, loop_splits(GenericOp(operation)))
 
 
 def _is_on_plain_tensors(op: GenericOp) -> bool:

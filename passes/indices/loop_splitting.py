@@ -17,7 +17,7 @@ from ...emit import linalg, tensors
 from ...emit.generic import GENERIC, GenericOp
 from ...emit.groups import fill_of
 from .affine_sizes import dim_of, is_divided, is_linear, loop_indices, size_of
-from .maps import simplify_maps
+from .maps import is_candidate, simplify_maps
 
 #: Splits of the loops of one operation: more divisors than grouped and blocked layouts have.
 _MOST_SPLITS = 8
@@ -123,7 +123,7 @@ def _followers(operation: Operation, dim: int) -> list[tuple[Operation, int]]:
         value = operation.results[0]
         users = set(users_of(value))
         user = users.pop() if len(users) == 1 else None
-        if user is None or user.name != GENERIC or GenericOp(user).reductions or value in GenericOp(user).outputs:
+        if user is None or user.name != GENERIC or not _is_elementwise(GenericOp(user), value):
             break
         shared = _dim_in_common(operation, 0, dim, user, value)
         if shared is None:
@@ -131,6 +131,11 @@ def _followers(operation: Operation, dim: int) -> list[tuple[Operation, int]]:
         found.append((user, shared))
         operation, dim = user, shared
     return found
+
+
+def _is_elementwise(op: GenericOp, value: Value) -> bool:
+    """Check whether an operation only reads a value, in loops that are split for nothing else."""
+    return not op.reductions and value not in op.outputs and not is_candidate(op)
 
 
 def _split_loop(operation: Operation, dim: int, inner: int) -> Operation:

@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...bindings.navigation import operations_in, operations_of
+from ...bindings.navigation import operations_in
 from ...bindings.rewriting import Decline
 from ...dialects.core.symbols_expr import Size, SymbolError, terms_of
 from ...dialects.core.symbols_terms import Atom
@@ -23,13 +23,10 @@ from .affine_sizes import linear_factors, loop_index, loop_indices, size_of
 from .body_values import BodyValues
 from .class_body import ClassBody, ClassLoops
 from .class_sums import ClassPart, ClassSums
+from .maps import has_remainders
 
 #: Classes that are looked at, and those of them that become operations: strides of 3 in three dimensions.
 _MOST_CLASSES, _MOST_SUMS = 1 << 10, 27
-#: Operations of a body that is looked at.
-_LONGEST_BODY = 400
-#: Operations that a condition on remainders is made of; other bodies are not looked at.
-_REMAINDERS = frozenset({"arith.remsi", "arith.remui"})
 _INDICES = frozenset({"arith.cmpi", "tensor.extract"})
 
 
@@ -46,12 +43,6 @@ def residues_of(op: GenericOp) -> ClassSums | None:
         return _sums(op, combiner, moduli) if moduli else None
     except (Decline, SymbolError):
         return None
-
-
-def has_remainders(op: GenericOp) -> bool:
-    """Check whether a body takes remainders of integers."""
-    inner = operations_of(op.block)
-    return len(inner) <= _LONGEST_BODY and any(each.name in _REMAINDERS for each in inner)
 
 
 def _moduli(op: GenericOp) -> dict[int, int]:
