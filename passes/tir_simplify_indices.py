@@ -19,7 +19,7 @@ from ..emit.structured import structured_ops
 from .core.base import Pass
 from .core.registry import register_pass
 from .indices.loop_splitting import loop_splits, split_loops
-from .indices.maps import has_divisions, is_candidate, simplify_maps
+from .indices.maps import has_divisions, has_remainders, is_candidate, simplify_maps
 from .indices.residue_classes import residues_of
 
 
@@ -51,14 +51,16 @@ def _has_candidate_form(operation: Operation) -> bool:
 def _simplify(operation: Operation) -> None:
     op = GenericOp(operation)
     _hoist_start(op)
-    is_divided = has_divisions(op)
-    if is_divided:
+    if has_divisions(op):
         simplify_maps(operation)
-    residues = residues_of(GenericOp(operation))
+        op = GenericOp(operation)
+    # Conditions on remainders are decided by residue classes alone.
+    splits = [] if has_remainders(op) else loop_splits(op)
+    residues = None if splits else residues_of(op)
     if residues is not None:
         residues.write()
-    elif is_divided:
-        split_loops(operation, loop_splits(GenericOp(operation)))
+    else:
+        split_loops(operation, splits or loop_splits(op))
 
 
 def _is_on_plain_tensors(op: GenericOp) -> bool:

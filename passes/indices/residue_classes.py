@@ -23,7 +23,7 @@ from .affine_sizes import linear_factors, loop_index, loop_indices, size_of
 from .body_values import BodyValues
 from .class_body import ClassBody, ClassLoops
 from .class_sums import ClassPart, ClassSums
-from .maps import has_remainders
+from .maps import is_candidate
 
 #: Classes that are looked at, and those of them that become operations: strides of 3 in three dimensions.
 _MOST_CLASSES, _MOST_SUMS = 1 << 10, 27
@@ -32,7 +32,7 @@ _INDICES = frozenset({"arith.cmpi", "tensor.extract"})
 
 def residues_of(op: GenericOp) -> ClassSums | None:
     """Return the sums by residue classes that an operation is; None where that leaves conditions or divisions."""
-    if not op.reductions or len(op.outputs) != 1 or not has_remainders(op):
+    if not op.reductions or len(op.outputs) != 1 or not is_candidate(op):
         return None
     fill = fill_of(op.outputs[0])
     try:
@@ -85,13 +85,13 @@ def _classes(op: GenericOp, moduli: Mapping[int, int], dims: Sequence[int]) -> l
 def _sums(op: GenericOp, combiner: Combiner, moduli: Mapping[int, int]) -> ClassSums:
     parallel = _classes(op, moduli, [dim for dim in op.parallels if dim in moduli])
     reduced = _classes(op, moduli, [dim for dim in op.reductions if dim in moduli])
-    sums = ClassSums(op, moduli, [])
+    sums, kept = ClassSums(op, moduli, []), 0
     for own in parallel:
         bodies = [ClassBody.create(op, combiner, _loops(op, moduli, own | taps)) for taps in reduced]
         sums.parts.append(ClassPart(own, bodies))
-    kept = sum(body.is_kept for part in sums.parts for body in part.bodies)
-    if kept > _MOST_SUMS:
-        raise Decline(f"{kept} sums remain")
+        kept += sum(body.is_kept for body in bodies)
+        if kept > _MOST_SUMS:
+            raise Decline(f"{kept} sums or more remain")
     return sums
 
 
