@@ -11,12 +11,13 @@ from typing import ClassVar
 
 from ..bindings.ir import Operation
 from ..bindings.mlir import ir
-from ..bindings.navigation import body_of, made_by, operations_of
+from ..bindings.navigation import body_of, made_by, operations_of, symbol_name
 from ..dialects.core.ir_attributes import PLAN, SCHEDULE, UNPLANNED
 from ..dialects.tir.prim_func import prim_funcs_in
 from ..emit.generic import GENERIC, GenericOp
 from ..emit.structured import structured_ops
 from .core.base import Pass
+from .core.journal import Journal
 from .core.registry import register_pass
 from .indices.loop_splitting import loop_splits, split_loops
 from .indices.maps import has_divisions, has_remainders, is_candidate, simplify_maps
@@ -36,9 +37,20 @@ class TirSimplifyIndices(Pass):
             if SCHEDULE in function.attributes:
                 continue
             # Only others are erased with one of them: fills, and what follows element by element.
-            for operation in [each for each in structured_ops(function) if _has_candidate_form(each)]:
-                with function.context, operation.location:
-                    _simplify(operation)
+            candidates = [each for each in structured_ops(function) if _has_candidate_form(each)]
+            with function.context:
+                changed = [_simplify(each) for each in candidates]
+            if any(changed):
+                _note_changed(function)
+
+
+def _note_changed(function: Operation) -> None:
+    """Note for a journal of schedules that loops are no longer those of the PrimFunc."""
+    journal = Journal.active()
+    if journal is not None and journal.steps is not None:
+        from .schedule.plan_steps import REASON  # seldom needed, and all primitives with it
+
+        journal.steps[symbol_name(function)] = [f"{REASON}its loops were split, for indices without divisions"]
 
 
 def _has_candidate_form(operation: Operation) -> bool:
@@ -48,19 +60,23 @@ def _has_candidate_form(operation: Operation) -> bool:
     return is_candidate(op) and _is_on_plain_tensors(op) and 0 not in op.known_sizes
 
 
-def _simplify(operation: Operation) -> None:
-    op = GenericOp(operation)
-    _hoist_start(op)
-    if has_divisions(op):
-        simplify_maps(operation)
+def _simplify(operation: Operation) -> bool:
+    """Simplify the indices of an operation; return True if its loops are others then."""
+    with operation.location:
         op = GenericOp(operation)
-    # Conditions on remainders are decided by residue classes alone.
-    splits = [] if has_remainders(op) else loop_splits(op)
-    residues = None if splits else residues_of(op)
-    if residues is not None:
-        residues.write()
-    else:
-        split_loops(operation, splits or loop_splits(op))
+        _hoist_start(op)
+        if has_divisions(op):
+            simplify_maps(operation)
+            op = GenericOp(operation)
+        # Conditions on remainders are decided by residue classes alone.
+        splits = [] if has_remainders(op) else loop_splits(op)
+        residues = None if splits else residues_of(op)
+        if residues is not None:
+            residues.write()
+            return True
+        splits = splits or loop_splits(op)
+        split_loops(operation, splits)
+        return len(splits) > 0
 
 
 def _is_on_plain_tensors(op: GenericOp) -> bool:

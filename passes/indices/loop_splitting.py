@@ -96,7 +96,8 @@ def split_loops(operation: Operation, splits: Sequence[LoopSplit]) -> None:
         operation = _split_loop(operation, split.dim, split.inner)
         for follower, dim in followers:
             _split_loop(follower, dim, split.inner)
-    simplify_maps(operation)
+    if splits:
+        simplify_maps(operation)
 
 
 def _dim_in_common(operation: Operation, number: int, dim: int, other: Operation, value: Value) -> int | None:

@@ -30,8 +30,8 @@ _LAYOUTS = trusted(
 _PLAN = open_stage(
     "plan",
     (
-        "tir-simplify-indices",
         "tir-split-reductions{target=@target}",
+        "tir-simplify-indices",
         "tir-cut-padding{target=@target}",
         "tir-fuse-rows{target=@target}",
         "tir-plan{target=@target}",
