@@ -18,6 +18,7 @@ from ...emit.groups import fill_of, filled_with
 from ...emit.numbers import Number, Size, number
 from .affine_sizes import affine_of, dim_of
 from .class_body import ClassBody, ClassLoops, Read
+from .maps import fitted
 
 
 class ClassPart(NamedTuple):
@@ -168,11 +169,12 @@ def _reduced(
 ) -> Value:
     """Return the result of a reduction over some loops. A tensor without elements gives loops their sizes."""
     (values, maps), (start, out_map) = inputs, output
+    size = lambda dim: _loop_size(op, loops, dim)  # noqa: E731
+    values = [fitted(value, map_, op, dims, size) for value, map_ in zip(values, maps, strict=True)]
     stated = {plain_dim(each) for map_ in (*maps, out_map) for each in map_.results}
     missing = [position for position in range(len(dims)) if position not in stated]
     if missing:
-        sizes = [_loop_size(op, loops, dims[position]) for position in missing]
-        shape = linalg.empty(sizes, start.type.element_type)
+        shape = linalg.empty([size(dims[position]) for position in missing], start.type.element_type)
         values, maps = [*values, shape], [*maps, linalg.select_dims(len(dims), missing)]
     kinds = [op.kinds[dim] for dim in dims]
     return linalg.generic(values, [start], [*maps, out_map], kinds, body)[0]

@@ -23,7 +23,7 @@ from .affine_sizes import linear_factors, loop_index, loop_indices, size_of
 from .body_values import BodyValues
 from .class_body import ClassBody, ClassLoops
 from .class_sums import ClassPart, ClassSums
-from .maps import is_candidate
+from .maps import has_remainders, is_candidate
 
 #: Classes that are looked at, and those of them that become operations: strides of 3 in three dimensions.
 _MOST_CLASSES, _MOST_SUMS = 1 << 10, 27
@@ -40,7 +40,7 @@ def residues_of(op: GenericOp) -> ClassSums | None:
         if fill is None or not combiner.is_sum or not op.writes_once(op.input_count):
             return None
         moduli = _moduli(op)
-        return _sums(op, combiner, moduli) if moduli else None
+        return _sums(op, combiner, moduli) if moduli or has_remainders(op) else None
     except (Decline, SymbolError):
         return None
 
