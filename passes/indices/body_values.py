@@ -37,7 +37,7 @@ _LOGIC: dict[str, Callable[[bool, bool], bool]] = {
 #: The operand that decides a logical operation alone.
 _DECIDING = {"arith.andi": False, "arith.ori": True}
 _CASTS = ("arith.index_cast", "arith.extsi", "arith.trunci")
-_EQUAL, _NOT_EQUAL, _FIRST_UNSIGNED = 0, 1, 6
+_EQUAL, _NOT_EQUAL, _LESS, _FIRST_UNSIGNED = 0, 1, 2, 6
 #: Relations by the predicates of arith.cmpi: slt, sle, sgt, sge, ult, ule, ugt, uge.
 _RELATIONS = ("<", "<=", ">", ">=") * 2
 
@@ -92,12 +92,46 @@ class BodyValues:
             return self._compared(op)
         if op.name in ("arith.select", "scf.if"):
             chosen = self.result(value)
-            return None if chosen == value else self._value(chosen)
+            return self._floored(op) if chosen == value else self._value(chosen)
         if _is_truth(value):
             return self._logic(op)
         if op.name in _CASTS:
             return self.size(op.operands[0])
         return self._arithmetic(op)
+
+    def _floored(self, choice: Operation) -> Size | None:
+        """Return x % n for `r + n if r != 0 and r < 0 else r` with the remainder r of a division towards zero."""
+        if choice.name != "arith.select":
+            return None
+        condition, raised, kept = choice.operands
+        kept = self.result(kept)
+        rest, total = made_by(kept, "arith.remsi"), made_by(self.result(raised), "arith.addi")
+        if rest is None or total is None:
+            return None
+        whole, by = map(self.size, rest.operands)
+        is_raised = self.result(total.operands[0]) == kept and self.size(total.operands[1]) == by
+        if whole is None or not isinstance(by, int) or by <= 0 or not is_raised:
+            return None
+        return whole % by if self._is_negative(condition, kept) else None
+
+    def _is_negative(self, condition: Value, rest: Value) -> bool:
+        """Check whether a condition holds for a remainder below 0 alone: it may say that it is not 0, too."""
+        op = made_by(condition)
+        if op is None or len(op.operands) != 2:
+            return False
+        left, right = op.operands
+        if op.name == "arith.cmpi":
+            predicate = op.attributes["predicate"].value
+            return predicate == _LESS and self.result(left) == rest and self.size(right) == 0
+        if op.name == "arith.xori" and self.truth(right) is False:
+            return self._is_negative(left, rest)
+        return op.name == "arith.andi" and self._is_not_zero(left, rest) and self._is_negative(right, rest)
+
+    def _is_not_zero(self, condition: Value, rest: Value) -> bool:
+        op = made_by(condition, "arith.cmpi")
+        if op is None or op.attributes["predicate"].value != _NOT_EQUAL:
+            return False
+        return self.result(op.operands[0]) == rest and self.size(op.operands[1]) == 0
 
     def _logic(self, op: Operation) -> bool | None:
         if op.name not in _LOGIC:
