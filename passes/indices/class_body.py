@@ -55,7 +55,7 @@ class ClassBody:
         """Raises Decline where conditions or divisions are left."""
         if 0 in loops.sizes:
             return ClassBody(op, loops, {}, False)
-        reader = _Reader(op, loops)
+        reader = _ClassReader(op, loops)
         argument = op.block.arguments[op.input_count]
         (term,) = [value for value in combiner.operation.operands if value != argument]
         factors = reader.factors_of_zero(term)
@@ -70,7 +70,7 @@ class ClassBody:
         return copier.copied(last_of(self.op.block).operands[0])
 
 
-class _Reader:
+class _ClassReader:
     """Walk of the values that a body computes in a class."""
 
     def __init__(self, op: GenericOp, loops: ClassLoops):
