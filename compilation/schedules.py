@@ -21,7 +21,8 @@ from ..targets.core.registry import parse_target
 
 #: Where the loops of kernels are chosen, else where they become what schedules say; what comes before makes loops in
 #: which there are no blocks, of kernels without a schedule.
-_PLANS, _APPLIED, _LOOPS = "tir-plan", "tir-apply-schedule", ("tir-cut-padding", "tir-fuse-rows")
+_PLANS, _APPLIED = "tir-plan", "tir-apply-schedule"
+_LOOPS = ("tir-simplify-indices", "tir-cut-padding", "tir-fuse-rows")
 Schedules = str | os.PathLike[str] | Mapping[str, object]
 
 

@@ -31,7 +31,7 @@ def generic(
     """A linalg.generic; its results, one for each output that is a tensor. `maps` are affine maps, inputs' first."""
     attributes = {
         "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
-        "iterator_types": _iterator_types(tuple(iterators)),
+        "iterator_types": iterator_types(tuple(iterators)),
         **segments(len(inputs), len(outputs)),
     }
     op = ir.Operation.create(
@@ -49,7 +49,8 @@ def generic(
     return list(op.results)
 
 
-def _iterator_types(iterators: tuple[str, ...]) -> Attribute:
+def iterator_types(iterators: tuple[str, ...]) -> Attribute:
+    """Return the attribute of a generic operation for kinds of loops."""
     known = cache_of(ir.Context.current).attributes
     text = ", ".join(f"#linalg.iterator_type<{each}>" for each in iterators)
     return known.get(iterators) or known.remember(iterators, ir.Attribute.parse(f"[{text}]"))

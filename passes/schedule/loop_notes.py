@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
-from ...bindings.ir import Operation, Value
+import math
+
+from ...bindings.diagnostics import warn
+from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir, string_value
 from ...bindings.navigation import body_of, constant_of, innermost, made_by, operations_of, symbol_name
 from ...dialects.core.ir_attributes import UNPLANNED
 from ...emit.collapse import groups_of
+from ...emit.generic import GENERIC, GenericOp
 from ...emit.structured import StructuredOp, shape_of
 from ..core.facts import LoopsFact
 from ..core.journal import Journal
@@ -15,6 +19,9 @@ from .plan import Plan
 
 # They move or name numbers, or are counted as a part of others.
 _NO_WORK = frozenset("arith.constant arith.index_cast arith.extf arith.truncf arith.bitcast linalg.yield".split())
+
+#: Scalar loops of more than these operations take a millisecond: their kernel is worth a look.
+_MANY_OPERATIONS = 1_000_000
 
 
 def note_loops(op: StructuredOp, plan: Plan, epilogue: Operation | None) -> None:
@@ -69,10 +76,29 @@ def _index_text(value: Value) -> str | None:
 
 
 def note_unplanned(operation: Operation) -> None:
-    """Notes why an operation becomes plain loops, if that is known and a journal is active."""
+    """Note the reason why an operation becomes scalar loops, if it is known, and warn where that is much work."""
+    if UNPLANNED not in operation.attributes or operation.name != GENERIC:
+        return
+    op, reason = GenericOp(operation), string_value(operation.attributes[UNPLANNED])
+    count = _operations_in(op)
+    if count > _MANY_OPERATIONS:
+        text = f"PrimFunc @{_kernel_of(operation)}: {count:,} operations or more run as scalar loops, without vectors"
+        warn(f"{text}: {reason}; change that, or write a schedule for it", operation.location)
     journal = Journal.active()
-    if journal is not None and UNPLANNED in operation.attributes:
-        journal.add(LoopsFact(_kernel_of(operation), "", [], reason=string_value(operation.attributes[UNPLANNED])))
+    if journal is not None:
+        sizes, work = op.known_sizes, _work(operation)
+        journal.add(LoopsFact(_kernel_of(operation), "", sizes, op.reductions, flops=work, reason=reason))
+
+
+def _operations_in(op: GenericOp) -> int:
+    """Return the number of operations on elements, indices and conditions left out, as far as sizes are known."""
+    inner = [each for each in operations_of(op.block) if each.name.startswith(("arith.", "math."))]
+    computed = [each for each in inner if each.name not in _NO_WORK and not _is_index(each.results[0].type)]
+    return math.prod(1 if size is None else size for size in op.known_sizes) * len(computed)
+
+
+def _is_index(type_: Type) -> bool:
+    return isinstance(type_, ir.IndexType) or (isinstance(type_, ir.IntegerType) and type_.width == 1)
 
 
 def _kernel_of(operation: Operation) -> str:

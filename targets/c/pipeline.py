@@ -35,7 +35,7 @@ def stages(options: str) -> tuple[Stage, ...]:
         common.INTRINSICS,
         Stage(
             "apply",
-            ("tir-apply-schedule{target=@target vectors=false steps=true}",),
+            ("tir-simplify-indices", "tir-apply-schedule{target=@target vectors=false steps=true}"),
             "loops run as schedules say, else as the target's steps do; compilers make vectors of them",
             verify="end",
         ).with_options(options),

@@ -30,7 +30,12 @@ _LAUNCHES = trusted(
 )
 _PLAN = Stage(
     "plan",
-    ("tir-fuse-rows{target=@target}", "tir-plan{target=@target}", "tir-apply-schedule{threads=true}"),
+    (
+        "tir-simplify-indices",
+        "tir-fuse-rows{target=@target}",
+        "tir-plan{target=@target}",
+        "tir-apply-schedule{threads=true}",
+    ),
     "rows become steps of a loop, products get plans, what has a schedule runs as that says",
     verify="end",
 )

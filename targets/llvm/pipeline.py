@@ -31,6 +31,7 @@ _PLAN = open_stage(
     "plan",
     (
         "tir-split-reductions{target=@target}",
+        "tir-simplify-indices",
         "tir-cut-padding{target=@target}",
         "tir-fuse-rows{target=@target}",
         "tir-plan{target=@target}",

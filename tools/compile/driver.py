@@ -7,7 +7,7 @@ import importlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TextIO
@@ -206,7 +206,9 @@ class Compilation:
     @contextmanager
     def _shown(self, name: str, module: Module) -> Iterator[None]:
         """Around a stage."""
-        with self.progress.step(name):
+        # Declines of codegens stand in the table of the partition.
+        telling = nullcontext() if name.startswith("partition") else reporting(self._tell_warning)
+        with self.progress.step(name), telling:
             yield
         self._save_ir(name, module)
 

@@ -80,10 +80,11 @@ class StripKernel(Kernel):
             made: dict[int, Value] = {}
             for position, value in enumerate(found):
                 row, vector = divmod(position, self.tile.vectors_of_thread)
+                # The body does not use an input that is neither read in a step nor fixed.
                 arguments = [
                     read[key][step]
                     if (key := self._key(operand, row, vector)) in read
-                    else self.fixed[operand, row, vector]
+                    else self.fixed.get((operand, row, vector))
                     for operand in range(self.op.input_count)
                 ]
                 factors = {}

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Index expressions of PrimFuncs become sums of loop indices, where the ranges of the loops allow it.
+
+Plans, vectors and tiles need such sums. PrimFuncs of te and of users have `co // 64 * 64 + rc` for the groups of a
+convolution, and `(h + rh) // 2` under `(h + rh) % 2 == 0` for its transpose.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ..bindings.ir import Operation
+from ..bindings.mlir import ir
+from ..bindings.navigation import body_of, made_by, operations_of, symbol_name
+from ..dialects.core.ir_attributes import PLAN, SCHEDULE, UNPLANNED
+from ..dialects.tir.prim_func import prim_funcs_in
+from ..emit.generic import GENERIC, GenericOp
+from ..emit.structured import structured_ops
+from .core.base import Pass
+from .core.journal import Journal
+from .core.registry import register_pass
+from .indices.loop_splitting import loop_splits, split_loops
+from .indices.maps import has_divisions, has_remainders, is_candidate, simplify_maps
+from .indices.residue_classes import residues_of
+
+
+@register_pass
+class TirSimplifyIndices(Pass):
+    """Simplifies indices by the ranges of loops; splits loops by divisors, and transposed convolutions by strides."""
+
+    name: ClassVar[str] = "tir-simplify-indices"
+    anchor: ClassVar[str] = "builtin.module"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "linalg", "tensor")
+
+    def run(self, op: Operation) -> None:
+        for function in prim_funcs_in(op):
+            if SCHEDULE in function.attributes:
+                continue
+            # Only others are erased with one of them: fills, and what follows element by element.
+            candidates = [each for each in structured_ops(function) if _has_candidate_form(each)]
+            with function.context:
+                changed = [_simplify(each) for each in candidates]
+            if any(changed):
+                _note_changed(function)
+
+
+def _note_changed(function: Operation) -> None:
+    """Note for a journal of schedules that loops are no longer those of the PrimFunc."""
+    journal = Journal.active()
+    if journal is not None and journal.steps is not None:
+        from .schedule.plan_steps import REASON  # seldom needed, and all primitives with it
+
+        journal.steps[symbol_name(function)] = [f"{REASON}its loops were split, for indices without divisions"]
+
+
+def _has_candidate_form(operation: Operation) -> bool:
+    if operation.name != GENERIC or PLAN in operation.attributes or UNPLANNED in operation.attributes:
+        return False
+    op = GenericOp(operation)
+    return is_candidate(op) and _is_on_plain_tensors(op) and 0 not in op.known_sizes
+
+
+def _simplify(operation: Operation) -> bool:
+    """Simplify the indices of an operation; return True if its loops are others then."""
+    with operation.location:
+        op = GenericOp(operation)
+        _hoist_start(op)
+        if has_divisions(op):
+            simplify_maps(operation)
+            op = GenericOp(operation)
+        # Conditions on remainders are decided by residue classes alone.
+        splits = [] if has_remainders(op) else loop_splits(op)
+        residues = None if splits else residues_of(op)
+        if residues is not None:
+            residues.write()
+            return True
+        splits = splits or loop_splits(op)
+        split_loops(operation, splits)
+        return len(splits) > 0
+
+
+def _is_on_plain_tensors(op: GenericOp) -> bool:
+    types = [value.type for value in op.operands if isinstance(value.type, ir.ShapedType)]
+    return all(isinstance(type_, ir.RankedTensorType) and type_.encoding is None for type_ in types)
+
+
+def _hoist_start(op: GenericOp) -> None:
+    """Move the number that outputs are filled with out of the body of the fill, which is a plain fill then."""
+    for output in op.outputs:
+        fill = made_by(output, GENERIC)
+        inner = [] if fill is None else operations_of(body_of(fill))
+        if fill is not None and [each.name for each in inner] == ["arith.constant", "linalg.yield"]:
+            inner[0].move_before(fill)
