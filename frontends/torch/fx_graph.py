@@ -20,7 +20,7 @@ from ..core.node_problems import attempted, problem_of
 from ..core.problems import Problems
 from ..core.values import ComplexValue, Value, as_values
 from .fx_node import Node
-from .fx_operators import arguments_of, defaults_of, functional_name, is_scalar, listed, location_of, place_of
+from .fx_operators import arguments_of, defaults_of, functional_name, is_scalar, listed, location_of, name_of, place_of
 from .fx_scope import FxScope
 from .in_place import Updates
 from .model_constants import constant
@@ -92,6 +92,19 @@ class Graph(FxScope):
         if isinstance(argument, slice):
             return slice(*(self._resolved(each) for each in (argument.start, argument.stop, argument.step)))
         return argument
+
+    def computed(self, argument: Any) -> Any:
+        """Compute a number that depends on data from its operands.
+
+        Torch's own expression of it assumes that all assertions hold: `x.item() == 3` is true there if it is asserted.
+        """
+        if isinstance(argument, (list, tuple)):
+            return [self.computed(each) for each in argument]
+        if not _depends_on_data(argument):
+            return self._resolved(argument)
+        given = {**defaults_of(argument), **arguments_of(argument)}
+        node = self._node(argument, {name: self.computed(each) for name, each in given.items()})
+        return as_values(converted(node, argument.target))[0]
 
     def _called(self, fx: FxNode) -> Any:
         if fx.target is operator.getitem:
@@ -176,6 +189,19 @@ class Graph(FxScope):
         named = sizes.named(known, self.symbols)
         assert isinstance(named, Value)
         return named
+
+
+#: Operators that read an element of a tensor.
+_READ = ("aten::item.default", "aten::_local_scalar_dense.default")
+
+
+def _depends_on_data(argument: Any) -> bool:
+    """Check whether a node gives a number that is computed from an element of a tensor."""
+    if type(argument).__name__ != "Node" or argument.op != "call_function" or not is_scalar(argument.meta.get("val")):
+        return False
+    if find_converter(functional_name(argument.target)) is None:
+        return False
+    return name_of(argument.target) in _READ or any(map(_depends_on_data, argument.all_input_nodes))
 
 
 def _as_nested(returned: Any) -> list[Any]:
