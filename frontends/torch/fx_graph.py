@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ...bindings.ir import Operation
@@ -22,10 +23,11 @@ from ..core.values import ComplexValue, Value, as_values
 from .fx_node import Node
 from .fx_operators import arguments_of, defaults_of, functional_name, is_scalar, listed, location_of, name_of, place_of
 from .fx_scope import FxScope
-from .in_place import Updates
+from .in_place import Update, Updates
 from .model_constants import constant
 from .registry import converted, find_converter, unknown
 from .symbolic_sizes import Expressions
+from .written_views import written
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule
@@ -119,9 +121,23 @@ class Graph(FxScope):
             return None  # what it needs has been noted
         with location_of(fx):
             made = self._converted(node)
-        for each in self._updates.simple.get(fx, ()):
-            self._by_node[each] = made
+        if fx in self._updates.simple and made is not None:
+            self._write(self._updates.simple[fx], made)
         return made
+
+    def _write(self, update: Update, made: Any) -> None:
+        """Replace an updated tensor, the tensors that it is a view of, and their other aliases."""
+        for view, source in pairwise(update.chain):
+            self._by_node[view], old = made, self._by_node[source]
+            made = made if view in self._updates.whole else self._written(view, source, old, made)
+        self._by_node[update.chain[-1]] = made
+        for alias in update.others:
+            is_whole = alias in self._updates.whole
+            self._by_node[alias] = self._by_node[self._updates.source_of(alias)] if is_whole else self._called(alias)
+
+    def _written(self, view: FxNode, source: FxNode, old: Any, new: Any) -> Any:
+        node = None if new is None else self.node_of(view)
+        return None if node is None else attempted(node, lambda: written(node, source, old, new))
 
     def node_of(self, fx: FxNode) -> Node | None:
         """What a converter gets; None where an argument could not be imported."""

@@ -19,8 +19,8 @@ from ..core import sizes
 from ..core.node import Node as CoreNode
 from ..core.sizes import Size
 from ..core.values import ComplexValue, Held, Tensor, Value
-from .conversions import as_scalar, cast
 from .dtypes import dtype_of
+from .element_conversions import as_scalar, cast
 from .fx_operators import arguments_of, listed
 from .fx_scope import FxScope
 from .symbolic_sizes import Expressions
