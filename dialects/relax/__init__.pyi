@@ -57,6 +57,7 @@ def assert_op(
     condition: Value,
     format_args: Value | Sequence[Value] = ...,
     format: str = ...,
+    kind: str = ...,
     **at: Unpack[At],
 ) -> None:
     """Stops the program unless the condition holds."""

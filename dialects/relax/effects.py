@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator, Sequence
 
 from ..core.attributes import Str
@@ -17,6 +18,9 @@ def assertion(call: Call) -> Sequence[Info]:
     if not single or not is_bool(condition.dtype):
         raise call.fail(f"{call.describe('condition')} must be a bool, as a scalar or as a 0-D tensor")
     _check_format(call, len(call.format_args))
+    kind = getattr(builtins, call.kind, None)
+    is_exception = isinstance(kind, type) and issubclass(kind, Exception)
+    call.require(is_exception, f"attribute 'kind' ({call.kind!r}) must name an exception of Python")
     return []
 
 
@@ -52,7 +56,9 @@ def _fields(text: str, nesting: int = 2) -> Iterator[str]:
             yield from _fields(specification, nesting - 1) if specification and "{" in specification else ()
 
 
-op("assert_op", "condition:any *format_args:any", attrs={"format": Str("", doc="the message, by Python's str.format")},
+op("assert_op", "condition:any *format_args:any",
+   attrs={"format": Str("", doc="the message, by Python's str.format"),
+          "kind": Str("AssertionError", doc="a Python exception's name")},
    results="", infer=assertion, role="effect", pure=False,
    doc="Stops the program unless the condition holds.")  # fmt: skip
 op("print", "*values:any", attrs={"format": Str("", doc="by Python's str.format; empty: the values one by one")},

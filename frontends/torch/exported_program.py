@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -140,8 +141,22 @@ def _exported(
     except Exception as error:  # whatever the model or torch raises while it is traced
         raise ModelError(
             f"torch.export cannot trace the model: {type(error).__name__}: {str(error).strip()}",
-            notes=["torch.export.draft_export(model, args) lists everything that stands in the way"],
+            notes=list(_remedies(str(error))),
         ) from error
+
+
+#: Part of torch's message about a result of transformers that holds the keys and values of former tokens.
+_CACHE = re.compile(r"\b(\w*Cache)'> in output")
+
+
+def _remedies(problem: str) -> Iterator[str]:
+    cache = _CACHE.search(problem)
+    if cache is not None:
+        yield (
+            f"the model returns a {cache[1]}: use_cache=False leaves it out, "
+            "from_torch(model, args, kwargs={'use_cache': False}) or model.config.use_cache = False"
+        )
+    yield "torch.export.draft_export(model, args) lists everything that stands in the way"
 
 
 def _check_device(model: Module) -> None:

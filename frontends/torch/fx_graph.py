@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ...bindings.ir import Operation
@@ -20,12 +21,13 @@ from ..core.node_problems import attempted, problem_of
 from ..core.problems import Problems
 from ..core.values import ComplexValue, Value, as_values
 from .fx_node import Node
-from .fx_operators import arguments_of, defaults_of, functional_name, is_scalar, listed, location_of, place_of
+from .fx_operators import arguments_of, defaults_of, functional_name, is_scalar, listed, location_of, name_of, place_of
 from .fx_scope import FxScope
-from .in_place import Updates
+from .in_place import Update, Updates
 from .model_constants import constant
 from .registry import converted, find_converter, unknown
 from .symbolic_sizes import Expressions
+from .written_views import written
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule
@@ -98,6 +100,19 @@ class Graph(FxScope):
             return slice(*(self._resolved(each) for each in (argument.start, argument.stop, argument.step)))
         return argument
 
+    def computed(self, argument: Any) -> Any:
+        """Compute a number that depends on data from its operands.
+
+        Torch's own expression of it assumes that all assertions hold: `x.item() == 3` is true there if it is asserted.
+        """
+        if isinstance(argument, (list, tuple)):
+            return [self.computed(each) for each in argument]
+        if not _depends_on_data(argument):
+            return self._resolved(argument)
+        given = {**defaults_of(argument), **arguments_of(argument)}
+        node = self._node(argument, {name: self.computed(each) for name, each in given.items()})
+        return as_values(converted(node, argument.target))[0]
+
     def _called(self, fx: FxNode) -> Any:
         if fx.target is operator.getitem:
             held = self._by_node[fx.args[0]]
@@ -111,9 +126,23 @@ class Graph(FxScope):
             return None  # what it needs has been noted
         with location_of(fx):
             made = self._converted(node)
-        for each in self._updates.simple.get(fx, ()):
-            self._by_node[each] = made
+        if fx in self._updates.simple and made is not None:
+            self._write(self._updates.simple[fx], made)
         return made
+
+    def _write(self, update: Update, made: Any) -> None:
+        """Replace an updated tensor, the tensors that it is a view of, and their other aliases."""
+        for view, source in pairwise(update.chain):
+            self._by_node[view], old = made, self._by_node[source]
+            made = made if view in self._updates.whole else self._written(view, source, old, made)
+        self._by_node[update.chain[-1]] = made
+        for alias in update.others:
+            is_whole = alias in self._updates.whole
+            self._by_node[alias] = self._by_node[self._updates.source_of(alias)] if is_whole else self._called(alias)
+
+    def _written(self, view: FxNode, source: FxNode, old: Any, new: Any) -> Any:
+        node = None if new is None else self.node_of(view)
+        return None if node is None else attempted(node, lambda: written(node, source, old, new))
 
     def node_of(self, fx: FxNode) -> Node | None:
         """What a converter gets; None where an argument could not be imported."""
@@ -181,6 +210,19 @@ class Graph(FxScope):
         named = sizes.named(known, self.symbols)
         assert isinstance(named, Value)
         return named
+
+
+#: Operators that read an element of a tensor.
+_READ = ("aten::item.default", "aten::_local_scalar_dense.default")
+
+
+def _depends_on_data(argument: Any) -> bool:
+    """Check whether a node gives a number that is computed from an element of a tensor."""
+    if type(argument).__name__ != "Node" or argument.op != "call_function" or not is_scalar(argument.meta.get("val")):
+        return False
+    if find_converter(functional_name(argument.target)) is None:
+        return False
+    return name_of(argument.target) in _READ or any(map(_depends_on_data, argument.all_input_nodes))
 
 
 def _as_nested(returned: Any) -> list[Any]:

@@ -18,9 +18,9 @@ from ...dialects.core.symbols import SymExpr
 from ..core import sizes
 from ..core.node import Node as CoreNode
 from ..core.sizes import Size
-from ..core.tensors import cast
 from ..core.values import ComplexValue, Held, Tensor, Value
 from .dtypes import dtype_of
+from .element_conversions import as_scalar, cast
 from .fx_operators import arguments_of, listed
 from .fx_scope import FxScope
 from .symbolic_sizes import Expressions
@@ -183,7 +183,7 @@ class Node(CoreNode):
         held = self.held(key)
         if isinstance(held, Value):
             return cast(held.ssa, dtype)
-        return sizes.as_scalar(held, dtype)
+        return as_scalar(held, dtype)
 
     def rank(self, key: Key) -> builtins.int:
         rank = self.value(key).rank

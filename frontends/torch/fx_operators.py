@@ -10,21 +10,12 @@ from typing import TYPE_CHECKING, Any
 from ...bindings.ir import Location
 from ...bindings.mlir import ir
 from .in_place import updated_argument
+from .operator_names import name_of
 
 if TYPE_CHECKING:
     from torch.fx import Node as FxNode
 
 _PLACE = re.compile(r'File "([^"]+)", line (\d+)')
-
-
-def name_of(target: Any) -> str:
-    """`aten::add.Tensor`; of what is no operator of torch's registry its module and name, `_operator::mul`."""
-    schema = getattr(target, "_schema", None)
-    if schema is not None:
-        return f"{schema.name}.{schema.overload_name or 'default'}"
-    if hasattr(target, "namespace"):
-        return f"{target.namespace}::{target.name()}"
-    return f"{getattr(target, '__module__', '?')}::{getattr(target, '__name__', target)}"
 
 
 def functional_name(target: Any) -> str:

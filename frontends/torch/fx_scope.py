@@ -49,6 +49,10 @@ class FxScope(Scope):
         the node stands. Raises Incomplete.
         """
 
+    @abstractmethod
+    def computed(self, argument: Any) -> Any:
+        """Compute a number that depends on data from the operands of its node, without what assertions state."""
+
     def bind(self, meta: Any, held: Any) -> None:
         """Binds the symbols that torch has for a number, or for the sizes of a tensor."""
         pairs = [(meta, held)] if is_scalar(meta) else []

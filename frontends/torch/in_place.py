@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Updates in place that are imported as they are: of a whole tensor that a node has made, of which no view is read
-later. All others, through views, of arguments and of buffers, are made functional by torch.
+"""Updates in place that are imported as they are: of tensors that nodes have made, whole or through views.
+
+Torch makes all other updates functional: updates of arguments, of buffers, and through aliases that may be copies.
 """
 
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .operator_names import name_of
+from .view_names import RETAKEN, WRITABLE
 
 if TYPE_CHECKING:
     from torch.fx import Graph
@@ -50,16 +55,28 @@ def updated_arguments(target: Any) -> list[str]:
     return [each.name for each in own if each.alias_info is not None and each.alias_info.is_write]
 
 
+class Update(NamedTuple):
+    """Effects of an update on the tensor that it changes."""
+
+    #: The updated view, its source, and so on to the tensor that owns the memory.
+    chain: list[FxNode]
+    #: Other aliases in the order of the graph, which are taken anew.
+    others: list[FxNode]
+
+
 class Updates:
-    """The updates in place of a graph."""
+    """Updates in place of a graph."""
 
     def __init__(self, graph: Graph):
         self._places = {fx: place for place, fx in enumerate(graph.nodes)}
-        #: The node that made the tensor that a node gives, and whether it gives the whole of it.
-        self._roots: dict[FxNode, tuple[FxNode, bool]] = {}
+        #: The node in whose memory a result lies, and the node that owns the memory.
+        self._sources: dict[FxNode, FxNode | None] = {}
+        self._roots: dict[FxNode, FxNode] = {}
         self._aliases: dict[FxNode, list[FxNode]] = {}
-        #: The nodes that update: what stands for the updated tensor afterwards.
-        self.simple: dict[FxNode, list[FxNode]] = {}
+        #: Nodes whose result is all of their source, as an update or a dropout gives it.
+        self.whole: set[FxNode] = set()
+        #: By the node that updates.
+        self.simple: dict[FxNode, Update] = {}
         self.are_all_simple = True
         for fx in graph.nodes:
             self._follow(fx)
@@ -67,30 +84,51 @@ class Updates:
             if is_updating(fx):
                 self._judge(fx)
 
+    def source_of(self, fx: FxNode) -> FxNode | None:
+        return self._sources[fx]
+
     def _follow(self, fx: FxNode) -> None:
         source, is_whole = _source(fx)
-        if source is None:
-            root, whole = fx, True
-        else:
-            root, whole = self._roots[source]
-            whole = whole and is_whole
-        self._roots[fx] = root, whole
+        self._sources[fx] = source
+        if source is not None and is_whole:
+            self.whole.add(fx)
+        root = self._roots[fx] = fx if source is None else self._roots[source]
         self._aliases.setdefault(root, []).append(fx)
 
     def _judge(self, fx: FxNode) -> None:
         name = updated_argument(fx.target)
         updated = fx.args[0] if name is not None and fx.args and name == _first_name(fx.target) else None
-        if updated is None or updated not in self._roots:
-            self.are_all_simple = False
-            return
-        root, is_whole = self._roots[updated]
-        aliases = self._aliases[root]
-        views = [each for each in aliases if not self._roots[each][1]]
-        is_read_later = any(self._places[user] > self._places[fx] for each in views for user in each.users)
-        if root.op != "call_function" or not is_whole or is_read_later:
+        found = None if updated is None or updated not in self._roots else self._update(fx, updated)
+        if found is None:
             self.are_all_simple = False
         else:
-            self.simple[fx] = [each for each in aliases if self._roots[each][1] and each is not fx]
+            self.simple[fx] = found
+
+    def _update(self, fx: FxNode, updated: FxNode) -> Update | None:
+        """Return the effects of an update; None where torch has to make the update functional."""
+        chain = self._chain(updated)
+        root = chain[-1]
+        if root.op != "call_function" or not all(self._is_view(each, WRITABLE) for each in chain[:-1]):
+            return None
+        place = self._places[fx]
+        earlier = [each for each in self._aliases[root] if self._places[each] < place and each not in chain]
+        read = {each for alias in earlier if self._is_read_behind(alias, place) for each in self._chain(alias)[:-1]}
+        if not all(self._is_view(each, RETAKEN) for each in read):
+            return None
+        return Update(chain, [each for each in earlier if each in read])
+
+    def _chain(self, fx: FxNode) -> list[FxNode]:
+        found, source = [fx], self._sources[fx]
+        while source is not None:
+            found.append(source)
+            source = self._sources[source]
+        return found
+
+    def _is_view(self, fx: FxNode, known: Container[str]) -> bool:
+        return fx in self.whole or name_of(fx.target) in known
+
+    def _is_read_behind(self, alias: FxNode, place: int) -> bool:
+        return any(self._places[user] > place for user in alias.users)
 
 
 def _first_name(target: Any) -> str:

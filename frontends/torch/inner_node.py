@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...dialects.core.infos import TensorInfo
@@ -29,6 +29,10 @@ class InnerNode(Node):
         super().__init__(of.fx, of.name, op, arguments, of.graph)
         self.metas = dict(metas or {})
         self._like = like
+
+    def part(self, of: Callable[[Any], Any]) -> InnerNode:
+        changed = super().part(of).arguments
+        return InnerNode(self, self.op, changed, self._like, self.metas)
 
     @property
     def results(self) -> list[TensorInfo | None]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from ...dialects import relax
 from ..core import sizes
 from ..core.elementwise import elementwise, intrinsic_of
-from ..core.tensors import along_axis, cast, const, from_front, info_of, joined, like, part, wide_float, with_first_at
+from ..core.tensors import along_axis, const, from_front, info_of, joined, like, part, wide_float, with_first_at
 from ..core.values import Outputs, Tensor, Value, known
+from .element_conversions import cast
 from .fx_node import Node
 from .registry import Convert, register_rows, register_torch
 from .steps_back import backward_of, gradients_by

@@ -5,6 +5,7 @@ known, else 1-D tensors of one 64-bit integer (core/sizes.py). Conditions and re
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -17,8 +18,8 @@ from ...support.names import fresh_name
 from ..core import sizes
 from ..core.node import Unsupported
 from ..core.sizes import Size
-from ..core.tensors import cast, relax
-from ..core.values import Value
+from ..core.tensors import cast, const, relax
+from ..core.values import Tensor, Value
 
 if TYPE_CHECKING:
     import sympy
@@ -44,11 +45,7 @@ _PYTHON = {
     "greater": operator.gt,
     "less": operator.lt,
 }
-_FLOATS = {
-    "FloatTrueDiv": "divide",
-    "IntTrueDiv": "divide",
-    "FloatPow": "power",
-}
+_FLOATS = {"FloatTrueDiv": "divide", "IntTrueDiv": "divide", "FloatPow": "power", "TruncToFloat": "trunc"}
 _ROUNDED = {"FloorToInt": "floor", "CeilToInt": "ceil", "TruncToInt": "trunc", "RoundToInt": "round"}
 
 
@@ -70,6 +67,31 @@ def _power(base: Size, exponent: Size) -> Size:
     return sizes.product([base] * exponent)
 
 
+def _bitwise(name: str) -> Callable[[Size, Size], Size]:
+    def apply(left: Size, right: Size) -> Size:
+        if isinstance(left, int) and isinstance(right, int):
+            return int(getattr(operator, name)(left, right))
+        operands = (sizes.as_tensor([each]) for each in (left, right))
+        return relax.dialect.ops[_BITWISE[name]](*operands)
+
+    return apply
+
+
+def _shift(name: str) -> Callable[[Size, Size], Size]:
+    """Shift a size; a known distance is a factor, so that the result stays an expression."""
+    of_factor = {"left_shift": sizes.times, "right_shift": sizes.divided}[name]
+
+    def apply(size: Size, distance: Size) -> Size:
+        if isinstance(distance, int):
+            return of_factor(size, 1 << distance)
+        return relax.dialect.ops[name](sizes.as_tensor([size]), sizes.as_tensor([distance]))
+
+    return apply
+
+
+#: Python's operators of bits, and relax's.
+_BITWISE = {"and_": "bitwise_and", "or_": "bitwise_or", "xor": "bitwise_xor"}
+
 _SIZES: dict[str, Callable[..., Size]] = {
     "FloorDiv": sizes.divided,
     "CleanDiv": sizes.divided,
@@ -81,6 +103,9 @@ _SIZES: dict[str, Callable[..., Size]] = {
     "CeilDiv": _ceildiv,
     "PowByNatural": _power,
     "Identity": lambda size: size,
+    "LShift": _shift("left_shift"),
+    "RShift": _shift("right_shift"),
+    **{f"BitwiseFn_{ours}": _bitwise(name) for name, ours in _BITWISE.items()},
 }
 
 
@@ -175,7 +200,7 @@ class Expressions:
             return self._values[expression.name]
         if expression.is_Integer:
             return int(expression)
-        if expression.is_Float or expression.is_Rational:
+        if expression.is_number and expression.is_real and not expression.is_integer:
             return float(expression)
         if expression in (True, False):
             return bool(expression)
@@ -184,7 +209,7 @@ class Expressions:
             return self._of_cases(expression.args)
         given = [self._of(each) for each in expression.args]
         try:
-            return self._applied(name, given)
+            return self.applied(name, given)
         except SymbolError as error:
             raise Unsupported(f"the size {expression}: {error}") from None
 
@@ -193,24 +218,25 @@ class Expressions:
         *firsts, (last, _) = cases
         found = self._of(last)
         for value, condition in reversed(firsts):
-            found = self._applied("Where", [self._of(condition), self._of(value), found])
+            found = self.applied("Where", [self._of(condition), self._of(value), found])
         return found
 
-    def _applied(self, name: str, given: Sequence[Scalar]) -> Scalar:
+    def applied(self, name: str, given: Sequence[Scalar]) -> Scalar:
+        """Return the result of a function of sympy, or of torch.utils._sympy.functions, by its name."""
         if name in _COMPARED:
             return _compared(_COMPARED[name], given)
         if name == "Not":
             is_known = isinstance(given[0], bool)
             return not given[0] if is_known else Value(ssa=relax.logical_not(sizes.as_scalar(given[0], "i1")))
         if name == "Where":
-            return Value(
-                ssa=relax.where(sizes.as_scalar(given[0], "i1"), *(sizes.as_scalar(each, "i64") for each in given[1:]))
-            )
+            return _chosen(*given)
         if name in ("ToFloat", "Float"):
             return float(given[0]) if isinstance(given[0], int) else Value(ssa=sizes.as_scalar(given[0], "f64"))
         if name in _ROUNDED:
             return Value(ssa=cast(relax.dialect.ops[_ROUNDED[name]](sizes.as_scalar(given[0], "f64")), "i64"))
-        if name in _FLOATS or any(map(_is_float, given)):
+        if name == "RoundDecimal":
+            return _rounded(*given)
+        if name in _FLOATS or name.startswith(_FUNCTION) or any(map(_is_float, given)):
             return _in_floats(name, given)
         of_sizes = [sizes.of_scalar(each) if isinstance(each, Value) else each for each in given]
         if name == "Add":
@@ -222,6 +248,34 @@ class Expressions:
         if name in _SIZES:
             return _SIZES[name](*of_sizes)
         raise Unsupported(f"sizes that are made by {name} are not supported")
+
+
+def _chosen(condition: Scalar, one: Scalar, other: Scalar) -> Scalar:
+    if isinstance(condition, bool):
+        return one if condition else other
+    dtype = _common_dtype([one, other])
+    return Value(ssa=relax.where(sizes.as_scalar(condition, "i1"), *(sizes.as_scalar(x, dtype) for x in (one, other))))
+
+
+def _common_dtype(given: Sequence[Scalar]) -> str:
+    if any(map(_is_float, given)):
+        return "f64"
+    return "i1" if all(map(_is_truth, given)) else "i64"
+
+
+def _is_truth(value: Scalar) -> bool:
+    return isinstance(value, bool) or (isinstance(value, Value) and value.dtype == "i1")
+
+
+def _rounded(number: Scalar, digits: Scalar) -> Scalar:
+    """Round a float to even at a decimal digit, as torch's compiler does: by a scaled number."""
+    if not isinstance(digits, int):
+        raise Unsupported("a number of sizes is rounded to digits that depend on sizes")
+    if isinstance(number, (int, float)):
+        return round(float(number), digits)
+    factor, x = const(10.0 ** abs(digits), "f64"), sizes.as_scalar(number, "f64")
+    scale, back = (relax.multiply, relax.divide) if digits > 0 else (relax.divide, relax.multiply)
+    return Value(ssa=back(relax.round(scale(x, factor)), factor))
 
 
 def _is_float(value: Scalar) -> bool:
@@ -250,10 +304,26 @@ def _decided(name: str, given: Sequence[Size]) -> bool | None:
     return False if at_most(left + 1, least) else None
 
 
+#: Functions of the module math, which torch does not look into.
+_FUNCTION = "OpaqueUnaryFn_"
+
+
 def _in_floats(name: str, given: Sequence[Scalar]) -> Scalar:
+    operands = [sizes.as_scalar(each, "f64") for each in given]
+    if name.startswith(_FUNCTION):
+        return Value(ssa=_function(name.removeprefix(_FUNCTION), operands[0]))
     names = {"Add": "add", "Mul": "multiply", "Pow": "power", "Max": "maximum", "Min": "minimum", **_FLOATS}
-    if name.startswith("OpaqueUnaryFn_") and name[14:] in relax.dialect.ops:
-        return Value(ssa=relax.dialect.ops[name[14:]](sizes.as_scalar(given[0], "f64")))
+    names |= {"Mod": "mod", "PythonMod": "floor_mod", "FloorDiv": "floor_divide", "Identity": "", "Abs": "abs"}
     if name not in names:
         raise Unsupported(f"numbers that are made of sizes by {name} are not supported")
-    return Value(ssa=reduce(relax.dialect.ops[names[name]], [sizes.as_scalar(each, "f64") for each in given]))
+    if len(operands) == 1:
+        return Value(ssa=relax.dialect.ops[names[name]](*operands)) if names[name] else given[0]
+    return Value(ssa=reduce(relax.dialect.ops[names[name]], operands))
+
+
+def _function(name: str, x: Tensor) -> Tensor:
+    if name in relax.dialect.ops:
+        return relax.dialect.ops[name](x)
+    if name == "log2":
+        return relax.divide(relax.log(x), const(math.log(2), "f64"))
+    raise Unsupported(f"numbers that are made of sizes by {name} are not supported")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -20,14 +21,15 @@ if TYPE_CHECKING:
 
 @register_step("relax.assert_op")
 def assert_op(site: Site) -> Step:
-    """What it raises names the function that it stands in, as programs do."""
+    """Raise an exception that names the function around, as programs do."""
+    kind = getattr(builtins, site.attributes["kind"].value if "kind" in site.attributes else "AssertionError")
     text = site.attributes["format"].value if "format" in site.attributes else ""
     function = enclosing(site.operation, "func.func")
     place = made_at(f"@{symbol_name(function)}" if function is not None else "", site.operation.location)
 
     def run(frame: object, condition: Any, *values: Any) -> list[Any]:
         if not condition:
-            raise AssertionError(f"{place}: {_formatted(text, values) if text else 'assertion failed'}")
+            raise kind(f"{place}: {_formatted(text, values) if text else 'assertion failed'}")
         return []
 
     return run

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ...bindings.rewriting import located_error
 from .block import BlockGroups, Edge, Found
 from .block_reading import BlockReading
@@ -28,9 +30,7 @@ class StatedGroups(BlockGroups):
         if not all([self._become_one(calls, edges.get(number, [])) for number, calls in groups.items()]):
             # There may be no place for one group before another one has its own: all of them, step by step.
             self._start_again()
-            self._join(self._edges)
-            for calls in groups.values():
-                self._join_siblings(calls)
+            self._join_until_settled(groups.values())
             for number, calls in groups.items():
                 self._check_whole(number, calls)
         return self._found()
@@ -42,6 +42,15 @@ class StatedGroups(BlockGroups):
         self._join(edges)
         self._join_siblings(calls)
         return len(self._group[calls[0]].calls) == len(calls)
+
+    def _join_until_settled(self, groups: Collection[list[int]]) -> None:
+        """Join calls of all groups, round by round. A group may get its place only after its consumers have theirs."""
+        before, parts = 0, len(self.groups())
+        while parts != before:
+            self._join(self._edges)
+            for calls in groups:
+                self._join_siblings(calls)
+            before, parts = parts, len(self.groups())
 
     def _start_again(self) -> None:
         self._group.update(self._singles)

@@ -248,7 +248,7 @@ def _assert(into: FunctionLowering, op: Operation) -> None:
         numbers += [] if number is None else [number]
     # Braces that were written as such are no place for a number.
     message = message.replace("{}", "{ }").replace(_PLACE, "{}")
-    tir.ops["assert"](_element(into, condition), numbers, kind="AssertionError", message=message)
+    tir.ops["assert"](_element(into, condition), numbers, kind=op.opview.kind, message=message)
 
 
 def _element(into: FunctionLowering, value: Value) -> Value:

@@ -66,6 +66,19 @@ class Kept(nn.Module):
         return kept * 2, places + kept.shape[0]
 
 
+def test_caches_of_transformers_are_refused_with_the_option() -> None:
+    class DynamicCache:
+        pass
+
+    class Model(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, DynamicCache]:
+            return x, DynamicCache()
+
+    with pytest.raises(rx.ModelError, match="cannot trace") as refused:
+        rx.from_torch(Model(), (torch.ones(2),))
+    assert "use_cache=False leaves it out" in refused.value.notes[0]
+
+
 def test_sizes_that_depend_on_data() -> None:
     main = compiled(Kept(), (torch.randn(3, 4),))
     for x in (torch.randn(3, 4), -torch.ones(3, 4), torch.ones(3, 4)):

@@ -65,6 +65,56 @@ def _slices(x: torch.Tensor) -> torch.Tensor:
     return y
 
 
+def _mask(x: torch.Tensor) -> torch.Tensor:
+    y = x * 2
+    y.view(-1, 2)[y.view(-1, 2)[:, 0] > 0] = 0
+    return y
+
+
+def _several_aliases(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Views of views, each of which sees what is written through the others."""
+    y = x * 2
+    turned, row, flat = y.t(), y[1], y.view(-1)
+    turned[0].add_(7)
+    row.mul_(2)
+    flat[3] = 9.0
+    total = turned.sum(1)
+    turned.transpose(0, 1)[:, :2].sub_(1)
+    return y, turned, row, flat, total
+
+
+def _parts(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    y = x * 2
+    one, other = y.split(2, dim=1)
+    y[-1] += 5
+    y.unsqueeze(0).mul_(3)
+    torch.diagonal(y).fill_(0)
+    y.permute(1, 0)[1, 1:].copy_(x[0, :2])
+    return y, one, other
+
+
+def _result_of_an_update(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    y = x * 2
+    z = y[0].add_(1)
+    y.mul_(2)
+    return y, z
+
+
+def _complex_numbers(x: torch.Tensor) -> torch.Tensor:
+    y = torch.complex(x, x)
+    y[0] = 0
+    y[:, 1].mul_(2j)
+    return torch.view_as_real(y).clone()
+
+
+def _copy_or_view(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """One reshape copies, the other does not."""
+    y = x * 2
+    copied, seen = y.t().reshape(-1), y.reshape(-1)
+    y.add_(1)
+    return y, copied, seen
+
+
 class _Of(nn.Module):
     def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]):
         super().__init__()
@@ -80,11 +130,17 @@ class _Of(nn.Module):
         (_relu, True),
         (_chain, True),
         (_view_before, True),
-        (_view_after, False),
-        (_through_a_view, False),
+        (_view_after, True),
+        (_through_a_view, True),
         (_dropout, True),
         (_input, True),
-        (_slices, False),
+        (_slices, True),
+        (_mask, True),
+        (_several_aliases, True),
+        (_parts, True),
+        (_result_of_an_update, True),
+        (_complex_numbers, True),
+        (_copy_or_view, False),
     ],
 )
 def test_updates(function: Callable[[torch.Tensor], torch.Tensor], is_simple: bool) -> None:

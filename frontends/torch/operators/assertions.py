@@ -3,20 +3,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...core.linear_algebra.factorizations import require_success
-from ..prelude import Node, Outputs, Value, register_rows, register_torch, relax, sizes
-from .elementwise import truth
+from ..inner_node import InnerNode
+from ..prelude import Node, Outputs, Tensor, Value, like, register_rows, register_torch, relax, sizes
 
 
 @register_torch("aten::_assert_scalar", "aten::_assert_async", "aten::_functional_assert_scalar",
                 "aten::_functional_assert_async")  # fmt: skip
 def assertion(node: Node) -> Outputs:
-    """Functional ones give the token that they get: the order of effects is that of the nodes."""
-    held, text = node.get(0), node.string("assert_msg", "an assertion of the model does not hold")
+    """Check a condition. Functional forms return their token: nodes keep the order of effects."""
+    # With effects, the first argument of the node is a token.
+    held = node.get(0) if isinstance(node, InnerNode) else node.graph.computed(node.fx.args[0])
     if held is not True:
-        condition = truth(node) if isinstance(held, Value) else sizes.as_scalar(held, "i1")
-        relax.assert_op(relax.reshape(condition, ()), format=text)
+        text = node.string("assert_msg", "an assertion of the model does not hold")
+        relax.assert_op(
+            relax.reshape(_truth(held), ()), format=text.replace("{", "{{").replace("}", "}}"), kind="RuntimeError"
+        )
     return node.get("dep_token")
+
+
+def _truth(held: Any) -> Tensor:
+    if not isinstance(held, Value) or held.dtype == "i1":
+        return sizes.as_scalar(held, "i1")
+    return relax.not_equal(held.ssa, like(held.ssa, 0))
 
 
 @register_torch("aten::_linalg_check_errors")

@@ -52,12 +52,15 @@ def _attended(node: Node) -> Tensor:
 
 
 def _operands(node: Node) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values for the same batches; heads of the latter may serve several of the former's."""
+    """Return queries, keys and values with equal batch dimensions. Keys may have fewer heads than queries.
+
+    Fused operators have no argument `enable_gqa`: a key head serves several query heads where there are fewer.
+    """
     given = [node.value(name) for name in ("query", "key", "value")]
     ranks = [each.rank or 0 for each in given]
     if min(ranks) < 2:
         raise node.fail("queries, keys and values have a length and a size of heads")
-    shared = 1 if node.bool("enable_gqa") and min(ranks) > 2 else 0
+    shared = 1 if node.bool("enable_gqa", "enable_gqa" not in node.arguments) and min(ranks) > 2 else 0
     batches = [sizes.sizes_of(each)[: (each.rank or 0) - 2 - shared] for each in given]
     if all(each == batches[0] for each in batches):
         query, key, value = (each.ssa for each in given)

@@ -8,6 +8,7 @@ from typing import Any
 from ....dialects.core.infos import ShapeInfo
 from ....dialects.core.symbols import SymExpr, sym
 from ..prelude import Node, Outputs, Value, cast, known, register_torch, relax, sizes
+from .scalar_functions import as_value
 
 
 @register_torch("aten::item", "aten::_local_scalar_dense")
@@ -46,16 +47,12 @@ def size(node: Node) -> Outputs:
     """A size with a symbol that no result has named."""
     own = sizes.sizes_of(node.value(0))
     if "numel" in node.op:
-        return _as_value(sizes.product(own))
+        return as_value(sizes.product(own))
     axis = node.axis("dim", len(own))
-    return _as_value(own[axis] if "size" in node.op else sizes.product(own[axis + 1 :]))
+    return as_value(own[axis] if "size" in node.op else sizes.product(own[axis + 1 :]))
 
 
 @register_torch("aten::sym_storage_offset")
 def storage_offset(node: Node) -> Outputs:
     """Each view is a tensor of its own, which begins at its first element; only differences of offsets matter."""
     return known(0)
-
-
-def _as_value(size: sizes.Size) -> Value:
-    return known(size) if sizes.is_known(size) else Value(ssa=relax.reshape(size, ()))

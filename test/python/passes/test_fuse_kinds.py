@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import blocks
+import numpy as np
 import pytest
 from before_after import functions_by_name, keeps_results
 from example_counts import draws
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import functions_in, operations_in
 from relax_mlir.dialects.core.ir_attributes import APART, GROUP
+from relax_mlir.frontends.core import random_numbers
 from relax_mlir.passes.fuse.block_reading import readings_in
 from relax_mlir.passes.fuse.kinds import Kinds
 from relax_mlir.passes.fuse.prim_infos import PrimInfos
@@ -203,6 +205,29 @@ def test_a_group_waits_for_the_place_of_another() -> None:
     number(module, [0, None, 1, 0, 1])
     operators = [operator for operator, _ in fused(keeps_results(module, "tir-fuse"), "main")]
     assert operators == ["relax.sort", "relax.exp+relax.add", "relax.negative+relax.multiply"]
+
+
+def test_siblings_wait_for_the_place_of_their_consumers() -> None:
+    """The first group stands behind sort once the second one does, which the first tries cannot know."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor(()), rx.tensor((4,))]) as f:
+        x, y = f
+        first = relax.add(relax.exp(x), y)
+        last = relax.sum(relax.sort(y), axis=[0])
+        f.returns(first, relax.add(relax.exp(relax.add(last, x)), y))
+    rx.Pipeline("relax-legalize-ops").run(module)
+    number(module, [0, 1, None, None, 0, 0, 1])
+    operators = [operator for operator, _ in fused(keeps_results(module, "tir-fuse"), "main")]
+    assert operators == ["relax.sort", "relax.sum", "relax.exp+relax.add+relax.exp", "relax.add+relax.add"]
+
+
+def test_several_draws_of_random_numbers_compile() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((5,))]) as f:
+        moved = relax.add(random_numbers.normal(random_numbers.draw(), 3, [5], "f32"), *f)
+        f.returns(moved, random_numbers.uniform(random_numbers.draw(), 7, [5], "f32"))
+    first, second = rx.compile(module)["main"](np.zeros(5, "float32"))
+    assert len(set(first)) == len(set(second)) == 5
 
 
 def test_the_second_group_of_a_kind_may_have_no_place() -> None:
