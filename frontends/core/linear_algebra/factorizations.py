@@ -253,6 +253,13 @@ def reflected(node: Node, v: Tensor, tau: Tensor, c: Tensor, is_transposed: bool
     return batch.call(Reflect(is_transposed), flat, (own, Value(ssa=c).dtype))[0]
 
 
+def multiplied_by_q(node: Node, v: Tensor, tau: Tensor, c: Tensor, is_left: bool, is_transposed: bool) -> Tensor:
+    """Multiply `c` by the product of the reflections, from one side; from the right as transposed from the left."""
+    if is_left:
+        return reflected(node, v, tau, c, is_transposed)
+    return transposed(reflected(node, v, tau, transposed(c), not is_transposed))
+
+
 def orthogonal(node: Node, v: Tensor, tau: Tensor, columns: Any) -> Tensor:
     """The first columns of H1 H2 ..."""
     rows, dtype = sizes.sizes_of(Value(ssa=v))[-2], Value(ssa=v).dtype
