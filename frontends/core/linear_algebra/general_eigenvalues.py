@@ -248,10 +248,6 @@ def eig_of(node: Node, a: Tensor, with_left: bool = False, with_right: bool = Fa
     batch, n, dtype = Batch.of(node, a), sizes.sizes_of(Value(ssa=a))[-1], Value(ssa=a).dtype
     results = [((n,), dtype)] * 2 + [((n, n), dtype)] * 2 * (with_left + with_right)
     made = batch.call(GeneralEigen(with_left, with_right), [batch.flat(a)], *results)
-    values, *vectors = (ComplexValue(*map(_value, made[place : place + 2])) for place in range(0, len(made), 2))
-    columns = [ComplexValue(*(_value(transposed(part.ssa)) for part in each)) for each in vectors]
-    return Eigenvectors(values, columns[0] if with_left else None, columns[-1] if with_right else None)
-
-
-def _value(tensor: Tensor) -> Value:
-    return Value(ssa=tensor)
+    parts = [Value(ssa=each) for each in (*made[:2], *map(transposed, made[2:]))]
+    values, *vectors = (ComplexValue(*parts[place : place + 2]) for place in range(0, len(parts), 2))
+    return Eigenvectors(values, vectors[0] if with_left else None, vectors[-1] if with_right else None)

@@ -6,7 +6,9 @@ from __future__ import annotations
 from ...core.linear_algebra.eigenvalues import Eigen, svd_of
 from ...core.linear_algebra.factorizations import cholesky_of, lu_of, multiplied_by_q, orthogonal, qr_of
 from ...core.linear_algebra.general_eigenvalues import eig_of
+from ...core.linear_algebra.linear_systems import tridiagonal_solved
 from ...core.linear_algebra.matrix_loops import Batch, transposed
+from ...core.linear_algebra.pivoted_qr import pivoted_qr_of
 from ...core.linear_algebra.triangular_forms import hessenberg_of, schur_of, tridiagonal_of
 from ..prelude import ComplexValue, Node, Outputs, Tensor, Value, cast, register_stablehlo, relax, sizes
 from .linear_algebra import refuse_complex, solved
@@ -136,3 +138,17 @@ def sytrd(node: Node) -> Outputs:
     refuse_complex(node)
     a = node.tensor(0)
     return [*tridiagonal_of(node, a, _option(node, "uplo") == "U"), sizes.zeros(Batch.of(node, a).lead, "i32")]
+
+
+@register_stablehlo(*_lapack("gtsv"))
+def gtsv(node: Node) -> Outputs:
+    """The diagonals of the upper factor in place of the matrix's, the solution, and the first pivot that is 0."""
+    refuse_complex(node)
+    return list(tridiagonal_solved(node, *map(node.tensor, range(4))))
+
+
+@register_stablehlo(*_lapack("geqp3"))
+def geqp3(node: Node) -> Outputs:
+    """R with the reflections below it, the order of the columns, and the reflections' factors."""
+    refuse_complex(node)
+    return list(pivoted_qr_of(node, node.tensor(0), node.tensor(1)))
