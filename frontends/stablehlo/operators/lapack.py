@@ -11,7 +11,8 @@ from ...core.linear_algebra.matrix_loops import Batch, transposed
 from ...core.linear_algebra.pivoted_qr import pivoted_qr_of
 from ...core.linear_algebra.triangular_forms import hessenberg_of, schur_of, tridiagonal_of
 from ..prelude import ComplexValue, Node, Outputs, Tensor, Value, cast, register_stablehlo, relax, sizes
-from .linear_algebra import refuse_complex, solved
+from .complex_lapack import through_scipy
+from .linear_algebra import solved
 
 
 def _lapack(name: str, of_complex: str = "") -> list[str]:
@@ -29,7 +30,8 @@ def _option(node: Node, name: str) -> str:
 @register_stablehlo(*_lapack("potrf"))
 def potrf(node: Node) -> Outputs:
     """The factor, and what failed; the other side of the diagonal stays."""
-    refuse_complex(node)
+    if node.is_complex:
+        return through_scipy(node, "potrf", _option(node, "uplo") == "L")
     is_lower = _option(node, "uplo") == "L"
     a = node.tensor(0)
     factor, info = cholesky_of(node, a, not is_lower)
@@ -41,25 +43,28 @@ def potrf(node: Node) -> Outputs:
 @register_stablehlo(*_lapack("trsm"))
 def trsm(node: Node) -> Outputs:
     is_upper, is_unit = _option(node, "uplo") == "U", _option(node, "diag") == "U"
-    return solved(node, _option(node, "side") == "L", is_upper, is_unit, _option(node, "trans_x") != "N")
+    return solved(node, _option(node, "side") == "L", is_upper, is_unit, "NTC".index(_option(node, "trans_x")))
 
 
 @register_stablehlo(*_lapack("getrf"))
 def getrf(node: Node) -> Outputs:
-    refuse_complex(node)
+    if node.is_complex:
+        return through_scipy(node, "getrf")
     return list(lu_of(node, node.tensor(0)))
 
 
 @register_stablehlo(*_lapack("geqrf"))
 def geqrf(node: Node) -> Outputs:
-    refuse_complex(node)
+    if node.is_complex:
+        return through_scipy(node, "geqrf")
     return list(qr_of(node, node.tensor(0), node.dtype))
 
 
 @register_stablehlo(*_lapack("orgqr", "ungqr"))
 def orgqr(node: Node) -> Outputs:
     """The columns of Q that reflections say."""
-    refuse_complex(node)
+    if node.is_complex:
+        return through_scipy(node, "ungqr")
     v = node.tensor(0)
     return orthogonal(node, v, node.tensor(1), sizes.sizes_of(node.value(0))[-1])
 
@@ -67,16 +72,18 @@ def orgqr(node: Node) -> Outputs:
 @register_stablehlo(*_lapack("ormqr", "unmqr"))
 def ormqr(node: Node) -> Outputs:
     """The product of a matrix with Q, from one side; only the reflections' vectors of the first operand are read."""
-    refuse_complex(node)
     options = node.attr("mhlo.backend_config", {})
-    v, tau, c = node.tensor(0), node.tensor(1), node.tensor(2)
-    return multiplied_by_q(node, v, tau, c, bool(options.get("left")), bool(options.get("transpose")))
+    is_left, is_transposed = bool(options.get("left")), bool(options.get("transpose"))
+    if node.is_complex:
+        return through_scipy(node, "unmqr", is_left, is_transposed)
+    return multiplied_by_q(node, node.tensor(0), node.tensor(1), node.tensor(2), is_left, is_transposed)
 
 
 @register_stablehlo(*_lapack("syevd", "heevd"))
 def syevd(node: Node) -> Outputs:
     """Eigenvectors as columns, eigenvalues, and what failed."""
-    refuse_complex(node)
+    if node.is_complex:
+        return through_scipy(node, "heevd", _option(node, "uplo") == "L")
     a = node.tensor(0)
     batch, n = Batch.of(node, a), sizes.sizes_of(node.value(0))[-1]
     kernel = Eigen(_option(node, "uplo") == "U")
@@ -87,8 +94,10 @@ def syevd(node: Node) -> Outputs:
 @register_stablehlo(*_lapack("gesdd"), *_lapack("gesvd"))
 def gesdd(node: Node) -> Outputs:
     """The matrix that LAPACK overwrites, singular values, both sides' vectors, and what failed."""
-    refuse_complex(node)
-    mode, a = _option(node, "mode"), node.tensor(0)
+    mode = _option(node, "mode")
+    if node.is_complex:
+        return through_scipy(node, "gesvd" if "gesvd" in node.op else "gesdd", mode != "N", mode == "A")
+    a = node.tensor(0)
     u, s, vh = svd_of(node, a, is_full=mode == "A", with_vectors=mode != "N")
     info = sizes.zeros(Batch.of(node, a).lead, "i32")
     if mode == "N":
@@ -104,22 +113,26 @@ def _failed(values: Tensor) -> Tensor:
 @register_stablehlo(*_lapack("geev"))
 def geev(node: Node) -> Outputs:
     """Real and imaginary parts of the eigenvalues, left and right vectors as columns, and what failed."""
+    is_left, is_right = (_option(node, name) == "V" for name in ("compute_left", "compute_right"))
     if isinstance(node.held(0), ComplexValue):
-        refuse_complex(node)
-    a, is_left, is_right = node.tensor(0), _option(node, "compute_left") == "V", _option(node, "compute_right") == "V"
-    found = eig_of(node, a, is_left, is_right)
+        return through_scipy(node, "geev", is_left, is_right)
+    found = eig_of(node, node.tensor(0), is_left, is_right)
     zeros = sizes.zeros(node.static_shape(2), node.dtype)
     missing = ComplexValue(Value(ssa=zeros), Value(ssa=zeros))
     real, imag = found.values.real.ssa, found.values.imag.ssa
-    return [real, imag, found.left or missing, found.right or missing, _failed(real)]
+    # jax calls LAPACK for finite matrices alone.
+    unusable = relax.logical_not(relax.isfinite(node.tensor(0)))
+    failed = relax.maximum(_failed(real), relax.max(cast(unusable, "i32"), axis=[-2, -1]))
+    return [real, imag, found.left or missing, found.right or missing, failed]
 
 
 @register_stablehlo(*_lapack("gees"))
 def gees(node: Node) -> Outputs:
     """The Schur form and its vectors, the eigenvalues, how many are selected, and what failed."""
-    refuse_complex(node)
     if _option(node, "sort") not in ("N", ""):
-        raise node.fail("it does not sort eigenvalues: leave out the argument sort")
+        raise node.fail("eigenvalues are not sorted: leave out the argument sort_eig_vals")
+    if node.is_complex:
+        return through_scipy(node, "gees", _option(node, "mode") == "V")
     t, z, real, imag = schur_of(node, node.tensor(0))
     none = sizes.zeros(Batch.of(node, real, 1).lead, "i32")
     return [t, z, real, imag, none, _failed(real)]
@@ -127,7 +140,8 @@ def gees(node: Node) -> Outputs:
 
 @register_stablehlo(*_lapack("gehrd"))
 def gehrd(node: Node) -> Outputs:
-    refuse_complex(node)
+    if node.is_complex:
+        return through_scipy(node, "gehrd")
     a = node.tensor(0)
     return [*hessenberg_of(node, a), sizes.zeros(Batch.of(node, a).lead, "i32")]
 
@@ -135,7 +149,8 @@ def gehrd(node: Node) -> Outputs:
 @register_stablehlo(*_lapack("sytrd", "hetrd"))
 def sytrd(node: Node) -> Outputs:
     """The tridiagonal form with its reflections, both diagonals, the reflections' factors, and what failed."""
-    refuse_complex(node)
+    if node.is_complex:
+        return through_scipy(node, "hetrd", _option(node, "uplo") == "L")
     a = node.tensor(0)
     return [*tridiagonal_of(node, a, _option(node, "uplo") == "U"), sizes.zeros(Batch.of(node, a).lead, "i32")]
 
@@ -143,12 +158,14 @@ def sytrd(node: Node) -> Outputs:
 @register_stablehlo(*_lapack("gtsv"))
 def gtsv(node: Node) -> Outputs:
     """The diagonals of the upper factor in place of the matrix's, the solution, and the first pivot that is 0."""
-    refuse_complex(node)
+    if node.is_complex:
+        return through_scipy(node, "gtsv")
     return list(tridiagonal_solved(node, *map(node.tensor, range(4))))
 
 
 @register_stablehlo(*_lapack("geqp3"))
 def geqp3(node: Node) -> Outputs:
     """R with the reflections below it, the order of the columns, and the reflections' factors."""
-    refuse_complex(node)
+    if node.is_complex:
+        return through_scipy(node, "geqp3")
     return list(pivoted_qr_of(node, node.tensor(0), node.tensor(1)))

@@ -8,7 +8,21 @@ from collections.abc import Callable
 from ...core.linear_algebra.factorizations import cholesky_of
 from ...core.linear_algebra.linear_systems import SolveTriangular, triangular
 from ...core.linear_algebra.matrix_loops import transposed
-from ..prelude import Node, Outputs, Tensor, cast, const, like, register_stablehlo, relax, wide_float
+from ..hlo_types import info_of
+from ..prelude import (
+    ComplexValue,
+    Node,
+    Outputs,
+    Tensor,
+    Value,
+    cast,
+    const,
+    like,
+    register_stablehlo,
+    relax,
+    wide_float,
+)
+from .complex_lapack import call_lapack, through_scipy
 
 
 def _in_wide(node: Node, function: Callable[..., Tensor], *given: Tensor) -> Tensor:
@@ -17,22 +31,27 @@ def _in_wide(node: Node, function: Callable[..., Tensor], *given: Tensor) -> Ten
     return cast(function(*(cast(each, wide) for each in given)), node.dtype)
 
 
-def refuse_complex(node: Node) -> None:
-    if node.is_complex:
-        raise node.fail("it is not supported of complex numbers")
-
-
 @register_stablehlo("stablehlo.cholesky")
 def cholesky(node: Node) -> Outputs:
     """NaN where a matrix is not positive definite; what is on the other side of the diagonal is 0."""
-    refuse_complex(node)
     is_lower = node.attr("lower", False)
+    if node.is_complex:
+        return _complex_factor(node, is_lower)
     return _in_wide(node, lambda a: _factor(node, a, is_lower), node.tensor(0))
 
 
 def _factor(node: Node, a: Tensor, is_lower: bool) -> Tensor:
     factor, info = cholesky_of(node, a, not is_lower)
     return _nan_where_failed(relax.tril(factor) if is_lower else relax.triu(factor), info)
+
+
+def _complex_factor(node: Node, is_lower: bool) -> ComplexValue:
+    info = info_of(node.result_types[0])
+    count = info.with_shape((info.shape or ())[:-2]).with_dtype("i32")
+    factor, failed = call_lapack(node, "potrf", [is_lower], [(info, True), (count, False)])
+    half = relax.tril if is_lower else relax.triu
+    parts = [_nan_where_failed(half(part.ssa), failed.ssa) for part in (factor.real, factor.imag)]
+    return ComplexValue(*(Value(ssa=each) for each in parts))
 
 
 def _nan_where_failed(x: Tensor, info: Tensor) -> Tensor:
@@ -44,11 +63,18 @@ def _nan_where_failed(x: Tensor, info: Tensor) -> Tensor:
 def triangular_solve(node: Node) -> Outputs:
     """A X = B, or X A = B, which is Aᵀ Xᵀ = Bᵀ; of A itself or transposed."""
     is_upper, is_unit = not node.attr("lower"), node.attr("unit_diagonal", False)
-    return solved(node, node.attr("left_side"), is_upper, is_unit, node.attr("transpose_a") != "NO_TRANSPOSE")
+    return solved(node, node.attr("left_side"), is_upper, is_unit, _TURNS[node.attr("transpose_a")])
 
 
-def solved(node: Node, is_left: bool, is_upper: bool, is_unit: bool, is_transposed: bool) -> Tensor:
-    refuse_complex(node)
+#: A as it is, transposed, or transposed and conjugate.
+_TURNS = {"NO_TRANSPOSE": 0, "TRANSPOSE": 1, "ADJOINT": 2}
+
+
+def solved(node: Node, is_left: bool, is_upper: bool, is_unit: bool, turn: int) -> Outputs:
+    """Solve a triangular system; `turn`: 0 for A itself, 1 for A transposed, 2 for its adjoint."""
+    if node.is_complex:
+        return through_scipy(node, "trsm", is_left, not is_upper, turn, is_unit)
+    is_transposed = turn != 0
 
     def solve(a: Tensor, b: Tensor) -> Tensor:
         kernel = SolveTriangular(is_upper, is_unit, is_transposed if is_left else not is_transposed)
