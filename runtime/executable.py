@@ -32,6 +32,7 @@ from .function import Function
 from .libraries import load_libraries
 from .loader import loader_session
 from .registered import register_builtin_errors, register_print
+from .scipy_lapack import register_lapack
 from .signing import check_trust
 from .threads import ThreadLimit, checked_threads, pool_of_process, usual_threads
 
@@ -418,6 +419,7 @@ def _load_objects(objects: Sequence[memoryview], artifact: Artifact) -> CodeModu
     """One module of object files that refer to each other."""
     register_builtin_errors()
     register_print()
+    register_lapack()
     try:
         # Not a compiler, hence a path that cannot be run: the loader would ask one for its C++ runtime, and our code
         # is C's.

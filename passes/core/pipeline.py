@@ -13,6 +13,7 @@ from ...bindings.ir import Module, Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import blocks_of, operations_of
 from ...bindings.pass_manager import UnknownPass, check_upstream, run_upstream
+from ...bindings.pipeline_text import PipelineElement, parse_pipeline
 from ...bindings.upstream_passes import upstream_passes
 from ...dialects.core.ir_attributes import CODEGEN
 from ...dialects.verification import verify_functions
@@ -26,7 +27,6 @@ from .base import USUAL_ANCHOR, Pass, changing, check_anchor, run_pass
 from .external import check_codegen, externals_aside, is_external
 from .instruments import Instrument
 from .options import make_pass, quoted, split_options
-from .pipeline_text import PipelineElement, parse_pipeline
 from .registry import all_passes, find_pass
 
 

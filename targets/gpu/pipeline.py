@@ -108,7 +108,7 @@ def gpu_stages(
         *kernel_stages(device, options, block_shared, block_threads, (constants,)),
         trusted(
             "entries",
-            ("host-name-functions", "host-profile-kernels", "host-add-entries"),
+            (common.LOWER_MASKS, "host-name-functions", "host-profile-kernels", "host-add-entries"),
             "the functions that callers see",
         ),
         trusted(

@@ -50,7 +50,10 @@ _OF_HOST = (
     trusted("parallel", ("tir-outline-parallel",), "loops that threads share become functions of a range"),
     trusted(
         "entries",
-        ("func.func(convert-linalg-to-loops)", "host-name-functions", "host-profile-kernels", "host-add-entries"),
+        (
+            *("func.func(convert-linalg-to-loops)", common.LOWER_MASKS),
+            *("host-name-functions", "host-profile-kernels", "host-add-entries"),
+        ),
         "the functions that callers see",
     ),
     trusted(

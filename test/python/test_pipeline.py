@@ -261,7 +261,7 @@ def test_a_failing_upstream_pass() -> None:
     with pytest.raises(rx.RelaxError, match=r"m.mlir:3:10: pass one-shot-bufferize failed: op was not bufferized"):
         run("one-shot-bufferize")
     # Upstream passes in a row are run at once.
-    with pytest.raises(rx.RelaxError, match=r"one of the passes func.func\(cse\), one-shot-bufferize failed: op was"):
+    with pytest.raises(rx.RelaxError, match=r"m.mlir:3:10: pass one-shot-bufferize failed: op was not bufferized"):
         run("test-mark,func.func(cse),one-shot-bufferize")
     with pytest.raises(rx.RelaxError, match="op was not bufferized"):
         run("one-shot-bufferize", instruments=[rx.Timing()])

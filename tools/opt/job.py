@@ -13,8 +13,8 @@ from ...bindings.context import new_context
 from ...bindings.ir import Context, Operation
 from ...bindings.mlir import print_asm
 from ...bindings.pass_manager import required_anchor
+from ...bindings.pipeline_text import outermost_anchor
 from ...dialects.parsing import decode_source, define_dialects, parse_module
-from ...passes.core.pipeline_text import outermost_anchor
 from ...passes.core.registry import find_pass
 from ...support.errors import RelaxError
 from ...support.files import write_whole

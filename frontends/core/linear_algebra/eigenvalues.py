@@ -55,7 +55,7 @@ class Eigen:
             work.scratch([work.rows], lambda tau: work.scratch([work.rows], lambda e: finish(work, scale, tau, e)))
 
         def finish(work: Matrix, scale: Number, tau: Matrix, e: Matrix) -> None:
-            _tridiagonalize(work, d, e, tau)
+            tridiagonalize(work, d, e, tau)
             _accumulate(work, tau, e, z)
             _transpose(z)
             _set_off_diagonal(work, d, e)
@@ -66,9 +66,11 @@ class Eigen:
         a.scratch(a.sizes, use)
 
 
-def _tridiagonalize(a: Matrix, d: Matrix, e: Matrix, tau: Matrix) -> None:
-    """Reflections of rows and columns: row k has behind its diagonal what they are made of, the element next to the
-    diagonal in `d` until the end."""
+def tridiagonalize(a: Matrix, d: Matrix, e: Matrix, tau: Matrix) -> None:
+    """Reduce a symmetric matrix by reflections of rows and columns.
+
+    Row k has the vector of a reflection behind its diagonal; `d` gets the elements next to the diagonal.
+    """
 
     def step(k: Number) -> None:
         rest = k + 1

@@ -158,16 +158,19 @@ def _qr(a: Matrix, qr: Matrix, tau: Matrix) -> None:
 
     def use(along: Matrix) -> None:
         def step(k: Number) -> None:
-            tau[k] = _reflection(qr, k)
-            _reflect(qr, k, tau[k], qr, k + 1, along)
+            tau[k] = reflection(qr, k)
+            reflect(qr, k, tau[k], qr, k + 1, along)
 
         loops.for_range(0, tau.rows, step)
 
     qr.scratch([qr.columns], use)
 
 
-def _reflection(qr: Matrix, k: Number) -> Number:
-    """Makes a column 0 below the diagonal: there the reflection's vector is afterwards, whose first element is 1."""
+def reflection(qr: Matrix, k: Number) -> Number:
+    """Make a column 0 below the diagonal, and return the reflection's factor.
+
+    The reflection's vector stands below the diagonal afterwards; its first element is 1.
+    """
     largest = folded(k, qr.rows, lambda i, best: _larger(absolute(qr[i, k]), best), qr.real(0.0))
     scale = select(largest > 0.0, largest, qr.real(1.0))
     first = qr[k, k] / scale
@@ -189,8 +192,8 @@ def _larger(x: Number, best: Number) -> Number:
     return select(x > best, x, best)
 
 
-def _reflect(v: Matrix, k: Number, tau: Number, c: Matrix, start: Number | int, along: Matrix) -> None:
-    """Applies a reflection to columns of `c`, from one on; `along` is memory for a row."""
+def reflect(v: Matrix, k: Number, tau: Number, c: Matrix, start: Number | int, along: Matrix) -> None:
+    """Apply a reflection to columns of `c`, from one on; `along` is memory for a row."""
 
     def first(j: Number) -> None:
         along[j] = c[k, j]
@@ -234,7 +237,7 @@ class Reflect:
     def _one(self, v: Matrix, tau: Matrix, c: Matrix, out: Matrix) -> None:
         out.copy(c)
         apply = lambda along: steps(  # noqa: E731
-            0, tau.rows, lambda k: _reflect(v, k, tau[k], out, 0, along), backwards=not self.is_transposed
+            0, tau.rows, lambda k: reflect(v, k, tau[k], out, 0, along), backwards=not self.is_transposed
         )
         out.scratch([out.columns], apply)
 
@@ -251,6 +254,13 @@ def reflected(node: Node, v: Tensor, tau: Tensor, c: Tensor, is_transposed: bool
     own = sizes.sizes_of(Value(ssa=c))[-2:]
     flat = [batch.flat(v), batch.flat(tau, 1), batch.spread(c)]
     return batch.call(Reflect(is_transposed), flat, (own, Value(ssa=c).dtype))[0]
+
+
+def multiplied_by_q(node: Node, v: Tensor, tau: Tensor, c: Tensor, is_left: bool, is_transposed: bool) -> Tensor:
+    """Multiply `c` by the product of the reflections, from one side; from the right as transposed from the left."""
+    if is_left:
+        return reflected(node, v, tau, c, is_transposed)
+    return transposed(reflected(node, v, tau, transposed(c), not is_transposed))
 
 
 def orthogonal(node: Node, v: Tensor, tau: Tensor, columns: Any) -> Tensor:

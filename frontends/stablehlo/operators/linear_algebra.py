@@ -1,15 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Factorizations and triangular systems, and the LAPACK functions that jax calls for them on CPUs."""
+"""Cholesky factorizations and triangular systems."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...core.linear_algebra.eigenvalues import Eigen, svd_of
-from ...core.linear_algebra.factorizations import cholesky_of, lu_of, orthogonal, qr_of
+from ...core.linear_algebra.factorizations import cholesky_of
 from ...core.linear_algebra.linear_systems import SolveTriangular, triangular
-from ...core.linear_algebra.matrix_loops import Batch, transposed
-from ..prelude import Node, Outputs, Tensor, cast, const, like, register_stablehlo, relax, sizes, wide_float
+from ...core.linear_algebra.matrix_loops import transposed
+from ..hlo_types import info_of
+from ..prelude import (
+    ComplexValue,
+    Node,
+    Outputs,
+    Tensor,
+    Value,
+    cast,
+    const,
+    like,
+    register_stablehlo,
+    relax,
+    wide_float,
+)
+from .complex_lapack import call_lapack, through_scipy
 
 
 def _in_wide(node: Node, function: Callable[..., Tensor], *given: Tensor) -> Tensor:
@@ -18,22 +31,27 @@ def _in_wide(node: Node, function: Callable[..., Tensor], *given: Tensor) -> Ten
     return cast(function(*(cast(each, wide) for each in given)), node.dtype)
 
 
-def _refuse_complex(node: Node) -> None:
-    if node.is_complex:
-        raise node.fail("it is not supported of complex numbers")
-
-
 @register_stablehlo("stablehlo.cholesky")
 def cholesky(node: Node) -> Outputs:
     """NaN where a matrix is not positive definite; what is on the other side of the diagonal is 0."""
-    _refuse_complex(node)
     is_lower = node.attr("lower", False)
+    if node.is_complex:
+        return _complex_factor(node, is_lower)
     return _in_wide(node, lambda a: _factor(node, a, is_lower), node.tensor(0))
 
 
 def _factor(node: Node, a: Tensor, is_lower: bool) -> Tensor:
     factor, info = cholesky_of(node, a, not is_lower)
     return _nan_where_failed(relax.tril(factor) if is_lower else relax.triu(factor), info)
+
+
+def _complex_factor(node: Node, is_lower: bool) -> ComplexValue:
+    info = info_of(node.result_types[0])
+    count = info.with_shape((info.shape or ())[:-2]).with_dtype("i32")
+    factor, failed = call_lapack(node, "potrf", [is_lower], [(info, True), (count, False)])
+    half = relax.tril if is_lower else relax.triu
+    parts = [_nan_where_failed(half(part.ssa), failed.ssa) for part in (factor.real, factor.imag)]
+    return ComplexValue(*(Value(ssa=each) for each in parts))
 
 
 def _nan_where_failed(x: Tensor, info: Tensor) -> Tensor:
@@ -45,88 +63,21 @@ def _nan_where_failed(x: Tensor, info: Tensor) -> Tensor:
 def triangular_solve(node: Node) -> Outputs:
     """A X = B, or X A = B, which is Aᵀ Xᵀ = Bᵀ; of A itself or transposed."""
     is_upper, is_unit = not node.attr("lower"), node.attr("unit_diagonal", False)
-    return _solved(node, node.attr("left_side"), is_upper, is_unit, node.attr("transpose_a") != "NO_TRANSPOSE")
+    return solved(node, node.attr("left_side"), is_upper, is_unit, _TURNS[node.attr("transpose_a")])
 
 
-def _solved(node: Node, is_left: bool, is_upper: bool, is_unit: bool, is_transposed: bool) -> Tensor:
-    _refuse_complex(node)
+#: A as it is, transposed, or transposed and conjugate.
+_TURNS = {"NO_TRANSPOSE": 0, "TRANSPOSE": 1, "ADJOINT": 2}
+
+
+def solved(node: Node, is_left: bool, is_upper: bool, is_unit: bool, turn: int) -> Outputs:
+    """Solve a triangular system; `turn`: 0 for A itself, 1 for A transposed, 2 for its adjoint."""
+    if node.is_complex:
+        return through_scipy(node, "trsm", is_left, not is_upper, turn, is_unit)
+    is_transposed = turn != 0
 
     def solve(a: Tensor, b: Tensor) -> Tensor:
         kernel = SolveTriangular(is_upper, is_unit, is_transposed if is_left else not is_transposed)
         return triangular(node, a, b, kernel) if is_left else transposed(triangular(node, a, transposed(b), kernel))
 
     return _in_wide(node, solve, node.tensor(0), node.tensor(1))
-
-
-# ---- LAPACK, as jax calls it: names begin with the element type's letter ----
-
-
-def _lapack(name: str) -> list[str]:
-    return [f"custom_call @lapack_{letter}{name}_ffi" for letter in "sdcz"]
-
-
-def _option(node: Node, name: str) -> str:
-    """A letter among the options of a call: numbers of characters."""
-    given = node.attr("mhlo.backend_config", {}).get(name)
-    return chr(given) if isinstance(given, int) else str(given or "")
-
-
-@register_stablehlo(*_lapack("potrf"))
-def potrf(node: Node) -> Outputs:
-    """The factor, and what failed; the other side of the diagonal stays."""
-    _refuse_complex(node)
-    is_lower = _option(node, "uplo") == "L"
-    a = node.tensor(0)
-    factor, info = cholesky_of(node, a, not is_lower)
-    rest = relax.triu(a, k=1) if is_lower else relax.tril(a, k=-1)
-    kept = relax.add(relax.tril(factor) if is_lower else relax.triu(factor), rest)
-    return [kept, info]
-
-
-@register_stablehlo(*_lapack("trsm"))
-def trsm(node: Node) -> Outputs:
-    is_upper, is_unit = _option(node, "uplo") == "U", _option(node, "diag") == "U"
-    return _solved(node, _option(node, "side") == "L", is_upper, is_unit, _option(node, "trans_x") != "N")
-
-
-@register_stablehlo(*_lapack("getrf"))
-def getrf(node: Node) -> Outputs:
-    _refuse_complex(node)
-    return list(lu_of(node, node.tensor(0)))
-
-
-@register_stablehlo(*_lapack("geqrf"))
-def geqrf(node: Node) -> Outputs:
-    _refuse_complex(node)
-    return list(qr_of(node, node.tensor(0), node.dtype))
-
-
-@register_stablehlo(*_lapack("orgqr"))
-def orgqr(node: Node) -> Outputs:
-    """The columns of Q that reflections say."""
-    _refuse_complex(node)
-    v = node.tensor(0)
-    return orthogonal(node, v, node.tensor(1), sizes.sizes_of(node.value(0))[-1])
-
-
-@register_stablehlo(*_lapack("syevd"))
-def syevd(node: Node) -> Outputs:
-    """Eigenvectors as columns, eigenvalues, and what failed."""
-    _refuse_complex(node)
-    a = node.tensor(0)
-    batch, n = Batch.of(node, a), sizes.sizes_of(node.value(0))[-1]
-    kernel = Eigen(_option(node, "uplo") == "U")
-    values, rows = batch.call(kernel, [batch.flat(a)], ((n,), node.dtype), ((n, n), node.dtype))
-    return [transposed(rows), values, sizes.zeros(batch.lead, "i32")]
-
-
-@register_stablehlo(*_lapack("gesdd"))
-def gesdd(node: Node) -> Outputs:
-    """The matrix that LAPACK overwrites, singular values, both sides' vectors, and what failed."""
-    _refuse_complex(node)
-    mode, a = _option(node, "mode"), node.tensor(0)
-    u, s, vh = svd_of(node, a, is_full=mode == "A", with_vectors=mode != "N")
-    info = sizes.zeros(Batch.of(node, a).lead, "i32")
-    if mode == "N":
-        u, vh = (sizes.zeros(node.static_shape(index), node.dtype) for index in (2, 3))
-    return [a, s, u, vh, info]

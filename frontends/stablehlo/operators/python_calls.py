@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....bindings.ir import Type
 from ....bindings.mlir import ir
-from ....dialects.core.infos import ObjectInfo
+from ....dialects.core.infos import ObjectInfo, TensorInfo
 from ....emit.arithmetic import constant_value
 from ...core.complex_numbers import in_pairs, of_pairs
 from ..hlo_types import info_of, is_complex
@@ -21,7 +20,8 @@ GIVEN, CALL_BACK = "relax_mlir.jax.given", "relax_mlir.jax.call_back"
 _ELEMENT = "ffi.ArrayGetItem"
 
 
-def _number(value: int) -> Any:
+def number(value: int) -> Any:
+    """Return an argument of a packed function."""
     return constant_value(value, ir.IntegerType.get_signless(64))
 
 
@@ -34,14 +34,14 @@ def call_python(node: Node) -> Outputs:
     ]
     call = relax.call_packed if node.attr("has_side_effect", False) else relax.call_pure_packed
     given = relax.call_pure_packed(GIVEN, inputs, ty_args=ObjectInfo())
-    number = _number(node.attr("mhlo.backend_config")["number"])
-    found = call(CALL_BACK, [number, given], ty_args=ObjectInfo())
-    return [_element(found, place, each) for place, each in enumerate(node.result_types)]
+    called = number(node.attr("mhlo.backend_config")["number"])
+    found = call(CALL_BACK, [called, given], ty_args=ObjectInfo())
+    return [element_of(found, place, info_of(each), is_complex(each)) for place, each in enumerate(node.result_types)]
 
 
-def _element(found: Any, place: int, type_: Type) -> Any:
-    info = info_of(type_)
-    if not is_complex(type_):
-        return Value(ssa=relax.call_pure_packed(_ELEMENT, [found, _number(place)], ty_args=info))
+def element_of(found: Any, place: int, info: TensorInfo, has_pairs: bool) -> Any:
+    """Return an element of an array of tensors; complex numbers come as pairs."""
+    if not has_pairs:
+        return Value(ssa=relax.call_pure_packed(_ELEMENT, [found, number(place)], ty_args=info))
     pairs = info.with_shape([*(info.shape or ()), 2])
-    return of_pairs(relax.call_pure_packed(_ELEMENT, [found, _number(place)], ty_args=pairs))
+    return of_pairs(relax.call_pure_packed(_ELEMENT, [found, number(place)], ty_args=pairs))

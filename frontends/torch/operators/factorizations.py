@@ -7,15 +7,12 @@ from ...core.linear_algebra.factorizations import (
     cholesky_of,
     first_of,
     lu_of,
+    multiplied_by_q,
     orthogonal,
     qr_of,
-    reflected,
     require_success,
     unpacked,
 )
-from ...core.linear_algebra.matrix_loops import (
-    transposed,
-)  # fmt: skip
 from ..prelude import Node, Outputs, register_torch, relax, sizes
 
 
@@ -86,9 +83,5 @@ def householder_product(node: Node) -> Outputs:
 
 @register_torch("aten::ormqr")
 def ormqr(node: Node) -> Outputs:
-    """The product of the reflections with `other`; from the right as the transposed one from the left."""
     v, tau, other = node.tensor(0), node.tensor(1), node.tensor(2)
-    is_left, is_transposed = node.bool("left", True), node.bool("transpose")
-    if is_left:
-        return reflected(node, v, tau, other, is_transposed)
-    return transposed(reflected(node, v, tau, transposed(other), not is_transposed))
+    return multiplied_by_q(node, v, tau, other, node.bool("left", True), node.bool("transpose"))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ....emit import loops
 from ....emit.numbers import Number, as_index, constant, larger, maximum, minimum, select
-from ...core.linear_algebra.matrix_loops import Matrix, Place, absolute, folded, root, total, with_sign_of
+from .matrix_loops import Matrix, Place, absolute, folded, root, total, with_sign_of
 
 # An eigenvalue takes two or three steps; after ten there is something wrong with the shifts.
 _STEPS_OF_A_VALUE = 10
@@ -20,7 +20,7 @@ def find(t: Matrix, z: Matrix | None, real: Matrix, imag: Matrix) -> None:
     """Makes `t` a triangle, but for two rows of complex eigenvalues each, and the rows of `z` the coordinates in which
     it is one."""
     _isolate(t, z)
-    t.scratch([t.rows], lambda v: t.scratch([t.rows], lambda along: _reduce(t, z, v, along)))
+    t.scratch([t.rows], lambda v: t.scratch([t.rows], lambda along: reduce(t, z, v, along)))
 
     def step(i: Number, count: Number, whole: Number) -> list[Number]:
         start = loops.repeat_while([i], lambda k: loops.and_then(k > 0, lambda: ~_is_apart(t, k)), lambda k: k - 1)[0]
@@ -79,8 +79,11 @@ def _isolate(t: Matrix, z: Matrix | None) -> None:
 # ---- Hessenberg form ----
 
 
-def _reduce(t: Matrix, z: Matrix | None, v: Matrix, along: Matrix) -> None:
-    """Reflections of rows and columns leave one diagonal below the main one; `z` gets their product, transposed."""
+def reduce(t: Matrix, z: Matrix | None, v: Matrix, along: Matrix, tau: Matrix | None = None) -> None:
+    """Make `t` a Hessenberg matrix by reflections of rows and columns, and multiply `z` by their transposed product.
+
+    With `tau`, the reflections' vectors stay below the diagonal and their factors in `tau`, as LAPACK's gehrd has it.
+    """
 
     def step(k: Number) -> None:
         most = folded(k + 2, t.rows, lambda i, best: larger(absolute(t[i, k]), best), t.real(0.0))
@@ -88,20 +91,22 @@ def _reduce(t: Matrix, z: Matrix | None, v: Matrix, along: Matrix) -> None:
         square = lambda i: (t[i, k] / scale) * (t[i, k] / scale)  # noqa: E731
         first, below = t[k + 1, k] / scale, total(k + 2, t.rows, square, t.real(0.0))
         size = -with_sign_of(root(first * first + below), first)
-        tau, divisor = (size - first) / _or_one(size), (first - size) * scale
+        factor, divisor = (size - first) / _or_one(size), (first - size) * scale
+        if tau is not None:
+            tau[k] = select(most > 0.0, factor, t.real(0.0))
 
         def take(i: Number) -> None:
             v[i] = t[i, k] / divisor
-            t[i, k] = 0.0
+            t[i, k] = 0.0 if tau is None else v[i]
 
         def reflect() -> None:
             loops.for_range(k + 2, t.rows, take)
             v[k + 1] = 1.0
             t[k + 1, k] = size * scale
-            _reflect(t, v, tau, k + 1, along, k + 1)
-            _reflect_columns(t, v, tau, k + 1)
+            _reflect(t, v, factor, k + 1, along, k + 1)
+            _reflect_columns(t, v, factor, k + 1)
             if z is not None:
-                _reflect(z, v, tau, k + 1, along, 0)
+                _reflect(z, v, factor, k + 1, along, 0)
 
         loops.when(most > 0.0, reflect)
 

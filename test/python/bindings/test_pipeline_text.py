@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir.passes.core.pipeline_text import PipelineElement, parse_pipeline
+from relax_mlir.bindings.pipeline_text import PipelineElement, parse_pipeline
 
 from relax_mlir import RelaxError
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
-from ...support.errors import OptionError, RelaxError
+from ..support.errors import OptionError, RelaxError
 
 # Deeper nesting than any real pipeline; a bound, so that hostile text cannot exhaust the stack.
 _MOST_NESTING = 64

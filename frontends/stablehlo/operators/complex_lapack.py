@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""LAPACK for complex numbers: calls of packed functions that have SciPy's where the program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from ....dialects.core.infos import ObjectInfo, TensorInfo
+from ....support.lapack_names import NEEDS, PREFIX
+from ...core.complex_numbers import in_pairs
+from ..hlo_types import info_of, is_complex
+from ..prelude import ComplexValue, Node, Outputs, relax
+from .python_calls import element_of, number
+
+#: The type of a result, and whether it is of complex numbers.
+Result = tuple[TensorInfo, bool]
+
+
+def through_scipy(node: Node, name: str, *options: bool | int) -> Outputs:
+    """Call a function for the operands and results of a node."""
+    return call_lapack(node, name, options, [(info_of(each), is_complex(each)) for each in node.result_types])
+
+
+def call_lapack(node: Node, name: str, options: Sequence[bool | int], results: Sequence[Result]) -> list[Any]:
+    """Call a function for the operands of a node; runtime/scipy_lapack.py has its options and results."""
+    if find_spec("scipy") is None:
+        raise node.fail(NEEDS)
+    inputs = [
+        in_pairs(each) if isinstance(each, ComplexValue) else node.tensor(place)
+        for place, each in enumerate(node.inputs)
+    ]
+    found = relax.call_pure_packed(
+        PREFIX + name, [*(number(int(each)) for each in options), *inputs], ty_args=ObjectInfo()
+    )
+    return [element_of(found, place, *each) for place, each in enumerate(results)]

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""LAPACK's functions as jax calls them on CPUs: by kernels of this project, and by SciPy for complex numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax._src.lax import linalg as lax_linalg
+from jaxlib import lapack
+from relax_mlir.frontends.stablehlo.operators import complex_lapack
+from relax_mlir.frontends.stablehlo.registry import CONVERTERS, REFUSED
+
+import relax_mlir as rx
+
+_QR = jax.lax.linalg.SvdAlgorithm.QR
+
+
+@pytest.fixture(autouse=True)
+def _with_doubles() -> Any:
+    with jax.enable_x64(True):
+        yield
+
+
+def _random(dtype: str, *shape: int) -> Any:
+    draw = np.random.default_rng(sum(shape))
+    real = draw.standard_normal(shape)
+    return (real + 1j * draw.standard_normal(shape) if dtype.startswith("complex") else real).astype(dtype)
+
+
+def _tolerance(dtype: str) -> float:
+    return 1e-4 if dtype in ("float32", "complex64") else 1e-10
+
+
+def _agree(function: Callable[..., Any], dtype: str, *arguments: Any) -> None:
+    got, wanted = rx.jit(function, opt_level=0)(*arguments), jax.jit(function)(*arguments)
+    assert jax.tree.structure(got) == jax.tree.structure(wanted)
+    for (place, one), other in zip(jax.tree.leaves_with_path(got), jax.tree.leaves(wanted), strict=True):
+        assert (one.shape, one.dtype) == (other.shape, other.dtype), place
+        np.testing.assert_allclose(one, other, rtol=0, atol=_tolerance(dtype), err_msg=str(place))
+
+
+def _ormqr(v: Any, tau: Any, c: Any) -> Any:
+    """All sides and directions; `c` is square."""
+    return [lax_linalg.ormqr(v, tau, c, left=a, transpose=b) for a in (True, False) for b in (True, False)]
+
+
+def _qr_multiply(tall: Any, wide: Any, c: Any) -> Any:
+    multiply = jax.scipy.linalg.qr_multiply
+    return multiply(tall, c, mode="left"), multiply(tall, tall.T, mode="right"), multiply(wide, c, mode="left")
+
+
+def _forms(a: Any) -> Any:
+    both = a + a.mT.conj()
+    upper, lower = (jax.lax.linalg.tridiagonal(both, lower=each) for each in (False, True))
+    return jax.lax.linalg.hessenberg(a), jax.lax.linalg.schur(a), upper, lower
+
+
+def _singular_values(a: Any) -> Any:
+    values = jax.lax.linalg.svd(a, compute_uv=False, algorithm=_QR)
+    u, s, vh = jax.lax.linalg.svd(a, full_matrices=False, algorithm=_QR)
+    return values, s, (u * s[..., None, :]) @ vh
+
+
+def _solve_tridiagonal(low: Any, d: Any, up: Any, b: Any) -> Any:
+    solve = jax.lax.linalg.tridiagonal_solve
+    return solve(low, d, up, b), jax.grad(lambda d: jnp.abs(solve(low, d, up, b)).sum())(d)
+
+
+def _eigenvalues(a: Any) -> Any:
+    """Vectors are of length 1, and their factor is not determined."""
+    values, left, right = jax.lax.linalg.eig(a)
+    complex_a = a.astype(values.dtype)
+    errors = (
+        complex_a @ right - right * values[..., None, :],
+        left.mT.conj() @ complex_a - values[..., None] * left.mT.conj(),
+    )
+    lengths = [jnp.linalg.norm(each, axis=-2) for each in (left, right)]
+    return (
+        values,
+        errors,
+        lengths,
+        jax.lax.linalg.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False),
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
+def test_functions_agree_with_jax(dtype: str) -> None:
+    one = lambda *shape: _random(dtype, *shape)  # noqa: E731
+    batch, shapes = (2, 3), ((5, 3), (3,), (5, 5))
+    arguments = [one(*batch, *shape) for shape in shapes], [one(5, 3), one(3, 5), one(3, 2)], one(2, 4, 4)
+    diagonals = [one(3, 6) for _ in range(3)]
+
+    def all_of_them(reflections: Any, factored: Any, square: Any, wide: Any, diagonals: Any, b: Any) -> dict[str, Any]:
+        return {
+            "ormqr": _ormqr(*reflections),
+            "qr_multiply": _qr_multiply(*factored),
+            "forms": _forms(square),
+            "gesvd": (_singular_values(wide), _singular_values(wide.mT)),
+            "gtsv": _solve_tridiagonal(*diagonals, b),
+            "geqp3": (jax.scipy.linalg.qr(wide[0], pivoting=True), jax.lax.linalg.qr(wide.mT, pivoting=True)),
+            "geev": _eigenvalues(square),
+        }
+
+    _agree(all_of_them, dtype, *arguments, one(2, 3, 5), diagonals, one(3, 6, 2))
+
+
+@pytest.mark.parametrize(("dtype", "shape"), [("float32", (0, 3, 3)), ("float64", (2, 0, 0)), ("complex64", (0, 3, 3))])
+def test_matrices_without_elements(dtype: str, shape: tuple[int, ...]) -> None:
+    values = lambda a: jax.lax.linalg.eig(a, compute_left_eigenvectors=False)  # noqa: E731
+    _agree(lambda a: (values(a), jnp.linalg.qr(a)), dtype, _random(dtype, *shape))
+
+
+def test_small_and_special_matrices() -> None:
+    rotation, nothing = jnp.array([[0.0, -1.0], [1.0, 0.0]]), jnp.zeros((2, 2))
+    matrices = jnp.stack([rotation, nothing, nothing.at[0, 1].set(jnp.nan), nothing.at[1, 1].set(jnp.inf)])
+    _agree(
+        lambda a, b: [(_eigenvalues(each), jax.lax.linalg.hessenberg(each)) for each in (a, b)],
+        "float64",
+        matrices,
+        matrices[:, :1, :1],
+    )
+    singular = rx.jit(jax.lax.linalg.tridiagonal_solve)(*[jnp.zeros(3)] * 3, jnp.ones((3, 1)))
+    assert np.isnan(singular).all()
+
+
+@pytest.mark.parametrize("dtype", ["complex64", pytest.param("complex128", marks=pytest.mark.slow)])
+def test_complex_numbers_agree_with_jax(dtype: str) -> None:
+    def all_of_them(a: Any, b: Any, positive: Any, diagonals: Any) -> Any:
+        turned = jax.lax.linalg.triangular_solve(a, b.mT, left_side=False, conjugate_a=True, transpose_a=True)
+        return {
+            "cholesky": (jax.lax.linalg.cholesky(positive), jnp.linalg.eigvalsh(positive)),
+            "systems": (jnp.linalg.solve(a, b), turned, jax.lax.linalg.tridiagonal_solve(*diagonals, b)),
+            "factors": (jnp.linalg.qr(b), jax.lax.linalg.qr(b, pivoting=True), jax.lax.linalg.eig(a)),
+            "values": (jnp.linalg.svd(b)[1], jax.lax.linalg.svd(b, compute_uv=False, algorithm=_QR)),
+            "forms": (*map(jax.lax.linalg.hessenberg, (a, positive)), jax.lax.linalg.schur(a)),
+            "tridiagonal": [jax.lax.linalg.tridiagonal(positive, lower=each) for each in (False, True)],
+            "ormqr": _ormqr(b, b[:, 0], a),
+        }
+
+    a, b = _random(dtype, 2, 4, 4), _random(dtype, 2, 4, 3)
+    positive = (a @ a.mT.conj() + 4 * np.eye(4)).astype(dtype)
+    _agree(all_of_them, dtype, a, b, positive, [_random(dtype, 2, 4) + 2] * 3)
+
+
+def test_gradients_of_eigenvalues() -> None:
+    _agree(jax.jacfwd(lambda a: jnp.abs(jnp.linalg.eigvals(a))), "float64", _random("float64", 3, 3))
+
+
+def test_complex_numbers_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(complex_lapack, "find_spec", lambda name: None)
+    with pytest.raises(rx.RelaxError, match=r"needs SciPy: pip install 'relax-mlir\[scipy\]'"):
+        rx.jit(jnp.linalg.inv)(_random("complex64", 3, 3))
+
+
+def test_each_name_that_hints_can_give_is_jax_s() -> None:
+    CONVERTERS.load()
+    named = {each.removeprefix("custom_call @") for each in CONVERTERS.entries if "@lapack_" in each}
+    known = {name for name, *_ in lapack._lapack.registrations().items() if name.endswith("_ffi")}
+    assert named == known - {"tridiagonal_solve_perturbed_ffi"}
+    assert "custom_call @tridiagonal_solve_perturbed_ffi" in REFUSED
