@@ -7,7 +7,7 @@ import math
 
 from ...core.control.recurrent_loops import run_steps
 from ...core.sizes import Size, minus, plus, reshaped, sizes_of, sliced, zeros
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, joined, like, part, register_onnx, relax
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, joined, like, part, register_onnx, relax
 
 _DOMAIN = "com.microsoft"
 #: The rules of an update: whether the state decays, and whether the state's own answer is subtracted.
@@ -35,8 +35,9 @@ def linear_attention(node: Node) -> Outputs:
     lengths = [shared * depth, depth, width]
     for index, is_used in ((4, decays), (5, is_delta)):
         if is_used:
-            read.append(_gate(node, index, heads))
-            lengths.append(int(info_of(read[-1]).shape[3]))  # type: ignore[index]
+            gate, length = _gate(node, index, heads)
+            read.append(gate)
+            lengths.append(length)
     rows = relax.permute_dims(joined(read, axis=3), axes=[1, 0, 2, 3])
     scale = node.float("scale", 0.0) or 1 / math.sqrt(depth)
 
@@ -74,13 +75,14 @@ def _heads(tensor: Tensor, heads: int, size: int) -> Tensor:
     return cast(reshaped(tensor, [*own[:2], heads, size]), "f32")
 
 
-def _gate(node: Node, index: int, heads: int) -> Tensor:
-    """Return a gate [batch, steps, heads, 1 or the keys' size]; one for all heads is repeated."""
+def _gate(node: Node, index: int, heads: int) -> tuple[Tensor, int]:
+    """Return a gate [batch, steps, heads, size], and the size: 1 or the keys'. A gate for all heads is repeated."""
     if not node.has(index):
         raise node.fail(f"input #{index} is missing, which the update rule reads", "update_rule")
     if sizes_of(node.value(index))[-1] == 1:
-        return relax.repeat(_heads(node.tensor(index), 1, 1), repeats=heads, axis=2)
-    return _heads(node.tensor(index), heads, _per_head(node, index, heads))
+        return relax.repeat(_heads(node.tensor(index), 1, 1), repeats=heads, axis=2), 1
+    size = _per_head(node, index, heads)
+    return _heads(node.tensor(index), heads, size), size
 
 
 @register_onnx(_DOMAIN, "LinearAttentionGate")
