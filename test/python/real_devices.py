@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -67,6 +68,14 @@ def compiled(kind: str, module: rx.Module, **options: Any) -> rx.runtime.Executa
 def skip_without(kind: str) -> None:
     if why_none(kind):
         (pytest.fail if os.environ.get("RELAX_MLIR_DEVICES") == "1" else pytest.skip)(why_none(kind))
+
+
+def skip_without_type(kind: str, dtype: str) -> None:
+    """Skip the test where the first device of a kind does not compute in a type of floats."""
+    skip_without(kind)
+    lacked = re.search(r"lacks=([\w+]+)", target(kind))
+    if lacked and dtype.replace("float", "f") in lacked[1].split("+"):
+        pytest.skip(f"the first device of {kind} has no {dtype}")
 
 
 def device_without_leaks(kind: str) -> Iterator[str]:

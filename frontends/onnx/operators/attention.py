@@ -10,7 +10,7 @@ from ....dialects.core.infos import is_bool
 from ....dialects.core.symbols import dim_sub, equal
 from ....support.suggest import counted
 from ...core.control.scf_regions import scalar_of
-from ...core.sizes import as_tensor, is_known, reshaped, size_of, times
+from ...core.sizes import as_tensor, broadcast, is_known, reshaped, size_of, sizes_of, sliced, times
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, joined, part, register_onnx, relax
 from .activations import softmax_along
 
@@ -60,11 +60,12 @@ def attend(
     softcap: float = 0.0,
     precision: str = "",
     may_be_blind: bool = True,
+    sink: Tensor | None = None,
 ) -> Attended:
-    """softmax(query @ key^T * scale) @ value, where a head of key and value may serve several of query.
+    """Return softmax(query @ key^T * scale) @ value, where a head of key and value may serve several of query.
 
     `precision` is the type that the softmax is computed in, if not that of the operands. Queries that see no key give
-    zeros where that `may_be`.
+    zeros where that `may_be`. A `sink` is one more score for each head, whose share no value gets.
     """
     dtype, heads = Value(ssa=query).dtype, sizes(query)[1]
     # Each factor gets its half, so that narrow types do not overflow.
@@ -78,10 +79,20 @@ def attend(
     masked = capped if visible.bias is None else relax.add(capped, visible.bias)
     if visible.allowed is not None:
         masked = relax.where(visible.allowed, masked, const(-math.inf, dtype))
-    probabilities = cast(softmax_along(cast(masked, precision or dtype), -1), dtype)
+    scores = cast(masked, precision or dtype)
+    shares = softmax_along(scores, -1) if sink is None else _beside_sink(scores, sink)
+    probabilities = cast(shares, dtype)
     if may_be_blind and visible.hides:
         probabilities = relax.where(visible.blind(dtype), const(0, dtype), probabilities)
     return Attended(_per_head(probabilities, value, heads), products, capped, masked, probabilities)
+
+
+def _beside_sink(scores: Tensor, sink: Tensor) -> Tensor:
+    """Return the softmax of scores [batch, heads, queries, keys] and a sink [heads], without the sink's share."""
+    own = sizes_of(Value(ssa=scores))
+    column = broadcast(cast(relax.reshape(sink, (-1, 1, 1)), Value(ssa=scores).dtype), [*own[:3], 1])
+    shares = softmax_along(relax.concat([scores, column], axis=3), -1)
+    return sliced(Value(ssa=shares), {3: (0, own[3], 1)}, {3: own[3]})
 
 
 def _per_head(left: Tensor, right: Tensor, heads: int) -> Tensor:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ....dialects.core.symbols import equal
 from ...core.control.scf_regions import scalar_of
-from ...core.sizes import as_tensor, size_of
+from ...core.sizes import as_tensor, size_of, zeros
 from ..prelude import Node, Outputs, Tensor, Value, const, part, register_onnx, relax
 from .attention import (
     Visible,
@@ -197,8 +197,8 @@ def _attention_of(node: Node, projected: Tensor, mask: int, past: int, bias: int
 @register_onnx(_DOMAIN, "GroupQueryAttention")
 def group_query_attention(node: Node) -> Outputs:
     """Causal attention over a cache that every sequence of a batch fills to its own length."""
-    _refuse_attributes(node, "smooth_softmax", "kv_cache_bit_width", "qk_output")
-    _refuse_inputs(node, head_sink=11, k_scale=12, v_scale=13)
+    _refuse_attributes(node, "kv_cache_bit_width", "qk_output")
+    _refuse_inputs(node, k_scale=12, v_scale=13)
     if node.output_count > 3:
         raise node.fail("the output of scores is not supported")
     query, key, value = _grouped_heads(node)
@@ -225,8 +225,15 @@ def group_query_attention(node: Node) -> Outputs:
     visible = within(visible, rows, positions(node, key, 2), window - 1 if window > 0 else -1, 0)
     scale, softcap = scale_of(node, query), node.float("softcap", 0.0)
     precision = _PRECISION.get(node.value(0).dtype, "")
-    made = attend(query, key, value, scale, visible, softcap, precision, may_be_blind=False)
+    made = attend(query, key, value, scale, visible, softcap, precision, may_be_blind=False, sink=_sink(node))
     return [join_heads(made.result), key, value][: node.output_count]
+
+
+def _sink(node: Node) -> Tensor | None:
+    """Return the score of each head that no value belongs to: an input, or zeros with a smooth softmax."""
+    if node.has(11):
+        return node.tensor(11)
+    return zeros([_heads(node)], "f32") if node.int("smooth_softmax", 0) > 0 else None
 
 
 def _grouped_heads(node: Node) -> list[Tensor]:

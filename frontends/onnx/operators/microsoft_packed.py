@@ -156,3 +156,35 @@ def gather_blocks(node: Node) -> Outputs:
 def _spread(tensor: Tensor, block: int, axis: int, size: int) -> Tensor:
     """A number for each element of its block."""
     return _first(relax.repeat(tensor, repeats=block, axis=axis), size, axis)
+
+
+# ---- MatMulBnb4 ----
+
+#: The values of bitsandbytes' codes: FP4, and NF4, quantiles of the normal distribution.
+_FP4 = (0.0, 1 / 192, 2 / 3, 1.0, 1 / 3, 0.5, 1 / 6, 0.25)
+_NF4 = (
+    -1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334,
+    -0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224,
+    0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0,
+)  # fmt: skip
+
+
+@register_onnx(_DOMAIN, "MatMulBnb4")
+def matmul_of_bnb4(node: Node) -> Outputs:
+    """A matrix by the transpose of a matrix [N, K] of 4-bit codes, whose blocks run on from row to row."""
+    if not node.int("transB", 1):
+        raise node.fail("weights that are not transposed are for training: export with 1", "transB")
+    kind, block = node.int("quant_type", -1), _block_size(node, 0)
+    if kind not in (0, 1):
+        raise node.fail(f"must be 0 (FP4) or 1 (NF4), got {kind}", "quant_type")
+    columns, depth = _positive(node, "N"), _positive(node, "K")
+    count, dtype = columns * depth, node.value(0).dtype
+    packed, scale = _shaped(node, 1, ((count + 1) // 2,)), _shaped(node, 2, (-(-count // block),))
+    values = _NF4 if kind else (*_FP4, *(-each for each in _FP4))
+    # The first code of a byte is in the highest bits.
+    codes = [relax.right_shift(packed, const(4, "ui8")), relax.bitwise_and(packed, const(15, "ui8"))]
+    spread = _first(relax.reshape(relax.stack(codes, axis=1), (-1,)), count, 0)
+    numbers = relax.take(const(values, dtype), cast(spread, "i64"), axis=0)
+    weights = relax.reshape(relax.multiply(numbers, _spread(scale, block, 0, count)), (columns, depth))
+    letters = "abcdefgh"[: node.rank(0) - 1]
+    return relax.einsum([node.tensor(0), weights], subscripts=f"{letters}k,nk->{letters}n")

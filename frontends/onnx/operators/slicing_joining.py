@@ -67,6 +67,8 @@ def slice_by_attributes(node: Node) -> Outputs:
     return _sliced(node, begins, ends, node.ints("axes", list(range(len(begins)))), [1] * len(begins))
 
 
+# An experimental operator before Slice took inputs, with steps of one.
+@register_onnx("", "DynamicSlice")
 @register_onnx("", "Slice", since=10)
 def slice_(node: Node) -> Outputs:
     count = input_length(node, 1)

@@ -14,7 +14,8 @@ def _sign_bit(x: Tensor) -> Tensor:
     return relax.where(relax.less(x, like(x, 0)), like(x, 1), like(x, 0))
 
 
-_FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+#: Activations of other operators' results, by the schema's name.
+FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "NONE": lambda x: x,
     "RELU": relax.nn.relu,
     "RELU_N1_TO_1": lambda x: relax.clip(x, -1, 1),
@@ -31,9 +32,9 @@ def activated(node: Node, x: Tensor) -> Tensor:
 
 
 def function_of(node: Node) -> Callable[[Tensor], Tensor]:
-    if node.activation not in _FUNCTIONS:
+    if node.activation not in FUNCTIONS:
         raise node.fail(f"the activation {node.activation} is not known", "fused_activation_function")
-    return _FUNCTIONS[node.activation]
+    return FUNCTIONS[node.activation]
 
 
 def _elu(x: Number) -> Number:

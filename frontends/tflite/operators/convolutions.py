@@ -30,9 +30,15 @@ def windows_of(node: Node, own: Sequence[sizes.Size], kernel: Sequence[int]) -> 
 
 
 def added(node: Node, size: sizes.Size, reach: int, stride: int) -> tuple[sizes.Size, sizes.Size]:
-    """SAME has as many windows as steps fit into the data, as much padding as these need, more of it behind."""
-    if node.attr("padding") == 1:
-        return 0, 0
+    """Return the padding before and behind one dimension."""
+    return (0, 0) if node.attr("padding") == 1 else same_padding(size, reach, stride)
+
+
+def same_padding(size: sizes.Size, reach: int, stride: int) -> tuple[sizes.Size, sizes.Size]:
+    """Return SAME's padding before and behind one dimension: a window for each step that fits into the data.
+
+    Of an odd number of elements, the padding behind has one more.
+    """
     if stride == 1:
         return (reach - 1) // 2, reach // 2
     count = sizes.divided(sizes.plus(size, stride - 1), stride)

@@ -122,7 +122,7 @@ def _gqa(batch: int, length: int, past: int, lengths: Any = None, **kept: bool) 
 _GQA = {"num_heads": 4, "kv_num_heads": 2}
 
 
-@pytest.mark.parametrize("options", ["first", "next", "packed", "rotary", "window", "softcap"])
+@pytest.mark.parametrize("options", ["first", "next", "packed", "rotary", "window", "softcap", "smooth", "sink"])
 def test_group_query_attention(options: str) -> None:
     attributes: dict[str, Any] = dict(_GQA)
     length, past = (4, 0) if options == "first" else (1, 6)
@@ -133,6 +133,11 @@ def test_group_query_attention(options: str) -> None:
         attributes["local_window_size"] = 3
     elif options == "softcap":
         attributes["softcap"] = 2.0
+    elif options == "smooth":
+        attributes["smooth_softmax"] = 1
+    elif options == "sink":  # As gpt-oss has it: one score for each head.
+        attributes["local_window_size"] = 3
+        inputs |= {"positions": None, "bias": None, "sink": _floats(4, seed=9)}
     _compare("GroupQueryAttention", inputs, 3, **attributes)
 
 

@@ -200,3 +200,34 @@ def test_a_product_with_a_fixed_answer() -> None:
     model = one_node("MatMulNBits", inputs, domain=_DOMAIN, symbolic=False, bits=4, block_size=16, N=1, K=16)
     result = array(rx.compile(rx.from_onnx(model))["main"](*inputs.values()))
     numpy.testing.assert_array_equal(result[:, 0], (codes.astype("float32") - 8) / 2)
+
+
+# ---- MatMulBnb4 ----
+
+
+def _bnb4(kind: int, columns: int, depth: int, block: int, is_constant: bool, **more: int) -> tuple[Any, list[Any]]:
+    """Return a model of a product with bitsandbytes' codes, and its data."""
+    count = columns * depth
+    held = {"b": _bytes((count + 1) // 2), "scale": abs(_floats(-(-count // block)))}
+    x = _floats(2, 3, depth)
+    model = one_node(
+        "MatMulBnb4", {"x": x, **held}, domain=_DOMAIN, symbolic=is_constant, N=columns, K=depth, block_size=block,
+        quant_type=kind, **more,
+    )  # fmt: skip
+    return (with_constants(model, held), [x]) if is_constant else (model, [x, *held.values()])
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+@pytest.mark.parametrize(("columns", "depth", "block"), [(8, 16, 16), (5, 24, 32), (3, 7, 16)])
+def test_codes_of_bitsandbytes(kind: int, columns: int, depth: int, block: int) -> None:
+    """A block may go on in the next row; with an odd number of codes, half of the last byte is free."""
+    for is_constant in (True, False):
+        model, given = _bnb4(kind, columns, depth, block, is_constant)
+        Compared(model)(*given)
+
+
+def test_codes_of_bitsandbytes_that_are_not_known() -> None:
+    with pytest.raises(rx.RelaxError, match=r"must be 0 \(FP4\) or 1 \(NF4\), got 2"):
+        rx.from_onnx(_bnb4(2, 8, 16, 16, True)[0])
+    with pytest.raises(rx.RelaxError, match="weights that are not transposed are for training"):
+        rx.from_onnx(_bnb4(1, 8, 16, 16, True, transB=0)[0])

@@ -193,12 +193,13 @@ def of_one(
     return Subgraph([*tensors, *results], [operator], given, outputs)
 
 
-def interpreted(model: bytes, arguments: Sequence[ndarray]) -> list[ndarray]:
-    """What TFLite's interpreter gives."""
-    # The default delegate rounds in other places.
-    interpreter = Interpreter(
-        model_content=model, experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-    )
+def interpreted(model: bytes, arguments: Sequence[ndarray], by_delegate: bool = False) -> list[ndarray]:
+    """Return the results of TFLite's interpreter.
+
+    The default delegate rounds in other places. It alone has MediaPipe's custom operators.
+    """
+    resolver = OpResolverType.AUTO if by_delegate else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    interpreter = Interpreter(model_content=model, experimental_op_resolver_type=resolver)
     for detail, argument in zip(interpreter.get_input_details(), arguments, strict=True):
         if tuple(detail["shape"]) != argument.shape:
             interpreter.resize_tensor_input(detail["index"], argument.shape)

@@ -92,9 +92,10 @@ def test_a_kernel_of_many_parameters(kind: str) -> None:
 
 
 def kernels_of(program: rx.runtime.Executable) -> Any:
-    from relax_mlir.runtime.devices.spirv import read_kernels
+    """Return the kernels of a program, in either format: SPIR-V, or the OpenCL C that a device without SPIR-V takes."""
+    from relax_mlir.runtime.devices.spirv import FORMAT, TEXT_FORMAT, read_kernels
 
-    return read_kernels(program._artifact.devices[0])
+    return read_kernels(program._artifact.devices[0], FORMAT, TEXT_FORMAT)
 
 
 def test_work_goes_on_without_waits(kind: str) -> None:

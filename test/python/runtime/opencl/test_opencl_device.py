@@ -87,13 +87,15 @@ def test_what_the_device_lacks(changes: dict[str, object], reason: str) -> None:
 
 
 def test_subgroups_that_the_device_has_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only kernels that exchange values among threads ask for a size."""
+    """Only kernels that exchange values among threads ask for a size. The refusal comes before the driver sees code, so
+    the device of this machine need not take SPIR-V.
+    """
     module = rx.Module()
     with module.function("main", [rx.tensor((4, 300), "float32")]) as f:
         (x,) = f
         f.returns(relax.sum(x, axis=[1]))
-    summing, artifact = compiled("opencl", module)._artifact, doubling()._artifact
-    other = driver().device(0)._replace(subgroup_sizes=(8, 16, 48))
+    summing, artifact = rx.compile(module, target="opencl")._artifact, doubling()._artifact
+    other = driver().device(0)._replace(spirv="SPIR-V_1.4", threads=1024, subgroup_sizes=(8, 16, 48))
     monkeypatch.setattr(OpenclDriver, "devices", lambda self: [other])
     message = r"has subgroups of 8, 16, 48, the kernels for opencl.*, are for 32; target 'opencl\{subgroup=16.* is for"
     with pytest.raises(rx.RelaxError, match=message):
@@ -102,10 +104,10 @@ def test_subgroups_that_the_device_has_not(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_device_without_spirv(monkeypatch: pytest.MonkeyPatch) -> None:
-    artifact = doubling()._artifact
+    artifact = rx.compile(doubled(), target="opencl")._artifact
     other = driver().device(0)._replace(spirv="")
     monkeypatch.setattr(OpenclDriver, "devices", lambda self: [other])
-    fitting = r"target 'opencl\{language=c\}' is for it"
+    fitting = r"target 'opencl\{language=c.*\}' is for it"
     with pytest.raises(rx.RelaxError, match=rf"takes no SPIR-V, which the kernels for opencl, are; {fitting}"):
         rx.runtime.Executable(artifact)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from compiling import module_with
-from real_devices import device_without_leaks
+from real_devices import device_without_leaks, skip_without_type
 from relax_mlir.runtime.opencl.driver import OpenclDriver, driver
 
 import relax_mlir as rx
@@ -60,9 +60,7 @@ def largest(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_floats(dtype: str) -> None:
-    device = driver().device(0)
-    if dtype.replace("float", "f") in device.target:
-        pytest.skip(f"{device} has no {dtype}")
+    skip_without_type("opencl", dtype)
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.5, -2.5, 6e4, 1e-7], dtype)
     x, y = (each.ravel() for each in np.meshgrid(special, special))
     with np.errstate(all="ignore"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
-from real_devices import KINDS, compiled, skip_without
+from real_devices import KINDS, compiled, skip_without_type
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -29,7 +29,7 @@ def both_ways(operation: Callable[..., Any], x: Any, zero: Any) -> list[Any]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_arithmetic_with_zero(kind: str, dtype: str) -> None:
-    skip_without(kind)
+    skip_without_type(kind, dtype)
     module, scalar, size = rx.Module(), numpy.dtype(dtype).type, 2100  # several blocks of threads
     with module.function("main", [rx.tensor((size,), dtype)]) as f:
         (x,) = f
