@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from ..bindings.affine import identity
 from ..bindings.ir import Context, Operation, Type, Value
-from ..bindings.mlir import DYNAMIC, ir
+from ..bindings.mlir import DYNAMIC, i64_attribute, ir
 from ..bindings.navigation import made_by
 from ..dialects.core.codec import TypeProblem, encode
 from ..dialects.core.infos import TensorInfo, describe
@@ -19,7 +19,7 @@ from . import linalg, loops
 from .arithmetic import convert, result_of
 from .collapse import collapse
 from .kernels import parameter_info
-from .linalg import static_and_dynamic
+from .linalg import segments, static_and_dynamic
 from .loops import ALIGNMENT as ALIGNMENT
 from .numbers import Number, Size, as_i64, as_index, constant, minimum, number
 from .subviews import seen_as
@@ -49,6 +49,11 @@ def allocate(extents: Sequence[int | Value], element: Type) -> Value:
     """New memory, which the caller gives back. A target looks at it whether there was room (host-check-memory)."""
     byte_count(extents, element)
     return loops.allocated(extents, element)
+
+
+def on_stack(type_: Type) -> Value:
+    """Allocate memory of fixed size on the stack, until the function returns."""
+    return result_of("memref.alloca", [], type_, **segments(0, 0), alignment=i64_attribute(ALIGNMENT))
 
 
 def byte_count(extents: Sequence[int | Value], element: Type) -> int:

@@ -71,6 +71,7 @@ def _place(text: str, *names: str, dialect: str = "") -> AttributePlace:
 
 # Functions, graphs' and PrimFuncs, keep what is on them when they become LLVM's.
 _FUNCTIONS = _place("functions", "func.func", "llvm.func")
+_OPERATORS = _place("functions and assertions", "func.func", "llvm.func", "tir.assert")
 _ARGUMENTS = AttributePlace("arguments of functions", is_argument=True)
 _KERNELS = _place("kernels", "gpu.func", "llvm.func")
 _MODULES = _place("modules", "builtin.module")
@@ -146,12 +147,13 @@ SCHEDULE = _row("tir.schedule", _FUNCTIONS, _SCHEDULE, "rx.Schedule, TVMScript -
 SCHEDULE_PLACES = _row("tir.schedule_places", _FUNCTIONS, _LINES, "tir-use-schedules -> tir-apply-schedule")
 #: The loops that a PrimFunc's text had around its blocks (passes/loops/text_loops.py), which schedules begin with.
 LOOPS = _row("tir.loops", _FUNCTIONS, _LINES, "TVMScript -> rx.Schedule")
-#: The operator that a function computes, several joined by +, for messages.
+#: The operator that a function computes, several joined by +, for messages; on an assertion the operator of the
+#: function that was inlined.
 OPERATOR = _row(
     "relax.operator",
-    _FUNCTIONS,
+    _OPERATORS,
     _TEXT,
-    "relax-legalize-ops, tir-fuse, host-add-entries -> relax-lower-calls, host-lower-errors",
+    "relax-legalize-ops, tir-fuse, tir-inline-into-loops, host-add-entries -> relax-lower-calls, host-lower-errors",
 )
 #: Of several operators, that which the others were fused with.
 MAIN_OPERATOR = _row("relax.main_operator", _FUNCTIONS, _TEXT, "tir-fuse -> tir-plan, relax-lower-calls")

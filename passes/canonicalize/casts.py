@@ -119,6 +119,7 @@ _astype = is_op("relax.astype")
 
 PATTERNS = (
     rule(_astype(X), X, name="convert_to_same"),
+    rule(is_op("relax.bitcast")(X), X, name="bits_of_same"),
     rule(_astype(_astype(X)), merge_conversions),
     Pattern("relax.match_cast", remove_match_cast),
     Pattern("relax.match_cast", state_what_is_inferred),

@@ -33,10 +33,12 @@ from .memory_plan import (
     storage_bytes,
 )
 from .overwriting import Kernel, Kernels, Move
+from .updating import updates_of
 
 #: The kinds of alias: where a tensor is stored that has no place of its own.
 VIEW, PART, OPERAND = "view", "part", "operand"
 _LATER = "is read later still"
+_LOOPS = ("scf.for", "scf.while")
 
 
 class Sharing:
@@ -75,6 +77,10 @@ class Sharing:
             # What one result has taken lives on with it.
             for result in results:
                 self._cover(position, op, result, operands)
+        for _, op in self._plan.operations:
+            if op.name in _LOOPS:
+                body, first = (op.regions[-1].blocks[0], 1 if op.name == "scf.for" else 0)
+                self._plan.updates.update(updates_of(self._plan, body, first, self._kernel))
 
     def _gather(self, loop: Operation) -> None:
         """What a loop gathers is in its place from the start: no copy is needed."""

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loop-carried values of counted loops, each in the memory that costs an iteration the least.
+"""Loop-carried values, each in the memory that costs an iteration the least.
 
-A tensor that keeps its sizes alternates between two buffers: each iteration makes it in the other one. Rows
-that are gathered are in their place from the start, and are not carried at all. Other tensors are copied into memory of
-their own, which the next iteration gives back; scalars are values.
+A small tensor has one buffer, which the end of each iteration writes. A tensor that one kernel may update in place has
+one buffer, too. Another tensor that keeps its sizes alternates between two buffers: each iteration makes the tensor in
+the other one. Gathered rows are in their place from the start, and are not carried at all. All other tensors are copied
+into memory of their own, which the next iteration gives back. Scalars are values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from ...bindings.ir import Block, Operation, Type, Value
 from ...bindings.mlir import ir
@@ -20,6 +21,7 @@ from ...emit import linalg, memrefs
 from ...emit.numbers import Number, Size, as_index, floor_divide, maximum, minimum
 from .function_lowering import FunctionLowering
 from .gathering import Gathering
+from .memory_plan import Update
 
 
 class Counter:
@@ -50,7 +52,11 @@ class Carried:
         """What the loop begins with."""
         return [self.handed_over(initial)]
 
-    def enter(self, position: Value, values: Sequence[Value]) -> None:
+    def shown(self, values: Sequence[Value]) -> Value:
+        """Return the value as the condition of a loop sees it."""
+        return values[0]
+
+    def enter(self, position: Value | None, values: Sequence[Value]) -> None:
         """Inside, where the loop stands; `values` are those that it carries for this."""
         self.into.set(self.argument, values[0])
         if isinstance(self.type, ir.MemRefType):
@@ -71,24 +77,8 @@ class Carried:
         is_tensor = isinstance(lowered.type, ir.MemRefType)
         return memrefs.cast(memrefs.copied(lowered), self.type) if is_tensor else lowered
 
-    def made_in(self, value: Value, memory: Value) -> None:
-        """Has a tensor of the loop's body made where it is wanted, if nothing is against it."""
-        buffer = self.into.plan.memory_of.get(value)
-        info = decode(value.type)
-        if buffer is None or not isinstance(info, TensorInfo):
-            return
-        root = buffer.root
-        is_here = root.path[-1] == self.argument.owner and root.output is None and not root.is_divided
-        is_whole = equal(root.size, product((*(info.shape or ()), memrefs.storage_bytes(memory.type.element_type))))
-        if is_here and is_whole is True and root.info.dtype == info.dtype and root not in self.into.wanted:
-            self.into.wanted[root] = memory
-
-    def fill(self, value: Value, memory: Value) -> None:
-        """Puts a tensor where it is wanted, unless it was made there."""
-        buffer = self.into.plan.memory_of.get(value)
-        place = None if buffer is None else self.into.wanted.get(buffer.root)
-        if place is None or place != memory:
-            memrefs.copy(self.into.get(value), memory)
+    def settle(self, yielded: Value, others: Container[Value]) -> None:
+        """Read the yielded value before `others`, the buffers of tensors that stay in place, are written."""
 
 
 class Alternating(Carried):
@@ -100,18 +90,78 @@ class Alternating(Carried):
         second = self.into.own(memrefs.allocate(memrefs.dims(lowered), lowered.type.element_type))
         return [memrefs.cast(each, self.type) for each in (first, second)]
 
-    def enter(self, position: Value, values: Sequence[Value]) -> None:
+    def enter(self, position: Value | None, values: Sequence[Value]) -> None:
         now, self._next = values
         self._now = now
         self.into.set(self.argument, now)
-        self.made_in(_yielded(self.argument), self._next)
+        make_in(self.into, _yielded(self.argument), self._next, self.argument.owner)
+
+    def settle(self, yielded: Value, others: Container[Value]) -> None:
+        fill(self.into, yielded, self._next)
 
     def leave(self, yielded: Value) -> list[Value]:
-        self.fill(yielded, self._next)
         return [self._next, self._now]
 
     def result(self, values: Sequence[Value]) -> Value:
         return values[0]
+
+
+class Held(Carried):
+    """A small tensor in one buffer: each iteration ends by writing the next value there."""
+
+    #: The buffer, which the block around the loop owns.
+    memory: Value
+
+    def given(self, initial: Value) -> list[Value]:
+        lowered = self.into.get(initial)
+        self.memory = self.into.new_slot(memrefs.dims(lowered), lowered.type.element_type)
+        memrefs.copy(lowered, self.memory)
+        return []
+
+    def shown(self, values: Sequence[Value]) -> Value:
+        return memrefs.cast(self.memory, self.type)
+
+    def enter(self, position: Value | None, values: Sequence[Value]) -> None:
+        self.into.set(self.argument, self.shown(values))
+
+    def settle(self, yielded: Value, others: Container[Value]) -> None:
+        self._source = self.into.get(yielded)
+        root = memrefs.root_of(self._source)
+        if root in others and root != self.memory:
+            self._source = self._apart(self._source)
+
+    def _apart(self, source: Value) -> Value:
+        """Return a copy of a tensor that another tensor of the loop is about to overwrite."""
+        copied = self.into.new_slot(memrefs.dims(source), source.type.element_type)
+        memrefs.copy(source, copied)
+        return copied
+
+    def leave(self, yielded: Value) -> list[Value]:
+        if memrefs.root_of(self._source) != self.memory:
+            memrefs.copy(self._source, self.memory)
+        return []
+
+    def result(self, values: Sequence[Value]) -> Value:
+        return self.shown(values)
+
+
+class Updated(Held):
+    """A tensor that one kernel of the loop's body may update in place."""
+
+    def __init__(self, into: FunctionLowering, argument: Value, type_: Type, update: Update):
+        super().__init__(into, argument, type_)
+        self._update = update
+
+    def enter(self, position: Value | None, values: Sequence[Value]) -> None:
+        super().enter(position, values)
+        self.into.wanted[self._update.buffer] = self.memory
+        self.into.plan.written_over.add(self._update.parameters)
+
+    def settle(self, yielded: Value, others: Container[Value]) -> None:
+        """Nothing remains to be done: the kernel has written the buffer."""
+
+    def leave(self, yielded: Value) -> list[Value]:
+        return []
 
 
 class Gathered(Carried):
@@ -138,12 +188,13 @@ class Gathered(Carried):
             memrefs.copy(lowered, self._place(0, self._before))
         return []
 
-    def enter(self, position: Value, values: Sequence[Value]) -> None:
+    def enter(self, position: Value | None, values: Sequence[Value]) -> None:
+        assert position is not None
         self._next = self._place(self._before + self._counter.turn(position) * self._count, self._count)
-        self.made_in(self._rows, self._next)
+        make_in(self.into, self._rows, self._next, self.argument.owner)
 
     def leave(self, yielded: Value) -> list[Value]:
-        self.fill(self._rows, self._next)
+        fill(self.into, self._rows, self._next)
         return []
 
     def result(self, values: Sequence[Value]) -> Value:
@@ -156,13 +207,35 @@ class Gathered(Carried):
         return memrefs.view(memrefs.as_bytes(self._all), start, [count, *self._sizes], element)
 
 
+def make_in(into: FunctionLowering, value: Value, memory: Value, block: Block) -> None:
+    """Have a tensor of a block made in memory of the block around, if nothing is against it."""
+    buffer = into.plan.memory_of.get(value)
+    info = decode(value.type)
+    if buffer is None or not isinstance(info, TensorInfo):
+        return
+    root = buffer.root
+    is_here = root.path[-1] == block and root.output is None and not root.is_divided
+    is_whole = equal(root.size, product((*(info.shape or ()), memrefs.storage_bytes(memory.type.element_type))))
+    if is_here and is_whole is True and root.info.dtype == info.dtype and root not in into.wanted:
+        into.wanted[root] = memory
+
+
+def fill(into: FunctionLowering, value: Value, memory: Value) -> None:
+    """Copy a tensor into memory, unless the tensor was made there."""
+    buffer = into.plan.memory_of.get(value)
+    place = None if buffer is None else into.wanted.get(buffer.root)
+    if place is None or place != memory:
+        memrefs.copy(into.get(value), memory)
+
+
 def _yielded(argument: Value) -> Value:
     block: Block = argument.owner
-    return last_of(block).operands[argument.arg_number - 1]
+    first = 1 if block.owner.operation.name == "scf.for" else 0
+    return last_of(block).operands[argument.arg_number - first]
 
 
-def carried_by(into: FunctionLowering, loop: Operation, types: Sequence[Type]) -> list[Carried]:
-    """How each of the values that a counted loop carries is."""
+def carried_by_count(into: FunctionLowering, loop: Operation, types: Sequence[Type]) -> list[Carried]:
+    """Return the way in which a counted loop carries each of its values."""
     counter = Counter([into.get(bound) for bound in list(loop.operands)[:3]])
     _, *arguments = body_of(loop).arguments
     found: list[Carried] = []
@@ -170,11 +243,24 @@ def carried_by(into: FunctionLowering, loop: Operation, types: Sequence[Type]) -
         gathering = into.plan.gathered.get(argument)
         if gathering is not None and _are_known(into, gathering.rows):
             found.append(Gathered(into, argument, type_, gathering, counter))
-        elif isinstance(type_, ir.MemRefType) and _are_known(into, argument) and _keeps_sizes(argument):
-            found.append(Alternating(into, argument, type_))
         else:
-            found.append(Carried(into, argument, type_))
+            found.append(_carried(into, argument, type_))
     return found
+
+
+def carried_by_condition(into: FunctionLowering, loop: Operation, types: Sequence[Type]) -> list[Carried]:
+    """Return the way in which a loop with a condition carries each of its values."""
+    arguments = loop.regions[1].blocks[0].arguments
+    return [_carried(into, *each) for each in zip(arguments, types, strict=True)]
+
+
+def _carried(into: FunctionLowering, argument: Value, type_: Type) -> Carried:
+    if not isinstance(type_, ir.MemRefType) or not _are_known(into, argument) or not _keeps_sizes(argument):
+        return Carried(into, argument, type_)
+    if into.is_small(type_):
+        return Held(into, argument, type_)
+    update = into.plan.updates.get(argument)
+    return Alternating(into, argument, type_) if update is None else Updated(into, argument, type_, update)
 
 
 def _are_known(into: FunctionLowering, value: Value) -> bool:

@@ -26,7 +26,7 @@ from ...emit.numbers import Size, is_same
 from . import scalar_arguments
 from .dynamic_sizes import Sizes, round_up
 from .memory_notes import note_plan
-from .memory_plan import MemoryPlan, PlannedBuffer, dims_of
+from .memory_plan import MemoryPlan, PlannedBuffer, dims_of, is_small
 from .sites import maker
 from .size_bounds import size_bounds, symbol_ranges
 
@@ -53,6 +53,8 @@ class FunctionLowering:
         #: Where a buffer has a place in it.
         self._arena: Value
         self._slots: list[Size] = []
+        #: Buffers on the stack that have been needed.
+        self._stack: dict[PlannedBuffer, Value] = {}
         #: Buffers that are in memory of their own already.
         self._own: dict[PlannedBuffer, Value] = {}
         #: Memory elsewhere that a buffer is stored in: where its contents are wanted.
@@ -112,6 +114,8 @@ class FunctionLowering:
         begin = root.offset if root.slot is None else self._slots[root.slot]
         if begin is not None:
             return memrefs.view(self._arena, begin + self.sizes.place(buffer.start), extents, element)
+        if root.is_on_stack:
+            return memrefs.reshape_if_needed(self._on_stack(root), extents)
         if root in self._own:
             return memrefs.reshape_if_needed(self._own[root], extents)
         self.sizes.require_room(extents, element, memrefs.shape_text(info))
@@ -119,6 +123,26 @@ class FunctionLowering:
         memref.owner.attributes[COUNTED] = ir.UnitAttr.get()
         self._own[root] = memref
         return memref
+
+    def _on_stack(self, root: PlannedBuffer) -> Value:
+        """Return a buffer on the stack, which the function has from its beginning."""
+        if root not in self._stack:
+            with ir.InsertionPoint.at_block_begin(self._arguments[0].owner):
+                self._stack[root] = memrefs.on_stack(memrefs.memref_type(root.info, self.context))
+        return self._stack[root]
+
+    def is_small(self, type_: Type) -> bool:
+        """Check whether memory of a type has its place on the stack."""
+        if not self.plan.has_stack or not type_.has_static_shape:
+            return False
+        return is_small(memrefs.byte_count(type_.shape, type_.element_type))
+
+    def new_slot(self, extents: Sequence[Size], element: Type) -> Value:
+        """Allocate memory for as long as the innermost block runs, on the stack if it is small."""
+        type_ = memrefs.typed(extents, element)
+        if self.is_small(type_):
+            return memrefs.on_stack(type_)
+        return self.own(memrefs.allocate(extents, element))
 
     def writable(self, value: Value) -> Value:
         """Writable memory of a tensor: a constant's is copied."""

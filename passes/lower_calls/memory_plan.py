@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import gcd
+from typing import NamedTuple
 
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.navigation import blocks_of, body_of, last_of, outermost
@@ -31,6 +32,8 @@ from .gathering import Gathering
 from .size_bounds import Ranges, size_bounds, symbol_ranges
 from .stacking import SizeGroup, stacked
 
+#: The most bytes of a tensor that is worth a place on the stack, and of all of them in a function.
+_SMALL_BYTES, _STACK_BYTES = 256, 8192
 #: Upstream's operations that write their tensors into new memory.
 _PRODUCERS = frozenset("func.call tensor.from_elements tensor.splat".split())
 
@@ -49,6 +52,7 @@ class PlannedBuffer:
     #: Its place in the arena: bytes from the start, or the slot of its size.
     offset: int | None = None
     slot: int | None = None
+    is_on_stack: bool = False
     #: The buffer that it aliases, if it has no memory for itself; its offset in bytes in that, or in its slot.
     within: PlannedBuffer | None = None
     shift: Size = 0
@@ -94,6 +98,13 @@ def measured(info: TensorInfo) -> tuple[Dim, bool]:
     return product((*dims, storage_bytes(info.dtype))), all(isinstance(dim, int) for dim in dims)
 
 
+class Update(NamedTuple):
+    """In-place update: the buffer of the next value, the kernel's name, and the parameters that share the memory."""
+
+    buffer: PlannedBuffer
+    parameters: tuple[str, int, int]
+
+
 @dataclass
 class MemoryPlan:
     """Buffers by the value that is written into each, and the arena that holds those with a place in it."""
@@ -119,6 +130,10 @@ class MemoryPlan:
     put_there: dict[Operation, tuple[int, ...]] = field(default_factory=dict)
     #: Loop-carried values that gather rows.
     gathered: dict[Value, Gathering] = field(default_factory=dict)
+    #: Loop-carried values that a kernel may update in place.
+    updates: dict[Value, Update] = field(default_factory=dict)
+    #: Whether the memory is the host's, whose functions have a stack.
+    has_stack: bool = True
 
     @property
     def roots(self) -> dict[Value, PlannedBuffer]:
@@ -128,15 +143,42 @@ class MemoryPlan:
 
 def place_all(plan: MemoryPlan, knows: Callable[[Dim], bool]) -> None:
     """`knows(dim)`: whether a size can be computed when the function begins."""
-    inside = [each for each in plan.roots.values() if each.output is None and is_sized_at_entry(each, knows)]
+    _put_on_stack(plan)
+    apart = {update.buffer for update in plan.updates.values()}
+    inside = [
+        each
+        for each in plan.roots.values()
+        if each.output is None and not each.is_on_stack and each not in apart and is_sized_at_entry(each, knows)
+    ]
     _place_fixed(plan, [buffer for buffer in inside if buffer.room is not None])
     _place_symbolic(plan, [buffer for buffer in inside if buffer.room is None])
+
+
+def is_small(bytes_: int | None) -> bool:
+    """Check whether a tensor is so small that registers may hold it."""
+    return bytes_ is not None and bytes_ <= _SMALL_BYTES
+
+
+def may_be_on_stack(buffer: PlannedBuffer) -> bool:
+    """Check whether a buffer is small, of fixed size and one element type, and of a loop or a branch."""
+    is_plain = buffer.output is None and not buffer.is_divided and buffer.is_fixed
+    return is_plain and len(buffer.path) > 1 and is_small(buffer.room)
+
+
+def _put_on_stack(plan: MemoryPlan) -> None:
+    """Move small tensors from the arena to the stack, where code generators see all uses and keep them in registers."""
+    room = _STACK_BYTES
+    for buffer in plan.roots.values() if plan.has_stack else ():
+        if may_be_on_stack(buffer):
+            room -= padded(buffer)
+            buffer.is_on_stack = room >= 0
 
 
 def lifetimes(function: Operation, knows: Callable[[Dim], bool]) -> MemoryPlan:
     """Liveness: what makes memory, its last read, and which of it the function's results can be written into."""
     planner = _Planner(knows, symbol_ranges(function))
-    planner.plan.step = Machine.thread_bytes if ANY_ORDER in outermost(function).attributes else 1
+    planner.plan.has_stack = ANY_ORDER not in outermost(function).attributes
+    planner.plan.step = 1 if planner.plan.has_stack else Machine.thread_bytes
     block = body_of(function)
     planner.visit(block, (block,))
     planner.choose_outputs(block)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Control flow (scf) with tensors: what leaves a region is memory of its own, owned by the block around it.
+"""Control flow (scf) with tensors: memory of what a region yields, which the block around the region owns.
 
-A region's values are in the arena or in memory that the region frees; so what it yields is copied.
+A tensor whose sizes are known before the region has its buffer there: the region writes the buffer. Other tensors are
+copied into memory that the region hands over. carrying.py has the values of loops.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from itertools import islice
 
 from ...bindings.ir import Block, Operation, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, operations_of
+from ...bindings.navigation import blocks_of, body_of, last_of, operations_of
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ScalarInfo, TensorInfo, describe
 from ...emit import memrefs
-from .carrying import Carried, Gathered, carried_by
+from ...emit.memrefs import is_same_shape
+from .carrying import Carried, Gathered, Held, carried_by_condition, carried_by_count, fill, make_in
 from .function_lowering import FunctionLowering, Lower
 
 
@@ -32,47 +34,103 @@ def _lowered_type(into: FunctionLowering, value: Value, op: Operation) -> Type:
 
 def _if(into: FunctionLowering, op: Operation) -> None:
     types = [_lowered_type(into, result, op) for result in op.results]
-    made = ir.Operation.create("scf.if", results=types, operands=[into.get(op.operands[0])], regions=2)
+    slots = [_slot(into, op, result, type_) for result, type_ in zip(op.results, types, strict=True)]
+    passed = [type_ for type_, slot in zip(types, slots, strict=True) if slot is None]
+    made = ir.Operation.create("scf.if", results=passed, operands=[into.get(op.operands[0])], regions=2)
     for source, target in zip(op.regions, made.regions, strict=True):
         if len(source.blocks):
             target.blocks.append()
-            _lower_region(into, source.blocks[0], target.blocks[0], types)
-    _own_results(into, op, made)
+            _lower_branch(into, source.blocks[0], target.blocks[0], slots, passed)
+    results = iter(made.results)
+    for result, slot, type_ in zip(op.results, slots, types, strict=True):
+        if slot is None:
+            _own(into, result, next(results))
+        else:
+            _set(into, result, memrefs.cast(slot, type_))
+
+
+def _slot(into: FunctionLowering, op: Operation, result: Value, type_: Type) -> Value | None:
+    """Return a buffer that all branches write a result into, or None for a result that branches hand over."""
+    info, *yielded = (decode(value.type) for value in (result, *_yielded_by(op, result)))
+    if not isinstance(info, TensorInfo) or info.shape is None:
+        return None
+    is_known = all(map(into.sizes.knows, info.shape)) and all(is_same_shape(info, each) for each in yielded)
+    return into.new_slot(into.extents(info), type_.element_type) if is_known else None
+
+
+def _yielded_by(op: Operation, result: Value) -> list[Value]:
+    return [last_of(block).operands[result.result_number] for block in blocks_of(op)]
+
+
+def _lower_branch(
+    into: FunctionLowering, source: Block, target: Block, slots: Sequence[Value | None], passed: Sequence[Type]
+) -> None:
+    """Lower a branch, which fills the slots and hands over all other results as memory of these types."""
+    outer = into.sizes
+    into.sizes = outer.nested()
+    into.owned.append([])
+    *operations, end = operations_of(source)
+    pairs = list(zip(end.operands, slots, strict=True))
+    filled = [(value, slot) for value, slot in pairs if slot is not None]
+    for value, slot in filled:
+        make_in(into, value, slot, source)
+    with ir.InsertionPoint(target):
+        into.lower_all(operations)
+        for value, slot in filled:
+            fill(into, value, slot)
+        values = _hand_over(into, [value for value, slot in pairs if slot is None], passed)
+        into.give_back()
+        ir.Operation.create(end.name, operands=values)
+    into.sizes = outer
 
 
 def _for(into: FunctionLowering, op: Operation) -> None:
     lower, upper, step, *initial = op.operands
     types = [_lowered_type(into, result, op) for result in op.results]
-    carried = carried_by(into, op, types)
+    carried = carried_by_count(into, op, types)
     given = [each.given(value) for each, value in zip(carried, initial, strict=True)]
     flat = [value for values in given for value in values]
     bounds = [into.get(value) for value in (lower, upper, step)]
     passed = [value.type for value in flat]
     made = ir.Operation.create("scf.for", results=passed, operands=[*bounds, *flat], regions=1)
     made.regions[0].blocks.append(lower.type, *passed)
-    _lower_turn(into, body_of(op), body_of(made), carried, list(map(len, given)))
-    for result, each, values in zip(op.results, carried, _parted(made.results, map(len, given)), strict=True):
+    (position, *arguments), counts = body_of(made).arguments, list(map(len, given))
+    into.set(body_of(op).arguments[0], position)
+    _lower_turn(into, body_of(op), body_of(made), carried, _parted(arguments, counts), position)
+    _set_results(into, op, made, carried, counts)
+
+
+def _set_results(
+    into: FunctionLowering, op: Operation, made: Operation, carried: Sequence[Carried], counts: Sequence[int]
+) -> None:
+    for result, each, values in zip(op.results, carried, _parted(made.results, counts), strict=True):
         _set(into, result, each.result(values))
 
 
 def _lower_turn(
-    into: FunctionLowering, source: Block, target: Block, carried: Sequence[Carried], counts: Sequence[int]
+    into: FunctionLowering,
+    source: Block,
+    target: Block,
+    carried: Sequence[Carried],
+    arguments: Sequence[Sequence[Value]],
+    position: Value | None = None,
 ) -> None:
-    """The body of a counted loop; what is carried says what of it is there for each."""
+    """Lower the body of a loop; `arguments` are the block's for each of the carried values."""
     outer = into.sizes
     into.sizes = outer.nested()
     into.owned.append([])
-    position, *arguments = target.arguments
     *operations, end = operations_of(source)
     gathered = [into.plan.gathered[each.argument] for each in carried if isinstance(each, Gathered)]
     done = [operation for gathering in gathered for operation in (gathering.call, *gathering.casts)]
     with ir.InsertionPoint(target):
-        into.set(source.arguments[0], position)
-        for each, values in zip(carried, _parted(arguments, counts), strict=True):
+        for each, values in zip(carried, arguments, strict=True):
             each.enter(position, values)
             if not isinstance(each, Gathered):
                 into.define_dims(decode(each.argument.type), into.get(each.argument))
         into.lower_all([operation for operation in operations if operation not in done])
+        buffers = {each.memory for each in carried if isinstance(each, Held)}
+        for each, yielded in zip(carried, end.operands, strict=True):
+            each.settle(yielded, buffers)
         values = [value for each, yielded in zip(carried, end.operands, strict=True) for value in each.leave(yielded)]
         into.give_back()
         ir.Operation.create(end.name, operands=values)
@@ -85,6 +143,52 @@ def _parted(values: Sequence[Value], counts: Iterable[int]) -> list[list[Value]]
 
 
 def _while(into: FunctionLowering, op: Operation) -> None:
+    if list(last_of(body_of(op)).operands)[1:] == list(body_of(op).arguments):
+        _while_of_state(into, op)
+    else:
+        _while_of_copies(into, op)
+
+
+def _while_of_state(into: FunctionLowering, op: Operation) -> None:
+    """Lower a loop whose condition passes on what it is given: both of its blocks see the same memory."""
+    types = [_lowered_type(into, value, op) for value in body_of(op).arguments]
+    carried = carried_by_condition(into, op, types)
+    given = [each.given(value) for each, value in zip(carried, op.operands, strict=True)]
+    flat, counts = [value for values in given for value in values], list(map(len, given))
+    passed = [value.type for value in flat]
+    made = ir.Operation.create("scf.while", results=passed, operands=flat, regions=2)
+    for region in made.regions:
+        region.blocks.append(*passed)
+    before, after = (region.blocks[0] for region in made.regions)
+    _lower_condition(into, body_of(op), before, carried, _parted(before.arguments, counts))
+    _lower_turn(into, op.regions[1].blocks[0], after, carried, _parted(after.arguments, counts))
+    _set_results(into, op, made, carried, counts)
+
+
+def _lower_condition(
+    into: FunctionLowering,
+    source: Block,
+    target: Block,
+    carried: Sequence[Carried],
+    arguments: Sequence[Sequence[Value]],
+) -> None:
+    outer = into.sizes
+    into.sizes = outer.nested()
+    into.owned.append([])
+    *operations, end = operations_of(source)
+    with ir.InsertionPoint(target):
+        for argument, each, values in zip(source.arguments, carried, arguments, strict=True):
+            into.set(argument, each.shown(values))
+            into.define_dims(decode(argument.type), into.get(argument))
+        into.lower_all(operations)
+        condition = into.get(end.operands[0])
+        into.give_back()
+        ir.Operation.create(end.name, operands=[condition, *target.arguments])
+    into.sizes = outer
+
+
+def _while_of_copies(into: FunctionLowering, op: Operation) -> None:
+    """Lower a loop whose condition passes on other values: each block owns what it is given."""
     before_arguments = list(body_of(op).arguments)
     types = [_lowered_type(into, value, op) for value in before_arguments]
     results = [_lowered_type(into, result, op) for result in op.results]
@@ -134,9 +238,13 @@ def _hand_over(into: FunctionLowering, values: Sequence[Value], types: Sequence[
 
 def _own_results(into: FunctionLowering, op: Operation, made: Operation) -> None:
     for result, value in zip(op.results, made.results, strict=True):
-        if isinstance(value.type, ir.MemRefType):
-            into.own(value)
-        _set(into, result, value)
+        _own(into, result, value)
+
+
+def _own(into: FunctionLowering, result: Value, value: Value) -> None:
+    if isinstance(value.type, ir.MemRefType):
+        into.own(value)
+    _set(into, result, value)
 
 
 def _set(into: FunctionLowering, result: Value, value: Value) -> None:

@@ -2,10 +2,10 @@
 """A memory plan as attributes: relax-plan-memory writes them, relax-lower-calls follows them.
 
 On an operation `relax.memory = ["arena 64; 128 bytes; live 3 to 5"]`, for each result what comes first counts: bytes
-from the start of the arena, `slot 0 + 4*n` in one of those of a symbolic size, `result 0` of the function, `own` memory
-allocated where it is made, or nothing where no memory is made. `operand 1` is written over operand 1; a `view` shows a
-part of an operand, a `part` is made where the call that reads it would put it: such calls are left out, or do no more
-than to put the others there.
+from the start of the arena, `slot 0 + 4*n` in one of those of a symbolic size, `result 0` of the function, `stack` for
+a small tensor of a loop or a branch, `own` memory allocated where it is made, or nothing where no memory is made.
+`operand 1` is written over operand 1; a `view` shows a part of an operand, a `part` is made where the call that reads
+it would put it: such calls are left out, or do no more than to put the others there.
 On the function `relax.memory_plan`: the arena's bytes, the sizes of the slots, and for people the largest sum of what
 is alive at a time (`peak`) and the sum of all (`sum`).
 """
@@ -32,6 +32,7 @@ from .memory_plan import (
     is_multiple,
     is_sized_at_entry,
     lifetimes,
+    may_be_on_stack,
     padded,
     place_all,
     storage_bytes,
@@ -79,6 +80,8 @@ def _text(value: Value, buffer: PlannedBuffer, plan: MemoryPlan) -> str:
         number = getattr(buffer, name)
         if number is not None:
             place = f"{_WORDS[name]} {number}"
+    if buffer.is_on_stack:
+        place = "stack"
     if buffer.slot is not None and buffer.shift != 0:
         place += f" + {buffer.shift}"
     if buffer.within is not None:
@@ -159,8 +162,11 @@ def _follow(text: str, buffer: PlannedBuffer, knows: Callable[[Dim], bool]) -> s
     written, buffer.output = buffer.output, None
     if word == "own":
         return ""
+    if word == "stack":
+        buffer.is_on_stack = may_be_on_stack(buffer)
+        return "" if buffer.is_on_stack else "on the stack are small tensors of fixed size, in loops and branches"
     if word not in _WORDS.values() or not number.isdecimal() or behind and word != "slot":
-        return "expected 'arena <bytes>', 'slot <number>', 'result <number>', 'operand <number>' or 'own'"
+        return "expected 'arena <bytes>', 'slot <number>', 'result <number>', 'operand <number>', 'stack' or 'own'"
     where = int(number)
     if word == "result":
         buffer.output = where

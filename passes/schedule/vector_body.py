@@ -108,10 +108,11 @@ def number_bits(op: StructuredOp) -> int:
 
 
 def usual_bits(op: StructuredOp) -> int:
-    """The bits of the numbers that a long body computes with mostly; a sum in f64 takes two vectors for each then."""
+    """Return the bits of most numbers that a long body computes; a sum in f64 takes two vectors for each then."""
     widths = [result.type.width for inner in operations_of(op.block) for result in inner.results if _is_number(result)]
-    narrow = [width for width in widths if width <= widest_bits(op) // 2]
-    return max(narrow) if len(narrow) > _MOST * len(widths) else widest_bits(op)
+    widest = widest_bits(op)
+    narrow = [width for width in widths if width <= widest // 2]
+    return max(narrow) if len(narrow) > _MOST * len(widths) else widest
 
 
 def _is_number(value: Value) -> bool:

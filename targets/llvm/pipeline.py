@@ -45,6 +45,12 @@ _APPLY = trusted(
     ("tir-apply-schedule{target=@target}", "tir-apply-plan{target=@target}"),
     "loops become tiles and vectors",
 )
+_SMALL_LOOPS = trusted(
+    "small-loops",
+    ("tir-inline-into-loops", "symbol-dce"),
+    "loops compute with small tensors themselves, without calls",
+    level=1,
+)
 _OF_HOST = (
     trusted("constants", ("host-place-constants",), "large constants leave the code; else they stay in it"),
     trusted("parallel", ("tir-outline-parallel",), "loops that threads share become functions of a range"),
@@ -90,6 +96,7 @@ def stages(target: ChosenTarget) -> tuple[Stage, ...]:
         _APPLY.with_options(options),
         common.bufferize(),
         common.SMALL_TYPES,
+        _SMALL_LOOPS,
         *_OF_HOST,
         common.to_llvm("llvm-store-narrow-floats", *(("llvm-load-tiles",) if has_tiles else ())),
     )

@@ -3,6 +3,13 @@
 // RUN: relax-opt %s --relax-lower-calls | FileCheck %s
 
 !t = tensor<16xf32>
+!w = tensor<128xf32>
+func.func @wide_one(%x: memref<128xf32>, %out: memref<128xf32>) attributes {tir.prim_func} {
+  return
+}
+func.func @wide_two(%x: memref<128xf32>, %y: memref<128xf32>, %out: memref<128xf32>) attributes {tir.prim_func} {
+  return
+}
 func.func @one(%x: memref<16xf32>, %out: memref<16xf32>) attributes {tir.prim_func} {
   return
 }
@@ -79,63 +86,63 @@ func.func @changed_in_place(%x: !t) -> !t {
 
 // What a loop reads from outside keeps its place until the loop has ended: there is a next round.
 // CHECK-LABEL: func.func @read_in_a_loop(
-// CHECK: %[[ARENA:[a-z_0-9]+]] = memref.alloc() {alignment = 64 : i64, relax.arena} : memref<192xi8>
+// CHECK: %[[ARENA:[a-z_0-9]+]] = memref.alloc() {alignment = 64 : i64, relax.arena} : memref<1536xi8>
 // CHECK: %[[A:[a-z_0-9]+]] = memref.view %[[ARENA]][%c0{{[_0-9]*}}]
-// CHECK: call @one(%arg0, %[[A]])
+// CHECK: call @wide_one(%arg0, %[[A]])
 // CHECK: scf.for
 // CHECK-SAME: iter_args(%[[P:[a-z_0-9]+]] = %{{.*}}, %[[NEXT:[a-z_0-9]+]] = %{{.*}}) ->
-// CHECK: %[[B:[a-z_0-9]+]] = memref.view %[[ARENA]][%c64{{[_0-9]*}}]
-// CHECK: call @two(%[[A]], %[[P]], %[[B]])
-// CHECK: call @one(%[[B]], %[[NEXT]])
+// CHECK: %[[B:[a-z_0-9]+]] = memref.view %[[ARENA]][%c512{{[_0-9]*}}]
+// CHECK: call @wide_two(%[[A]], %[[P]], %[[B]])
+// CHECK: call @wide_one(%[[B]], %[[NEXT]])
 // CHECK: memref.dealloc %[[ARENA]]
-func.func @read_in_a_loop(%x: !t, %n: i64) -> !t {
+func.func @read_in_a_loop(%x: !w, %n: i64) -> !w {
   %c0 = arith.constant 0 : i64
   %c1 = arith.constant 1 : i64
-  %a = "relax.call_tir"(%x) {func = @one} : (!t) -> !t
-  %r = scf.for %i = %c0 to %n step %c1 iter_args(%p = %x) -> (!t) : i64 {
-    %b = "relax.call_tir"(%a, %p) {func = @two} : (!t, !t) -> !t
-    %c = "relax.call_tir"(%b) {func = @one} : (!t) -> !t
-    scf.yield %c : !t
+  %a = "relax.call_tir"(%x) {func = @wide_one} : (!w) -> !w
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%p = %x) -> (!w) : i64 {
+    %b = "relax.call_tir"(%a, %p) {func = @wide_two} : (!w, !w) -> !w
+    %c = "relax.call_tir"(%b) {func = @wide_one} : (!w) -> !w
+    scf.yield %c : !w
   }
-  return %r : !t
+  return %r : !w
 }
 
 // What a round makes is in the other one of two pieces of memory, which are given back behind the loop.
 // CHECK-LABEL: func.func @carried(
-// CHECK: %[[FIRST:[a-z_0-9]+]] = memref.alloc() {alignment = 64 : i64} : memref<16xf32>
-// CHECK: linalg.generic {{.*}} ins(%arg0 : memref<16xf32>) outs(%[[FIRST]]
-// CHECK: %[[SECOND:[a-z_0-9]+]] = memref.alloc() {alignment = 64 : i64} : memref<16xf32>
+// CHECK: %[[FIRST:[a-z_0-9]+]] = memref.alloc() {alignment = 64 : i64} : memref<128xf32>
+// CHECK: linalg.generic {{.*}} ins(%arg0 : memref<128xf32>) outs(%[[FIRST]]
+// CHECK: %[[SECOND:[a-z_0-9]+]] = memref.alloc() {alignment = 64 : i64} : memref<128xf32>
 // CHECK: %[[LAST:[a-z_0-9]+]]:2 = scf.for
 // CHECK-SAME: iter_args(%[[P:[a-z_0-9]+]] = %[[FIRST]], %[[NEXT:[a-z_0-9]+]] = %[[SECOND]])
-// CHECK-NEXT: call @one(%[[P]], %[[NEXT]])
+// CHECK-NEXT: call @wide_one(%[[P]], %[[NEXT]])
 // CHECK-NEXT: scf.yield %[[NEXT]], %[[P]]
-// CHECK: linalg.generic {{.*}} ins(%[[LAST]]#0 : memref<16xf32>) outs(%arg2
-// CHECK-COUNT-2: memref.dealloc %{{.*}} : memref<16xf32>
-// CHECK-NOT: memref.dealloc %{{.*}} : memref<16xf32>
-func.func @carried(%x: !t, %n: i64) -> !t {
+// CHECK: linalg.generic {{.*}} ins(%[[LAST]]#0 : memref<128xf32>) outs(%arg2
+// CHECK-COUNT-2: memref.dealloc %{{.*}} : memref<128xf32>
+// CHECK-NOT: memref.dealloc %{{.*}} : memref<128xf32>
+func.func @carried(%x: !w, %n: i64) -> !w {
   %c0 = arith.constant 0 : i64
   %c1 = arith.constant 1 : i64
-  %r = scf.for %i = %c0 to %n step %c1 iter_args(%p = %x) -> (!t) : i64 {
-    %b = "relax.call_tir"(%p) {func = @one} : (!t) -> !t
-    scf.yield %b : !t
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%p = %x) -> (!w) : i64 {
+    %b = "relax.call_tir"(%p) {func = @wide_one} : (!w) -> !w
+    scf.yield %b : !w
   }
-  return %r : !t
+  return %r : !w
 }
 
 // What changes places is copied: neither is where it is wanted.
 // CHECK-LABEL: func.func @exchanged(
 // CHECK: scf.for %
 // CHECK-SAME: iter_args(%[[P:[a-z_0-9]+]] = %{{.*}}, %[[P2:[a-z_0-9]+]] = %{{.*}}, %[[Q:[a-z_0-9]+]] = %{{.*}}, %[[Q2:[a-z_0-9]+]] = %{{.*}}) ->
-// CHECK: linalg.generic {{.*}} ins(%[[Q]] : memref<16xf32>) outs(%[[P2]]
-// CHECK: linalg.generic {{.*}} ins(%[[P]] : memref<16xf32>) outs(%[[Q2]]
+// CHECK: linalg.generic {{.*}} ins(%[[Q]] : memref<128xf32>) outs(%[[P2]]
+// CHECK: linalg.generic {{.*}} ins(%[[P]] : memref<128xf32>) outs(%[[Q2]]
 // CHECK: scf.yield %[[P2]], %[[P]], %[[Q2]], %[[Q]]
-func.func @exchanged(%x: !t, %y: !t, %n: i64) -> (!t, !t) {
+func.func @exchanged(%x: !w, %y: !w, %n: i64) -> (!w, !w) {
   %c0 = arith.constant 0 : i64
   %c1 = arith.constant 1 : i64
-  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%p = %x, %q = %y) -> (!t, !t) : i64 {
-    scf.yield %q, %p : !t, !t
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%p = %x, %q = %y) -> (!w, !w) : i64 {
+    scf.yield %q, %p : !w, !w
   }
-  return %r#0, %r#1 : !t, !t
+  return %r#0, %r#1 : !w, !w
 }
 
 // Places begin at multiples of 64 bytes, also behind less: 32 bytes take 64, and so do n floats whatever n is.

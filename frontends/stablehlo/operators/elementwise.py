@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from ....dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from ....dialects.core.known import folding
@@ -297,52 +298,31 @@ def invert(node: Node) -> Outputs:
     return (relax.logical_not if is_bool(node.dtype) else relax.bitwise_not)(node.tensor(0))
 
 
-# ---- shifts: by as many bits as there are, or more, nothing is left ----
+# ---- shifts: by as many bits as there are, or more, nothing is left; as relax's shifts do it ----
 
 
-def _shift(function: Function, of_too_many: Callable[[Tensor], Tensor]) -> Convert:
-    def convert(node: Node) -> Outputs:
-        left, right = _broadcast(node)
-        count = const(bit_width(node.dtype), node.dtype)
-        is_inside = relax.less(right, count)
-        if not is_unsigned(node.dtype):
-            is_inside = relax.logical_and(is_inside, relax.greater_equal(right, like(right, 0)))
-        made = function(left, relax.where(is_inside, right, like(right, 0)))
-        return relax.where(is_inside, made, of_too_many(left))
-
-    return convert
+def _shift(function: Function) -> Convert:
+    return lambda node: function(*_broadcast(node))
 
 
-def _zeros(x: Tensor) -> Tensor:
-    return like(x, 0)
+def _of_bits(x: Tensor, dtype: str) -> Tensor:
+    return x if info_of(x).dtype == dtype else relax.bitcast(x, dtype=dtype)
 
 
-def _signs(x: Tensor) -> Tensor:
+def _shift_right(x: Tensor, count: Tensor, kind: str) -> Tensor:
+    """Shift by the rule of another element type: "i" keeps the sign, "ui" does not."""
     dtype = info_of(x).dtype
-    return _signed_shift(x, const(bit_width(dtype) - 1, dtype))
-
-
-def _as_signed(x: Tensor) -> Tensor:
-    dtype = info_of(x).dtype
-    return relax.bitcast(x, dtype=f"i{bit_width(dtype)}") if is_unsigned(dtype) else x
-
-
-def _signed_shift(x: Tensor, count: Tensor) -> Tensor:
-    return relax.bitcast(relax.right_shift(_as_signed(x), _as_signed(count)), dtype=info_of(x).dtype)
-
-
-def _unsigned_shift(x: Tensor, count: Tensor) -> Tensor:
-    dtype = info_of(x).dtype
-    unsigned = f"ui{bit_width(dtype)}"
-    made = relax.right_shift(*(relax.bitcast(each, dtype=unsigned) for each in (x, count)))
-    return relax.bitcast(made, dtype=dtype)
+    own = f"{kind}{bit_width(dtype)}"
+    return _of_bits(relax.right_shift(_of_bits(x, own), _of_bits(count, own)), dtype)
 
 
 register_rows(
     {
-        "stablehlo.shift_left chlo.broadcast_shift_left": _shift(relax.left_shift, _zeros),
-        "stablehlo.shift_right_arithmetic chlo.broadcast_shift_right_arithmetic": _shift(_signed_shift, _signs),
-        "stablehlo.shift_right_logical chlo.broadcast_shift_right_logical": _shift(_unsigned_shift, _zeros),
+        "stablehlo.shift_left chlo.broadcast_shift_left": _shift(relax.left_shift),
+        "stablehlo.shift_right_arithmetic chlo.broadcast_shift_right_arithmetic": _shift(
+            partial(_shift_right, kind="i")
+        ),
+        "stablehlo.shift_right_logical chlo.broadcast_shift_right_logical": _shift(partial(_shift_right, kind="ui")),
     }
 )
 

@@ -165,6 +165,16 @@ def astype(call: EvaluationCall, array: ndarray) -> ndarray:
     return array.astype(target)
 
 
+@register_evaluation("relax.bitcast")
+def bitcast(call: EvaluationCall, array: ndarray) -> ndarray:
+    import numpy
+
+    target = _target(call)
+    # A boolean has a byte, of which the program knows one bit.
+    _require(call.x.dtype in NUMPY_NAME and "b" not in (array.dtype.kind, target.kind))
+    return numpy.ascontiguousarray(array).view(target).reshape(array.shape)
+
+
 def _target(call: EvaluationCall) -> dtype:
     """numpy's type of the result's elements. Raises NotKnown where it has none."""
     import numpy

@@ -210,6 +210,8 @@ class _FailingFunction:
         """The text that errors begin with."""
         if self._where is not None:
             return self._where
+        if OPERATOR in op.attributes:
+            return self._program.support.text(_place_text(op, op.location))
         callee = self._program.functions.get(callee_of(op)) if op.name == "func.call" else self._function
         return self._program.support.text(_place_text(callee, op.location))
 
@@ -291,8 +293,14 @@ def _ended_by(value: Value) -> str:
 _LOOPS, _ENDS = ("scf.for", "scf.while"), ("scf.yield", "scf.condition")
 
 
+#: Types of values that are no memory; some of them have many users.
+_NUMBERS = (ir.IntegerType, ir.FloatType, ir.IndexType, ir.VectorType)
+
+
 def _is_owned(value: Value) -> bool:
-    """Whether a value is memory that the function gives back somewhere, or makes for another block to give back."""
+    """Return True if a value is memory that the function gives back, or makes for another block to give back."""
+    if isinstance(value.type, _NUMBERS):
+        return False
     return _is_given_back(value) or _is_passed_on(value)
 
 
@@ -318,7 +326,8 @@ def _passed_on(op: Operation) -> list[Value]:
     made = [
         value if cast is None else cast.operation.operands[0] for value, cast in zip(op.operands, casts, strict=True)
     ]
-    return [value for value in made if not _is_given_back(value) and defining_op(value, "memref.alloc") is not None]
+    # Constants have many users: it is cheaper to ask first what makes a value.
+    return [value for value in made if defining_op(value, "memref.alloc") is not None and not _is_given_back(value)]
 
 
 def _with(held: _Held | None, values: Iterable[Value]) -> _Held | None:

@@ -88,6 +88,9 @@ def _elementwise(random: Any, dtype: str) -> Iterator[Case]:
 
 
 def _conversions(random: Any, dtype: str) -> Iterator[Case]:
+    size = numpy.dtype(dtype).itemsize
+    for target in (each for each in (*INTEGERS, *FLOATS) if numpy.dtype(each).itemsize == size and dtype != "bool"):
+        yield Case("bitcast", [_elements(random, dtype, 3, 5)], {"dtype": target})
     for target in random.choice(DTYPES, 4, replace=False).tolist():
         known = dtype not in FLOATS or target in (*FLOATS, "bool")
         yield Case("astype", [_elements(random, dtype, 3, 5)], {"dtype": target}, always=known)
