@@ -98,7 +98,7 @@ def measured(info: TensorInfo) -> tuple[Dim, bool]:
     return product((*dims, storage_bytes(info.dtype))), all(isinstance(dim, int) for dim in dims)
 
 
-class Update(NamedTuple):
+class KernelUpdate(NamedTuple):
     """In-place update: the buffer of the next value, the kernel's name, and the parameters that share the memory."""
 
     buffer: PlannedBuffer
@@ -131,7 +131,7 @@ class MemoryPlan:
     #: Loop-carried values that gather rows.
     gathered: dict[Value, Gathering] = field(default_factory=dict)
     #: Loop-carried values that a kernel may update in place.
-    updates: dict[Value, Update] = field(default_factory=dict)
+    updates: dict[Value, KernelUpdate] = field(default_factory=dict)
     #: Whether the memory is the host's, whose functions have a stack.
     has_stack: bool = True
 

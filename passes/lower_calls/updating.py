@@ -10,15 +10,15 @@ from ...bindings.navigation import ancestors, last_of, made_by
 from ...dialects.core.aliases import aliases
 from ...dialects.core.codec import decode
 from ...emit.memrefs import is_same_shape
-from .memory_plan import MemoryPlan, PlannedBuffer, Update
+from .memory_plan import MemoryPlan, PlannedBuffer, KernelUpdate
 from .overwriting import Kernel
 
 
 def updates_of(
     plan: MemoryPlan, body: Block, first: int, kernel_of: Callable[[Operation], Kernel | None]
-) -> dict[Value, Update]:
+) -> dict[Value, KernelUpdate]:
     """Return the tensors of a loop's body that a kernel may update in place; they are its arguments from `first` on."""
-    found: dict[Value, Update] = {}
+    found: dict[Value, KernelUpdate] = {}
     for argument, yielded in zip(list(body.arguments)[first:], last_of(body).operands, strict=True):
         update = _update(plan, argument, yielded, kernel_of)
         if update is not None and all(update.buffer is not other.buffer for other in found.values()):
@@ -28,7 +28,7 @@ def updates_of(
 
 def _update(
     plan: MemoryPlan, argument: Value, yielded: Value, kernel_of: Callable[[Operation], Kernel | None]
-) -> Update | None:
+) -> KernelUpdate | None:
     buffer = plan.memory_of.get(yielded)
     if buffer is None or not is_same_shape(decode(argument.type), decode(yielded.type)):
         return None
@@ -43,7 +43,7 @@ def _update(
     written = len(call.operands) + result.result_number
     if not all(kernel.may_overwrite(place, written, is_alike=True) for place in read):
         return None
-    return Update(root, (str(call.opview.func), read[0], written))
+    return KernelUpdate(root, (str(call.opview.func), read[0], written))
 
 
 def _can_move(root: PlannedBuffer, result: Value, argument: Value) -> bool:
