@@ -43,7 +43,7 @@ written.
 Reading a model runs no code of its author: ONNX, TFLite, StableHLO, TOSA, MLIR, TVMScript and `.pt2` files are data. A
 `.pt2` file that holds objects of its author's classes, or that torch 2.8 or older wrote, is refused. `trust=True` and
 `--trust` read such a file by torch.export.load, [which runs code](torch.md#pt2-files-from-others). A compiled program,
-`.rxa`, is code. [SECURITY.md](../SECURITY.md) lists each kind of file.
+`.rxa`, is code. `SECURITY.md` lists each kind of file.
 
 ## An operator of your own
 A converter says what an operator becomes; it is written alike for all front ends, and one may serve several:
