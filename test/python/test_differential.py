@@ -73,7 +73,7 @@ def test_random_graphs_run_on_a_device(kind: str) -> None:
     if kind == "webgpu":
         real_webgpu.skip_without()
     else:
-        real_devices.skip_without(kind)
+        real_devices.skip_without_type(kind, "float16")  # Two of the graphs compute in it.
     done = run("--kind", "relax", "--target", kind, "--seed", "71001", "--cases", "8", "--jobs", "2")
     assert re.match(r"seed 71001: 8 graphs, [78] agree, \d undefined, 0 failed", done.stdout), done.stdout + done.stderr
 
