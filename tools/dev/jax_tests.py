@@ -34,7 +34,7 @@ _HEADER = """\
 _LONGEST = 200
 _REPORTED_EVERY = 30.0
 #: Tests are limited by processor time. One that waits for ever is ended after so many times the limit.
-_PATIENCE = 10
+_PATIENCE = 60
 
 
 class _Late(BaseException):
