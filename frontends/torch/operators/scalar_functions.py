@@ -54,7 +54,7 @@ def _difference(node: Node) -> Scalar:
 
 
 def _sum(node: Node) -> Scalar:
-    return reduce(lambda one, other: node.expressions.applied("Add", [one, other]), node.inputs[0], 0)
+    return reduce(lambda one, other: node.expressions.applied("Add", [one, other]), node.get(0), 0)
 
 
 def _magnitude(node: Node) -> Scalar:
