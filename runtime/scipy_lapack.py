@@ -179,7 +179,8 @@ def _call(name: str, routine: Routine, *arguments: Any) -> list[Any]:
         found = routine.compute(functions, options, *(each[place] for each in arrays))
         for result, each in zip(results, found, strict=True):
             result[place] = each
-    return [tensor(in_pairs(each, part, name) if each.dtype.kind == "c" else each) for each in results]
+    pairs: list[Any] = [in_pairs(each, part, name) if each.dtype.kind == "c" else each for each in results]
+    return list(map(tensor, pairs))
 
 
 def _functions(name: str, dtype: str) -> Callable[[str], Any]:

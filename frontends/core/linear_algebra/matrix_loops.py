@@ -67,7 +67,7 @@ class Matrix:
 
         loops.for_range(start, self.columns, each)
 
-    def exchange(self, one: tuple[Place, Place], other: tuple[Place, Place]) -> None:
+    def exchange(self, one: tuple[Place, ...], other: tuple[Place, ...]) -> None:
         """Two elements."""
         kept = self[one]
         self[one] = self[other]
