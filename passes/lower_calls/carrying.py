@@ -106,7 +106,7 @@ class Alternating(Carried):
         return values[0]
 
 
-class SingleBuffer(Carried):
+class StackState(Carried):
     """A small tensor in one buffer: each iteration ends by writing the next value there."""
 
     #: The buffer, which the block around the loop owns.
@@ -145,7 +145,7 @@ class SingleBuffer(Carried):
         return self.shown(values)
 
 
-class Updated(SingleBuffer):
+class Updated(StackState):
     """A tensor that one kernel of the loop's body may update in place."""
 
     def __init__(self, into: FunctionLowering, argument: Value, type_: Type, update: KernelUpdate):
@@ -258,7 +258,7 @@ def _carried(into: FunctionLowering, argument: Value, type_: Type) -> Carried:
     if not isinstance(type_, ir.MemRefType) or not _are_known(into, argument) or not _keeps_sizes(argument):
         return Carried(into, argument, type_)
     if into.is_small(type_):
-        return SingleBuffer(into, argument, type_)
+        return StackState(into, argument, type_)
     update = into.plan.updates.get(argument)
     return Alternating(into, argument, type_) if update is None else Updated(into, argument, type_, update)
 

@@ -18,7 +18,7 @@ from ...dialects.core.codec import decode
 from ...dialects.core.infos import ScalarInfo, TensorInfo, describe
 from ...emit import memrefs
 from ...emit.memrefs import is_same_shape
-from .carrying import Carried, Gathered, SingleBuffer, carried_by_condition, carried_by_count, fill, make_in
+from .carrying import Carried, Gathered, StackState, carried_by_condition, carried_by_count, fill, make_in
 from .function_lowering import FunctionLowering, Lower
 
 
@@ -128,7 +128,7 @@ def _lower_turn(
             if not isinstance(each, Gathered):
                 into.define_dims(decode(each.argument.type), into.get(each.argument))
         into.lower_all([operation for operation in operations if operation not in done])
-        buffers = {each.memory for each in carried if isinstance(each, SingleBuffer)}
+        buffers = {each.memory for each in carried if isinstance(each, StackState)}
         for each, yielded in zip(carried, end.operands, strict=True):
             each.settle(yielded, buffers)
         values = [value for each, yielded in zip(carried, end.operands, strict=True) for value in each.leave(yielded)]

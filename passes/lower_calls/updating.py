@@ -10,7 +10,7 @@ from ...bindings.navigation import ancestors, last_of, made_by
 from ...dialects.core.aliases import aliases
 from ...dialects.core.codec import decode
 from ...emit.memrefs import is_same_shape
-from .memory_plan import MemoryPlan, PlannedBuffer, KernelUpdate
+from .memory_plan import KernelUpdate, MemoryPlan, PlannedBuffer
 from .overwriting import Kernel
 
 
