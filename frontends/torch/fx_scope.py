@@ -41,7 +41,7 @@ class FxScope(Scope):
         super().__init__(problems, symbols, {} if outer is None else outer.kernels, room, outer, region_of)
         self.expressions = expressions
         self.is_inside = outer is not None
-        self.draws = Draws() if outer is None else outer.draws
+        self.draws: Draws = Draws() if outer is None else outer.draws
 
     @abstractmethod
     def add_inner(self, module: GraphModule, operands: Sequence[Any], region_of: Operation | None = None) -> list[Any]:
