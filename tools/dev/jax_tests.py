@@ -6,11 +6,9 @@ fails. Tests run as on CPUs: the platform lowers functions as jax does for those
 from __future__ import annotations
 
 import argparse
-import contextlib
 import functools
 import importlib
 import os
-import signal
 import sys
 import tempfile
 import time
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import case_results
+import unittest_cases
 import upstream_tests
 from case_results import CaseResult
 from generated import ROOT
@@ -37,20 +36,9 @@ _REPORTED_EVERY = 30.0
 _PATIENCE = 60
 
 
-class _Late(BaseException):
-    """The time of a test is over."""
-
-
-def _late(*_: object) -> None:
-    raise _Late
-
-
 def _answering(folder: str, file: str, seconds: int) -> Callable[[str], Any]:
     """Return what a worker answers with: the names of a file's tests, or the outcome of one."""
-    # Output of tests would hide what the run says. jaxlib, too, writes.
-    silent = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silent, 1)
-    os.dup2(silent, 2)
+    unittest_cases.hide_output()
     sys.path.insert(0, folder)
     sys.argv = ["jax-tests"]
     try:
@@ -61,46 +49,11 @@ def _answering(folder: str, file: str, seconds: int) -> Callable[[str], Any]:
 
         test_util.device_under_test = lambda: "cpu"
         jax.devices()  # ready before the time of a test begins
-        tests = {each.id().split(" (")[0]: each for each in _cases(_loaded(file))}
+        tests = unittest_cases.cases_of(importlib.import_module(file))
     except (Exception, SystemExit, unittest.SkipTest) as error:  # whatever a module raises
         problem = f"cannot be loaded: {type(error).__name__}: {error}".replace("\n", " ")[:_LONGEST]
         return lambda name: problem if not name else ("failed", problem)
-    signal.signal(signal.SIGPROF, _late)
-    return lambda name: _outcome(tests[name], seconds) if name else list(tests)
-
-
-def _loaded(file: str) -> unittest.TestSuite:
-    return unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module(file))
-
-
-def _cases(suite: unittest.TestSuite) -> Iterator[unittest.TestCase]:
-    for each in suite:
-        if isinstance(each, unittest.TestSuite):
-            yield from _cases(each)
-        else:
-            yield each
-
-
-def _outcome(test: unittest.TestCase, seconds: int) -> tuple[str, str]:
-    """Return the status of one test: passed, failed or, where the test skips itself, left out."""
-    result = unittest.TestResult()
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    with contextlib.suppress(_Late):  # unittest, which catches nearly all exceptions, has most of these in the result
-        test.run(result)
-    if signal.setitimer(signal.ITIMER_PROF, 0)[0] == 0:
-        return "failed", f"takes longer than {seconds} seconds of processor time"
-    if result.skipped:
-        return "left out", result.skipped[0][1]
-    if problems := result.errors + result.failures:
-        return "failed", _last_line(problems[0][1])
-    return ("failed", "passes, and jax expects a failure") if result.unexpectedSuccesses else ("passed", "")
-
-
-def _last_line(text: str) -> str:
-    """Return the line of a traceback that names the error."""
-    lines = [each for each in text.splitlines() if each.strip()]
-    at = [each for each in lines if not each.startswith(" ") and ": " in each]
-    return (at[-1] if at else lines[-1])[:_LONGEST]
+    return lambda name: unittest_cases.outcome(tests[name], seconds) if name else list(tests)
 
 
 def run_all(files: list[str], folder: Path, options: argparse.Namespace) -> list[CaseResult]:

@@ -52,10 +52,9 @@ def _answering(folder: str, backend: str, seconds: float) -> Callable[[str], Any
     unittest_cases.hide_output()
     sys.path.insert(0, str(ROOT / "test" / "pytorch"))
     import torch
-    import torchvision_operators
 
     torch.set_num_threads(1)
-    torchvision_operators.declare()
+    importlib.import_module("torchvision_operators").declare()
     tests = unittest_cases.cases_of(_loaded(Path(folder) / FILE, backend))
     return lambda name: unittest_cases.outcome(tests[name], seconds) if name else list(tests)
 
@@ -84,7 +83,7 @@ def _loaded(path: Path, backend: str) -> types.ModuleType:
         kept = {name: given[name] for name in ("fullgraph", "dynamic", "disable") if name in given}
         return compiled(model, backend=chosen(backend), **kept)
 
-    torch.compile = compile_with  # type: ignore[assignment]
+    torch.compile = compile_with
     torch._dynamo.optimize = lambda backend="inductor", **given: optimized(chosen(backend), **given)
     module.__dict__["compile_fx"] = lambda graph, inputs, **given: torch._dynamo.lookup_backend(backend)(graph, inputs)
     return module
