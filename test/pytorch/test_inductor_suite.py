@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`make test-torch-inductor`: tests of the file's template, run with the backend relax_mlir in the place of Inductor."""
+"""`make test-torch-inductor`: tests of the file's template, run with the backend relax_mlir in Inductor's place."""
 
 from __future__ import annotations
 

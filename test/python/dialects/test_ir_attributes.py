@@ -41,7 +41,8 @@ NO_ATTRIBUTES = {
 # Of all targets, in an order that is each one's.
 STAGES = (
     "integers simplify blocks norms attention heads products launches fold layouts legalize fuse intrinsics plan apply "
-    "bufferize small-types small-loops loops constants parallel kernels threads entries errors memory calls device to-llvm"
+    "bufferize small-types small-loops loops constants parallel kernels threads entries errors memory calls device "
+    "to-llvm"
 ).split()
 
 
