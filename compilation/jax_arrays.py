@@ -41,7 +41,7 @@ def device_of(leaf: Any) -> Any:
     """Return the device of an array on the platform relax, which exports no memory by DLPack; None for another leaf."""
     import jax
 
-    if not isinstance(leaf, jax.Array):
+    if not isinstance(leaf, jax.Array) or isinstance(leaf, jax.core.Tracer):
         return None
     return next((each for each in leaf.devices() if each.platform == PLATFORM), None)
 

@@ -8,11 +8,11 @@ a context drops them with `drop`. For contexts that nobody drops, the oldest go 
 
 from __future__ import annotations
 
-import threading
+import sys
 from collections import Counter
 from collections.abc import Hashable
+from threading import get_ident
 from typing import Any, TypeVar
-from weakref import ref
 
 from ...bindings.handles import is_owned
 from ...bindings.ir import Attribute, Context
@@ -82,28 +82,17 @@ class ContextArrays:
 # Keyed by identity: a cached context cannot die, so its id cannot be taken by another.
 _Known = dict[int, tuple[Context, X]]
 
-
-class _ThreadCaches(_Known[ContextCache]):
-    """The memo tables of one thread, which end with the thread."""
-
-    __slots__ = ("__weakref__",)
-
-
-class _Memory(threading.local):
-    def __init__(self) -> None:
-        self.caches = _ThreadCaches()
-        key = id(self.caches)
-        _threads[key] = ref(self.caches, lambda gone: _threads.pop(key, None))
-
-
-_threads: dict[int, ref[_ThreadCaches]] = {}
-_memory = _Memory()
+#: The memo tables of each thread, by its identifier. A threading.local would free MLIR's objects while Python ends the
+#: state of a thread that is not Python's own, such as those of XLA: that crashes.
+_threads: dict[int, _Known[ContextCache]] = {}
 _arrays: _Known[ContextArrays] = {}
 
 
 def cache_of(context: Context) -> ContextCache:
     """Return this thread's memo tables of a context."""
-    caches = _memory.caches
+    caches = _threads.get(get_ident())
+    if caches is None:
+        caches = _new_thread()
     entry = caches.get(id(context))
     if entry is not None:
         return entry[1]
@@ -111,6 +100,14 @@ def cache_of(context: Context) -> ContextCache:
     for oldest in list(caches)[: max(0, len(caches) - _MOST_CONTEXTS + 1)]:
         caches.pop(oldest, None)
     return caches.setdefault(id(context), (context, ContextCache()))[1]
+
+
+def _new_thread() -> _Known[ContextCache]:
+    """Return empty memo tables for this thread, and forget those of threads that have ended."""
+    alive = sys._current_frames()
+    for ended in [each for each in list(_threads) if each not in alive]:
+        _threads.pop(ended, None)
+    return _threads.setdefault(get_ident(), {})
 
 
 def arrays_of(context: Context) -> ContextArrays:
@@ -130,7 +127,5 @@ def arrays_of(context: Context) -> ContextArrays:
 def drop(context_id: int) -> None:
     """Forgets the context with this id in every thread, so that its memory can go."""
     _arrays.pop(context_id, None)
-    for each in list(_threads.values()):
-        caches = each()
-        if caches is not None:
-            caches.pop(context_id, None)
+    for caches in list(_threads.values()):
+        caches.pop(context_id, None)

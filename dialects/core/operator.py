@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
+from threading import get_ident
 from typing import Any, TypeVar
 
 from ...bindings.ir import Operation, OpView, Type, Value
@@ -48,13 +48,9 @@ class Operator(OpDef):
         return verify(self, op)
 
 
-class _Verifying(threading.local):
-    """Operands and result types of the operation that this thread verifies, while the operation holds others."""
-
-    set_aside: tuple[Operation, list[Value], list[Type]] | None = None
-
-
-_verifying = _Verifying()
+#: Operands and result types of the operation that each thread verifies, while the operation holds others. Python could
+#: not free them in a threading.local, at the end of a thread that is not its own.
+_set_aside: dict[int, tuple[Operation, list[Value], list[Type]]] = {}
 
 
 class VariadicOperator(Operator):
@@ -68,7 +64,7 @@ class VariadicOperator(Operator):
     @callback(failed=False)
     def verify_invariants(self, op: OpView) -> bool:
         # Whatever an earlier call has left behind belongs to an operation that IRDL refused and that is gone.
-        _verifying.set_aside = None
+        _set_aside.pop(get_ident(), None)
         if not verify(self, op):
             return False
         self._make_uniform(op.operation)
@@ -80,15 +76,15 @@ class VariadicOperator(Operator):
         uniform_operands = _uniform(self.operands, operands, [value.type for value in operands], operation)
         uniform_types = _uniform(self.results, types, types, operation)
         if uniform_operands is not operands or uniform_types is not types:
-            _verifying.set_aside = (operation, operands, types)
+            _set_aside[get_ident()] = (operation, operands, types)
             _replace(operation, uniform_operands, uniform_types)
 
     @fragile
     def verify_region_invariants(self, op: OpView) -> bool:
         """Restores what `verify_invariants` has set aside."""
-        if _verifying.set_aside is not None:
-            operation, operands, types = _verifying.set_aside
-            _verifying.set_aside = None
+        values = _set_aside.pop(get_ident(), None)
+        if values is not None:
+            operation, operands, types = values
             _replace(operation, operands, types)
         return True
 
