@@ -206,7 +206,7 @@ def test_a_memo_goes_with_its_thread_and_with_its_module() -> None:
         cache_of(module.context)
         known.set()
         dropped.wait(PATIENCE)
-        left.append(context_id in cache._memory.caches)
+        left.append(context_id in cache._threads[threading.get_ident()])
 
     thread = threading.Thread(target=remember)
     thread.start()
@@ -215,6 +215,10 @@ def test_a_memo_goes_with_its_thread_and_with_its_module() -> None:
     dropped.set()
     thread.join()
     assert left == [False]
+    cache._threads[-1] = {}  # tables of a thread that has ended
+    cache._threads.pop(threading.get_ident(), None)
+    cache_of(module.context)
+    assert -1 not in cache._threads
 
 
 def test_a_dialects_classes_are_made_once(switching: None, monkeypatch: pytest.MonkeyPatch) -> None:
