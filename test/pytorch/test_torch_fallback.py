@@ -116,6 +116,16 @@ def test_parameters_are_still_constants() -> None:
         torch.testing.assert_close(compiled(x), linear(x) * 2)
 
 
+@pytest.mark.parametrize("function", [torch.mm, torch.matmul, torch.nn.functional.linear])
+def test_factors_of_two_types_are_eagers_error(function: Callable[..., Any]) -> None:
+    compiled = torch.compile(function, backend="relax_mlir")
+    with (
+        pytest.warns(UserWarning, match="same element type, got f32 and i64"),
+        pytest.raises(RuntimeError, match="dtype"),
+    ):
+        compiled(torch.ones(2, 2), torch.ones(2, 2, dtype=torch.int64))
+
+
 def test_an_error_on_request() -> None:
     compiled = torch.compile(_in_the_middle, backend="relax_mlir", options={"fallback": "error"})
     with pytest.raises(RelaxError, match=r"fallback::scaled.default .*no converter"):

@@ -11,7 +11,8 @@ from .elementwise import times
 
 @register_torch("aten::linear")
 def linear(node: Node) -> Outputs:
-    """x times the transposed weight, which is a matrix or a vector."""
+    """Multiply x with the transposed weight, which is a matrix or a vector."""
+    _check_types(node, "input", "weight")
     weight = node.tensor("weight")
     if node.rank("weight") == 2:
         weight = relax.permute_dims(weight, axes=[1, 0])
@@ -34,11 +35,19 @@ register_rows(
 
 
 def matmul(node: Node, left: str | int, right: str | int) -> Tensor:
-    """Of integers and truth values in the type of the result: products wrap around."""
+    """Multiply matrices in the element type of the result. Products of integers wrap around."""
+    _check_types(node, left, right)
     one, other = node.tensor(left, node.dtype), node.tensor(right, node.dtype)
     if node.dtype == "i1":
         return cast(relax.matmul(cast(one, "i32"), cast(other, "i32")), "i1")
     return relax.matmul(one, other)
+
+
+def _check_types(node: Node, left: str | int, right: str | int) -> None:
+    """Refuse factors of two element types: eager mode raises for them, and torch.export does not."""
+    first, second = node.value(left).dtype, node.value(right).dtype
+    if first != second:
+        raise node.fail(f"expected factors of the same element type, got {first} and {second}: convert one of them")
 
 
 def _outer(node: Node, left: str | int, right: str | int) -> Tensor:
