@@ -61,7 +61,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def pickled() -> bytes:
-    """What torch.load reads, with an object that runs code."""
+    """Return bytes for torch.load that hold an object which runs code."""
     buffer = io.BytesIO()
     torch.save(Evil(), buffer)
     return buffer.getvalue()

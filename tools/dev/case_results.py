@@ -68,7 +68,7 @@ def result_of(name: str, question: Any, worker: WorkerProcess) -> CaseResult:
 
 
 def differences(results: list[CaseResult], listed: dict[str, str]) -> list[str]:
-    """Where a run and the list do not agree."""
+    """Return the differences between a run and the list."""
     passed = {each.name for each in results if each.status == "passed"}
     wrong = [f"{each.name} {each.status}: {each.reason}" for each in results if each.name not in passed | set(listed)]
     return wrong + [f"{name} passes: take it off the list" for name in listed if name in passed]

@@ -57,7 +57,7 @@ def problems(report: Report) -> list[Verdict]:
 
 
 def differences(report: Report, listed: dict[str, Listed]) -> list[str]:
-    """Where a run and the list do not agree."""
+    """Return the differences between a run and the list."""
     found = []
     for each in report.verdicts:
         was = listed[each.case].verdict if each.case in listed else "right"

@@ -55,7 +55,7 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def beside(shared: Any, first: Callable[[], object], second: Callable[[], Any]) -> Any:
-    """What `second` returns in a thread that begins in the middle of the module that `first` imports."""
+    """Return the result of `second` in a thread that starts while `first` imports a module."""
     found: list[Any] = []
     threads = [threading.Thread(target=first), threading.Thread(target=lambda: found.append(second()))]
     threads[0].start()

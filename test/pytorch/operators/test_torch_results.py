@@ -165,7 +165,7 @@ def test_a_callers_write_reaches_the_other_output() -> None:
 
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_a_step_of_training_with_views(dynamic: bool) -> None:
-    """What the forward step keeps for the backward step, and gradients, are views too."""
+    """Tensors saved for the backward step, and gradients, are views too."""
 
     def step(function: Function) -> list[torch.Tensor]:
         x, w = (torch.arange(1.0, 13).view(3, 4).requires_grad_() for _ in range(2))

@@ -44,7 +44,7 @@ def test_experts_of_sequences_without_biases() -> None:
 
 @pytest.mark.parametrize("more", [{}, {"swiglu_limit": 1.0, "activation_alpha": 1.7, "activation_beta": 1.0}])
 def test_gated_experts(more: dict[str, float]) -> None:
-    """As gpt-oss has them: pairs of a gate and a value."""
+    """Use the layout of gpt-oss: pairs of a gate and a value."""
     model, given = _mixture(
         (5,), pairs=2, k=3, activation_type="swiglu", swiglu_fusion=1, normalize_routing_weights=1, **more
     )
