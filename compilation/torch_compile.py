@@ -161,7 +161,8 @@ class TorchProgram:
         except RelaxError as error:
             if not self._falls_back:
                 raise
-            names = refused or refused_by(error, self._source)
+            # The importable graph has nodes for the order of results, too, which no part of the source leaves out.
+            names = refused & {fx.name for fx in self._source.graph.nodes} or refused_by(error, self._source)
             return PartlyEager(self._source, names, error, self._part)
 
     def _part(self, graph: GraphModule) -> TorchProgram:

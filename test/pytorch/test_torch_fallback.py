@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 import torch
+from relax_mlir.compilation import torch_compile
+from relax_mlir.frontends.core.problems import Problem, Problems
+from relax_mlir.frontends.torch.program_main import AddedGraph
 from relax_mlir.support.errors import RelaxError
 
 
@@ -89,6 +92,21 @@ def test_the_rest_is_compiled(function: Callable[..., Any], named: str, dynamic:
         found = compiled(x)
     torch.testing.assert_close(found, function(x))
     torch.testing.assert_close(compiled(x * 2), function(x * 2))
+
+
+def test_a_refused_node_that_only_the_results_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole graph runs in eager mode: no part of the graph is without the node."""
+
+    def refusing(module: Any, graph: Any, inputs: Any, results: Any, problems: Problems) -> AddedGraph:
+        problems.add(Problem("permute", "aten::permute", None, "", "refused"))
+        permuted = list(graph.graph.find_nodes(op="call_function", target=torch.ops.aten.permute.default))
+        assert len(permuted) == 1
+        return AddedGraph([], 0, permuted)
+
+    monkeypatch.setattr(torch_compile, "add_graph", refusing)
+    x = torch.arange(6.0).view(2, 3)
+    with pytest.warns(UserWarning, match="2 of 2 nodes run in eager mode"):
+        assert torch.equal(torch.compile(lambda x: x.t() * 2, backend="relax_mlir")(x), x.t() * 2)
 
 
 def test_training() -> None:
