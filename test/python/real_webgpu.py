@@ -32,6 +32,11 @@ def skip_without() -> None:
         (pytest.fail if os.environ.get("RELAX_MLIR_DEVICES") == "1" else pytest.skip)(why_none())
 
 
+def keeps_nan() -> bool:
+    """Return True if the device's interface defines NaN. GLSL, which OpenGL compiles, lets min and max drop NaN."""
+    return open_device().adapter.info["backend_type"] != "OpenGL"
+
+
 def compiled(build: Any, *infos: Any, **options: Any) -> Any:
     """The function that `build(*parameters)` says."""
     return rx.compile(graph(build, *infos), target="webgpu", **options)["main"]
