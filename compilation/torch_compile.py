@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..frontends.core.problems import Problems
 from ..frontends.module import Module
 from ..frontends.torch.draws import draws_in
-from ..frontends.torch.exported_program import aot_table, import_torch
+from ..frontends.torch.decomposition import aot_table
+from ..frontends.torch.exported_program import import_torch
 from ..frontends.torch.from_torch import WORDS
 from ..frontends.torch.model_constants import constant
 from ..frontends.torch.program_main import Inputs, add_graph, no_token, passed_as
@@ -263,7 +264,11 @@ class _Calls:
         passed = self._take(given if self._key is None else [*given, self._key()])
         if self._scalars:
             passed = self._with_tensors(passed)
-        found = self._main(*passed)
+        try:
+            found = self._main(*passed)
+        except ValueError as error:
+            # torch guards the sizes of arguments: a size that depends on data fails torch._check, as in eager mode.
+            raise RuntimeError(str(error)) from error
         results = found if isinstance(found, tuple) else (found,)
         return list(results) if self._outputs is None else self._outputs(given, results)
 

@@ -13,8 +13,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..frontends.torch.fx_operators import is_scalar
-from .torch_layouts import contiguous_strides, is_dense, may_overlap, memory_order
-from .torch_sizes import SizeGroup, SymbolReadings, are_same, node_of_symbol
+from ..frontends.torch.memory_layouts import are_same, contiguous_strides, is_dense, may_overlap, memory_order
+from .torch_sizes import SizeGroup, SymbolReadings, node_of_symbol
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule

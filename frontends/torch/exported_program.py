@@ -7,15 +7,14 @@ import logging
 import os
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...support.errors import ModelError, OptionError
 from ...support.quiet import ignoring_warnings
 from .fx_operators import functional_name, name_of
-from .in_place import Updates, is_updating
 from .pt2.archive_program import deserializing, read_archive
 from .pt2.refusals import UnreadableError
 from .registry import find_complex_converter, find_converter
@@ -174,108 +173,6 @@ def _trained(model: Module) -> Iterator[str]:
         kind = type(module).__name__
         if kind.startswith(("Dropout", "BatchNorm", "InstanceNorm", "AlphaDropout")) and module.training:
             yield kind
-
-
-# ---- decomposition ----
-
-
-def functional(program: ExportedProgram) -> ExportedProgram:
-    """The program without updates in place, and of operators that have converters as far as torch can say them so."""
-    graphs = list(_graphs(program.graph_module))
-    calls = [fx for graph in graphs for fx in graph.nodes if fx.op == "call_function"]
-    updating = {fx.target for fx in calls if is_updating(fx)}
-    if all(Updates(graph).are_all_simple for graph in graphs) and not any(_is_unknown(fx.target) for fx in calls):
-        return program
-    views = nullcontext() if updating else _views_that_may_copy(calls)
-    with ignoring_warnings(), _transforms_restored(), views:  # warnings of torch's own files
-        try:
-            return program.run_decompositions(table(updating))
-        except Exception as error:
-            first = str(error).strip().partition("\n")[0]
-            raise ModelError(
-                f"torch cannot decompose the program: {type(error).__name__}: {first}",
-                notes=["exported.run_decompositions() of torch.export.export(model, args) may say more"],
-            ) from error
-
-
-@contextmanager
-def _transforms_restored() -> Iterator[None]:
-    """Leave the levels of torch.vmap and of forward derivatives that the program's nodes enter.
-
-    Nodes enter and leave levels one by one. A program of a file may not leave all of them, and an error ends the
-    program before it does.
-    """
-    import torch
-
-    functorch = torch._C._functorch
-    depth = functorch.get_dynamic_layer_stack_depth()
-    try:
-        yield
-    finally:
-        functorch.pop_dynamic_layer_stack_and_undo_to_depth(depth)
-
-
-@contextmanager
-def _views_that_may_copy(calls: Sequence[Any]) -> Iterator[None]:
-    """Inside, views are reshapes: operators that are kept whole may have results in another order of memory than those
-    that they were traced with, of which a view cannot be made. Nothing is updated in place there.
-    """
-    import torch
-
-    views = [fx for fx in calls if fx.target is torch.ops.aten.view.default]
-    for fx in views:
-        fx.target = torch.ops.aten.reshape.default
-    try:
-        yield
-    finally:
-        for fx in views:
-            fx.target = torch.ops.aten.view.default
-
-
-def table(listed: Collection[Any] = ()) -> Any:
-    """torch's decompositions of operators that have no converter, and of those that are listed."""
-    from torch.export import default_decompositions
-
-    found = default_decompositions()
-    for overload in [each for each in found if each not in listed and find_converter(name_of(each))]:
-        del found[overload]
-    found.update({each: how for each, how in _others().items() if each not in found})
-    return found
-
-
-def aot_table() -> dict[Any, Callable[..., object]]:
-    """The same for graphs of AOTAutograd, which has decomposed what consists of other operators."""
-    from torch._decomp import core_aten_decompositions
-
-    core = {each: how for each, how in core_aten_decompositions().items() if find_converter(name_of(each)) is None}
-    return {**_others(), **core}
-
-
-def _others() -> dict[Any, Callable[..., object]]:
-    """Decompositions that torch has without using them by itself: of backward steps above all."""
-    from torch._decomp import decomposition_table
-
-    return {
-        each: how
-        for each, how in decomposition_table.items()
-        if getattr(each, "namespace", "") == "aten" and find_converter(functional_name(each)) is None
-    }
-
-
-def _graphs(module: Any) -> Iterator[Any]:
-    """The graph of a module, and those in its nodes."""
-    for each in module.modules():
-        if hasattr(each, "graph"):
-            yield each.graph
-
-
-#: Modules of functions that compute with sizes.
-_OF_SIZES = ("_operator", "builtins", "math", "torch", "torch.fx.experimental.symbolic_shapes")
-
-
-def _is_unknown(target: Callable[..., object]) -> bool:
-    """Whether a function has no converter: some of torch's own functions, of vmap above all, are gone in operators."""
-    return getattr(target, "__module__", "") not in _OF_SIZES and find_converter(functional_name(target)) is None
 
 
 # ---- names of sizes ----

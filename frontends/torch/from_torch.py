@@ -13,7 +13,8 @@ from ...support.callbacks import enters
 from ...support.collector import uncollected
 from ..core.problems import Problems, Words
 from ..module import Module
-from .exported_program import functional, names_of_dims, read_program
+from .decomposition import functional
+from .exported_program import names_of_dims, read_program
 from .program_main import add_main
 
 WORDS = Words(attribute="argument")

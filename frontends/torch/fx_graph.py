@@ -20,12 +20,13 @@ from ..core.node import Incomplete, Unsupported, described
 from ..core.node_problems import attempted, problem_of
 from ..core.problems import Problems
 from ..core.values import ComplexValue, Value, as_values
+from .decomposition import Decomposer
 from .fx_node import Node
 from .fx_operators import arguments_of, defaults_of, functional_name, is_scalar, listed, location_of, name_of, place_of
 from .fx_scope import FxScope
 from .in_place import Update, Updates
 from .model_constants import constant
-from .registry import converted, find_converter, unknown
+from .registry import converted, converter_of, find_converter, unknown
 from .symbolic_sizes import Expressions
 from .written_views import written
 
@@ -51,6 +52,7 @@ class Graph(FxScope):
         self.module = module
         self._by_node: dict[FxNode, Any] = {}
         self._updates = Updates(module.graph)
+        self._decomposer: Decomposer = Decomposer() if outer is None else outer._decomposer
         #: The nodes that could not be imported, those with such nodes inside too.
         self.refused: list[FxNode] = []
 
@@ -80,7 +82,7 @@ class Graph(FxScope):
             inner.set(fx, held)
             inner.bind(fx.meta.get("val"), held)
         outputs = inner.add_nodes()
-        if any(each is None for each in outputs):
+        if inner.refused:
             raise Incomplete
         return outputs
 
@@ -166,7 +168,7 @@ class Graph(FxScope):
         return outputs[0] if outputs else ()  # nothing of an assertion
 
     def convert(self, node: Node) -> list[Any]:
-        returned = converted(node, node.fx.target)
+        returned = self._returned(node)
         meta = node.fx.meta.get("val")
         metas = [] if returned is None and not isinstance(meta, (list, tuple)) else listed(meta)
         made = [*(_as_nested(returned) if metas else ()), *[None] * len(metas)]
@@ -174,6 +176,19 @@ class Graph(FxScope):
             if each is None and meta is not None and node.is_wanted[index]:
                 raise Unsupported(f"its converter does not make result #{index}, which the model uses")
         return [self._settled(each, meta, index) for index, (each, meta) in enumerate(zip(made, metas, strict=False))]
+
+    def _returned(self, node: Node) -> Any:
+        """Return what the node's converter gives, or what torch's decomposition of the node gives if it has none."""
+        converter = converter_of(node)
+        if converter is not None:
+            return converter(node)
+        try:
+            module = self._decomposer.graph_of(node.fx)
+        except Exception as error:  # of any class: torch's own decompositions raise it
+            raise Unsupported(f"torch cannot decompose it: {type(error).__name__}: {str(error).strip().partition(chr(10))[0]}") from error
+        if module is None:
+            return converted(node, node.fx.target)
+        return self.add_inner(module, [self._by_node[each] for each in node.fx.all_input_nodes])
 
     # ---- what torch knows of results ----
 

@@ -118,8 +118,8 @@ class Node(CoreNode):
         """Of several results, which something uses."""
         used = [False] * len(self.results)
         for user in self.fx.users:
-            if user.op == "call_function" and getattr(user.target, "__name__", "") == "getitem":
-                used[user.args[1]] |= bool(user.users)
+            if _is_item(user):
+                used[user.args[1]] |= _is_read(user)
             else:
                 return [True] * len(used)
         return used
@@ -263,6 +263,15 @@ class Node(CoreNode):
         """An argument that lists dimensions; all of them where it is left out or empty."""
         given = self.ints(key, ())
         return [self.axis_of(each, max(rank, 1)) for each in given] or list(range(rank))
+
+
+def _is_item(fx: FxNode) -> bool:
+    return fx.op == "call_function" and getattr(fx.target, "__name__", "") == "getitem"
+
+
+def _is_read(fx: FxNode) -> bool:
+    """Check whether a node, or an item of an item of it, is read by more than a node that takes items."""
+    return any(not _is_item(user) or _is_read(user) for user in fx.users)
 
 
 def _mapped(held: object, of: Callable[[Any], Any]) -> object:

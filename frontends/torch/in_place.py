@@ -32,6 +32,8 @@ def is_updating(fx: FxNode) -> bool:
     if schema is not None and schema.name in _NORMS:
         statistics, is_training = fx.args[3], fx.args[5]
         return statistics is not None and is_training is not False
+    if schema is not None and schema.name.removesuffix("_") in _DROPOUTS and not _is_training(fx):
+        return False
     return is_mutable(fx.target)
 
 
@@ -135,18 +137,30 @@ def _first_name(target: Any) -> str:
     return str(target._schema.arguments[0].name)
 
 
+def _is_training(dropout: FxNode) -> bool:
+    return bool(dropout.kwargs.get("train", dropout.args[-1]))
+
+
+def _is_own_result(item: FxNode, operator_call: FxNode) -> bool:
+    """Check whether an item is a new tensor of an operator with several results, and no other node takes that item."""
+    schema = getattr(operator_call.target, "_schema", None)
+    if schema is None or any(each.alias_info is not None for each in schema.returns):
+        return False
+    return not any(user is not item and user.args[1:] == item.args[1:] for user in operator_call.users)
+
+
 def _source(fx: FxNode) -> tuple[FxNode | None, bool]:
     """The node whose memory a node's result is in, and whether it is all of it: of an update, not of a view."""
     if fx.op != "call_function" or not fx.all_input_nodes:
         return None, True
     first = fx.all_input_nodes[0]
     if fx.target is operator.getitem:
-        return first, False
+        return (None, True) if _is_own_result(fx, first) else (first, False)
     schema = getattr(fx.target, "_schema", None)
     if schema is None:
         return first, False  # a graph in a node may give what it gets
     if schema.name in _DROPOUTS:
-        return (None, True) if fx.kwargs.get("train", fx.args[-1]) else (first, True)
+        return (None, True) if _is_training(fx) else (first, True)
     if schema.is_mutable:
         return (fx.args[0], True) if fx.args and hasattr(fx.args[0], "op") else (None, True)
     is_view = any(each.alias_info is not None for each in schema.returns)

@@ -66,9 +66,14 @@ def _of_complex(name: str) -> str:
     return f"complex {name}"
 
 
+def converter_of(node: Node) -> NamedConverter | None:
+    """Return the converter of a node's operator, for complex numbers if the node has some."""
+    return find_complex_converter(node.op) if node.is_complex else find_converter(node.op)
+
+
 def converted(node: Node, target: Any) -> Outputs:
     """What the converter of a node's operator makes of it; `target` is the operator. Raises Unsupported without one."""
-    converter = find_complex_converter(node.op) if node.is_complex else find_converter(node.op)
+    converter = converter_of(node)
     if converter is None:
         raise (
             Unsupported("no converter of this operator for complex numbers")

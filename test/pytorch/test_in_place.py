@@ -9,6 +9,7 @@ import pytest
 import torch
 from relax_mlir.frontends.torch.in_place import Updates
 from torch import nn
+from torch.nn import functional
 
 import relax_mlir as rx
 
@@ -115,6 +116,16 @@ def _copy_or_view(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return y, copied, seen
 
 
+def _dropout_of_what_may_be_a_copy(x: torch.Tensor) -> torch.Tensor:
+    return functional.dropout(x.t().flatten(), 0.5, training=False, inplace=True) + 1
+
+
+def _one_of_several_results(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    values, places = x.topk(2)
+    values /= values.sum(-1, keepdim=True)
+    return values, places
+
+
 class _Of(nn.Module):
     def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]):
         super().__init__()
@@ -140,6 +151,8 @@ class _Of(nn.Module):
         (_parts, True),
         (_result_of_an_update, True),
         (_complex_numbers, True),
+        (_dropout_of_what_may_be_a_copy, True),
+        (_one_of_several_results, True),
         (_copy_or_view, False),
     ],
 )

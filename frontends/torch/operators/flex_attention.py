@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....dialects.core.symbols import equal
-from ..exported_program import table
+from ..decomposition import table, traced
 from ..fx_operators import functional_name, is_scalar
 from ..prelude import Node, Outputs, Tensor, Value, cast, register_torch, relax
 
@@ -134,8 +134,8 @@ def _bias(node: Node, score: GraphModule, mask: GraphModule | None) -> Tensor | 
         return [added]
 
     operands = [*node.fx.args[:2], *node.fx.args[7], *node.fx.args[8]]
-    traced = _traced(function, [each.meta["val"] for each in operands])
-    (made,) = node.graph.add_inner(traced, [node.get(0), node.get(1), *node.get(7), *node.get(8)])
+    graph = traced(function, [each.meta["val"] for each in operands], table())
+    (made,) = node.graph.add_inner(graph, [node.get(0), node.get(1), *node.get(7), *node.get(8)])
     assert isinstance(made, Value)
     return cast(made.ssa, node.dtype)
 
@@ -160,17 +160,6 @@ def _by_definition(node: Node, name: str) -> Outputs:
         results = definition(*_pytree.tree_unflatten(arguments, structure))
         return [each for each, is_used in zip(results, wanted, strict=False) if is_used]
 
-    traced = _traced(function, [metas[place] for place in places])
-    made = iter(node.graph.add_inner(traced, [held[place] for place in places]))
+    graph = traced(function, [metas[place] for place in places], table())
+    made = iter(node.graph.add_inner(graph, [held[place] for place in places]))
     return [next(made) if is_used else None for is_used in wanted]
-
-
-def _traced(function: Callable[..., list[Any]], metas: Sequence[Any]) -> GraphModule:
-    """A function of tensors and sizes as a graph of operators that have converters."""
-    from torch._guards import detect_fake_mode
-    from torch.fx.experimental.proxy_tensor import make_fx
-
-    with detect_fake_mode(metas):
-        traced = make_fx(function, decomposition_table=table())(*metas)
-    traced.graph.eliminate_dead_code()
-    return traced

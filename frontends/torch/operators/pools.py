@@ -107,6 +107,7 @@ def _wide(dtype: str) -> str:
     "aten::_adaptive_avg_pool2d", "aten::_adaptive_avg_pool3d",
 )  # fmt: skip
 def adaptive_avg_pool(node: Node) -> Outputs:
+    _refuse_integers(node)
     count = count_of(node)
     data = batched(node, node.tensor(0), count)
     own, wanted = sizes.sizes_of(Value(ssa=data))[2:], _wanted(node, count)
@@ -153,9 +154,17 @@ def _averaged_windows(data: Tensor, axis: int, size: sizes.Size, count: sizes.Si
     return cast(relax.divide(total, relax.sum(cast(is_inside, wide), axis=[1])), dtype)
 
 
+def _refuse_integers(node: Node) -> None:
+    """Refuse what eager mode refuses."""
+    dtype = node.value(0).dtype
+    if not is_float(dtype):
+        raise node.fail(f"torch computes it of floats only, got {dtype}")
+
+
 @register_torch("aten::adaptive_max_pool1d", "aten::adaptive_max_pool2d", "aten::adaptive_max_pool3d")
 def adaptive_max_pool(node: Node) -> Outputs:
     """The windows of a dimension are gathered as long as the longest, by going on with the last element."""
+    _refuse_integers(node)
     count = count_of(node)
     data, wanted = batched(node, node.tensor(0), count), _wanted(node, count)
     own = sizes.sizes_of(Value(ssa=data))[2:]

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from ....dialects.core.infos import bit_width
+from ....dialects.core.infos import bit_width, is_float
 from ....dialects.core.symbols import at_most, equal
+from ..dtypes import torch_dtype
+from ..memory_layouts import memory_order
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, register_torch, relax, sizes
 
 # ---- shape ----
@@ -316,12 +319,24 @@ def _joined_bits(split: Tensor, own: int, wanted: int) -> Tensor:
 
 @register_torch("aten::resize", "aten::resize_as")
 def resize(node: Node) -> Outputs:
-    """As many of the elements as there is room for, in the order of memory; zeros where torch leaves what was there."""
-    known: Any = node.metas["self"]
-    if not known.is_contiguous():
-        raise node.fail("the tensor must be contiguous")
-    flat, shape = relax.flatten(node.tensor("self")), node.sizes_of_result
+    """Fill the result's memory with the operand's memory. Elements that torch leaves uninitialized are zeros."""
+    given, made = memory_order(node.metas["self"]), memory_order(node.fx.meta["val"])
+    if given is None or made is None:
+        raise node.fail("the tensor's elements are not adjacent in memory")
+    flat, shape = relax.flatten(_permuted(node.value("self"), given).ssa), node.sizes_of_result
     count, own = sizes.product(shape), sizes.size_of(flat, 0)
     more = sizes.larger(sizes.minus(count, own), 0)
-    whole = flat if more == 0 else relax.concat([flat, sizes.zeros([more], node.dtype)], axis=0)
-    return sizes.reshaped(sizes.sliced(Value(ssa=whole), {0: (0, count, 1)}, {0: count}), shape)
+    whole = flat if more == 0 else relax.concat([flat, _uninitialized(more, node.dtype)], axis=0)
+    filled = sizes.sliced(Value(ssa=whole), {0: (0, count, 1)}, {0: count})
+    in_order = Value(ssa=sizes.reshaped(filled, [shape[dim] for dim in made]))
+    return _permuted(in_order, sorted(range(len(made)), key=made.__getitem__))
+
+
+def _uninitialized(size: sizes.Size, dtype: str) -> Tensor:
+    """Return zeros, or what torch's deterministic mode fills memory with."""
+    import torch
+
+    if not (torch.are_deterministic_algorithms_enabled() and torch.utils.deterministic.fill_uninitialized_memory):
+        return sizes.zeros([size], dtype)
+    largest_or_nan = math.nan if is_float(dtype) else torch.iinfo(torch_dtype(dtype)).max
+    return sizes.full([size], const(largest_or_nan, dtype))

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -95,3 +97,12 @@ def test_windows_are_drawn() -> None:
     found = run(x)
     assert found.shape == (1, 1, 3, 3) and found[0, 0, 2, 2] == 48
     assert any(not torch.equal(run(x), found) for _ in range(50))
+
+
+@pytest.mark.parametrize("pool", [F.adaptive_avg_pool2d, F.adaptive_max_pool2d])
+def test_adaptive_pools_of_integers_are_refused_as_in_eager_mode(pool: Any) -> None:
+    x = torch.ones(1, 1, 4, 4, dtype=torch.int64)
+    with pytest.raises(RuntimeError, match="not implemented"):
+        pool(x, 2)
+    with pytest.raises(rx.RelaxError, match="floats only, got i64"):
+        rx.from_torch(exported(lambda x: pool(x, 2), [x]))

@@ -7,6 +7,7 @@ import pytest
 import torch
 from imported import check
 from torch.nn import functional
+from torch.testing._internal.common_utils import DeterministicGuard
 
 OTHERS = [(torch.randn(7, 3),), (torch.randn(5, 9),)]
 
@@ -132,3 +133,17 @@ def test_other_sizes_of_one_memory() -> None:
     check(lambda x: torch.ops.aten.resize(x, [2, 5]), x)
     check(lambda x, y: torch.ops.aten.resize_as(x, y), x, torch.zeros(6, 2), dynamic=True)
     check(lambda x: torch.ops.aten.resize(x, [4, 4])[:3], x)
+    check(lambda x: torch.ops.aten.resize(x.t(), [2, 3]), x)
+
+
+def test_other_sizes_in_the_order_of_memory() -> None:
+    x = torch.arange(36.0).reshape(1, 3, 4, 3)
+    last = torch.channels_last
+    check(lambda x: torch.ops.aten.resize(x, [1, 3, 2, 3], memory_format=last), x)
+    check(lambda x: torch.ops.aten.resize(x, [1, 2, 3, 3]), x.contiguous(memory_format=last))
+
+
+def test_uninitialized_memory_in_deterministic_mode() -> None:
+    for x in (torch.arange(3.0), torch.arange(3)):
+        with DeterministicGuard(True):
+            check(lambda x: torch.ops.aten.resize(x, [2, 4]), x)

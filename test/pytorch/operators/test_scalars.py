@@ -51,6 +51,21 @@ def test_failed_checks_of_compiled_models() -> None:
             compiled(bad)
 
 
+def test_checked_sizes_of_compiled_models() -> None:
+    def places(x: torch.Tensor) -> torch.Tensor:
+        found = x.nonzero()
+        torch._check(found.size(0) == 2)
+        return found + 1
+
+    torch._dynamo.reset()
+    good, bad = torch.tensor([0, 1, 2]), torch.tensor([0, 0, 1])
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        compiled = torch.compile(places, backend=torch_backend)
+        torch.testing.assert_close(compiled(good), places(good))
+        with pytest.raises(RuntimeError, match="expected 2, got 1"):
+            compiled(bad)
+
+
 def test_asserted_tensors() -> None:
     def asserted(x: torch.Tensor) -> torch.Tensor:
         torch.ops.aten._assert_async.msg(x.sum() > 0, "not positive")

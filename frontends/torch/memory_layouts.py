@@ -7,7 +7,28 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from .torch_sizes import expression_of, is_same
+
+def expression_of(size: Any) -> Any:
+    """Return a size as a number or an expression of sympy. In strides torch writes max(1, n) for n."""
+    if isinstance(size, (int, float)):
+        return size
+    found = size.node.expr if hasattr(size, "node") else size
+    return found.replace(_is_at_least_one, lambda each: next(part for part in each.args if part != 1))
+
+
+def _is_at_least_one(expression: Any) -> bool:
+    return type(expression).__name__ == "Max" and len(expression.args) == 2 and 1 in expression.args
+
+
+def is_same(left: Any, right: Any) -> bool:
+    """Check whether two sizes are equal for all values of their symbols, without a guard."""
+    difference = expression_of(left) - expression_of(right)
+    return bool(difference == 0 if isinstance(difference, int) else difference.expand() == 0)
+
+
+def are_same(left: Sequence[Any], right: Sequence[Any]) -> bool:
+    """Check whether sizes are equal in pairs for all values of their symbols."""
+    return len(left) == len(right) and all(map(is_same, left, right))
 
 
 def contiguous_strides(sizes: Sequence[Any]) -> list[Any]:

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decomposition of torch's operators that have no converter into operators that have one.
+
+A node is decomposed alone where the graph around it can stay as it is. Updates in place that the importer cannot follow
+and functions that are no operators, those of torch.vmap above all, send the whole program through torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ...support.errors import ModelError
+from ...support.quiet import ignoring_warnings
+from .fx_operators import functional_name, name_of
+from .in_place import Updates, is_mutable, is_updating
+from .registry import find_converter
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+    from torch.fx import GraphModule
+    from torch.fx import Node as FxNode
+
+
+class Decomposer:
+    """Decompositions of single nodes during one import."""
+
+    def graph_of(self, fx: FxNode) -> GraphModule | None:
+        """Return the graph that computes a node from its inputs, or None if torch has no decomposition of the node.
+
+        The placeholders are `fx.all_input_nodes`. Raise what torch raises.
+        """
+        if not can_be_decomposed(fx.target):
+            return None
+        import torch
+        from torch._subclasses.functional_tensor import dispatch_functionalize
+
+        inputs = fx.all_input_nodes
+
+        def compute(*given: Any) -> Any:
+            held = dict(zip(inputs, given, strict=True))
+            args, kwargs = torch.fx.node.map_arg((fx.args, fx.kwargs), held.__getitem__)
+            return fx.target(*args, **kwargs)
+
+        with torch.no_grad(), ignoring_warnings():
+            module = traced(dispatch_functionalize(compute), [each.meta["val"] for each in inputs], self._table)
+        calls = [each for each in module.graph.nodes if each.op == "call_function"]
+        if any(each.target is fx.target for each in calls):
+            return None
+        for each in calls:
+            # Problems of inner nodes name the user's line.
+            each.meta["stack_trace"] = fx.meta.get("stack_trace")
+        return module
+
+    @cached_property
+    def _table(self) -> Any:
+        return table()
+
+
+def traced(function: Callable[..., Any], operands: Sequence[Any], table: Mapping[Any, Any]) -> GraphModule:
+    """Return a function of tensors and sizes as a graph, decomposed by a table."""
+    from torch._dispatch.python import enable_python_dispatcher
+    from torch._guards import detect_fake_mode
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    # The mode holds for tensors that a function makes of sizes alone, the dispatcher for sizes that are symbols.
+    with detect_fake_mode(operands) or nullcontext(), enable_python_dispatcher():
+        module: GraphModule = make_fx(function, decomposition_table=table)(*operands)
+    module.graph.eliminate_dead_code()
+    return module
+
+
+def can_be_decomposed(target: Any) -> bool:
+    """Check whether torch may decompose a node alone: an operator that neither updates nor is a graph's."""
+    return hasattr(target, "_schema") and hasattr(target, "decompose") and not is_mutable(target)
+
+
+def functional(program: ExportedProgram) -> ExportedProgram:
+    """Return the program without updates in place that the importer cannot follow."""
+    graphs = list(_graphs(program.graph_module))
+    calls = [fx for graph in graphs for fx in graph.nodes if fx.op == "call_function"]
+    if all(Updates(graph).are_all_simple for graph in graphs) and not any(_needs_program(fx.target) for fx in calls):
+        return program
+    updating = {fx.target for fx in calls if is_updating(fx)}
+    views = nullcontext() if updating else _views_that_may_copy(calls)
+    with ignoring_warnings(), _transforms_restored(), views:  # warnings of torch's own files
+        try:
+            return program.run_decompositions(table(updating))
+        except Exception as error:
+            first = str(error).strip().partition("\n")[0]
+            raise ModelError(
+                f"torch cannot decompose the program: {type(error).__name__}: {first}",
+                notes=["exported.run_decompositions() of torch.export.export(model, args) may say more"],
+            ) from error
+
+
+@contextmanager
+def _transforms_restored() -> Iterator[None]:
+    """Leave the levels of torch.vmap and of forward derivatives that the program's nodes enter.
+
+    Nodes enter and leave levels one by one. A program of a file may not leave all of them, and an error ends the
+    program before it does.
+    """
+    import torch
+
+    functorch = torch._C._functorch
+    depth = functorch.get_dynamic_layer_stack_depth()
+    try:
+        yield
+    finally:
+        functorch.pop_dynamic_layer_stack_and_undo_to_depth(depth)
+
+
+@contextmanager
+def _views_that_may_copy(calls: Sequence[Any]) -> Iterator[None]:
+    """Inside, views are reshapes: operators that are kept whole may have results in another order of memory than those
+    that they were traced with, of which a view cannot be made. Nothing is updated in place there.
+    """
+    import torch
+
+    views = [fx for fx in calls if fx.target is torch.ops.aten.view.default]
+    for fx in views:
+        fx.target = torch.ops.aten.reshape.default
+    try:
+        yield
+    finally:
+        for fx in views:
+            fx.target = torch.ops.aten.view.default
+
+
+def table(listed: Collection[Any] = ()) -> Any:
+    """torch's decompositions of operators that have no converter, and of those that are listed."""
+    from torch.export import default_decompositions
+
+    found = default_decompositions()
+    for overload in [each for each in found if each not in listed and find_converter(name_of(each))]:
+        del found[overload]
+    found.update({each: how for each, how in _others().items() if each not in found})
+    return found
+
+
+def aot_table() -> dict[Any, Callable[..., object]]:
+    """The same for graphs of AOTAutograd, which has decomposed what consists of other operators."""
+    from torch._decomp import core_aten_decompositions
+
+    core = {each: how for each, how in core_aten_decompositions().items() if find_converter(name_of(each)) is None}
+    return {**_others(), **core}
+
+
+def _others() -> dict[Any, Callable[..., object]]:
+    """Decompositions that torch has without using them by itself: of backward steps above all."""
+    from torch._decomp import decomposition_table
+
+    return {
+        each: how
+        for each, how in decomposition_table.items()
+        if getattr(each, "namespace", "") == "aten" and find_converter(functional_name(each)) is None
+    }
+
+
+def _graphs(module: Any) -> Iterator[Any]:
+    """The graph of a module, and those in its nodes."""
+    for each in module.modules():
+        if hasattr(each, "graph"):
+            yield each.graph
+
+
+#: Modules of functions that compute with sizes.
+_OF_SIZES = ("_operator", "builtins", "math", "torch", "torch.fx.experimental.symbolic_shapes")
+
+
+def _needs_program(target: Any) -> bool:
+    """Check whether a function has no converter and cannot be decomposed alone, as torch's own functions of vmap."""
+    if getattr(target, "__module__", "") in _OF_SIZES or find_converter(functional_name(target)) is not None:
+        return False
+    return not can_be_decomposed(target)
