@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..frontends.core.problems import Problems
 from ..frontends.module import Module
-from ..frontends.torch.draws import draws_in
 from ..frontends.torch.decomposition import aot_table
+from ..frontends.torch.draws import draws_in
 from ..frontends.torch.exported_program import import_torch
 from ..frontends.torch.from_torch import WORDS
 from ..frontends.torch.model_constants import constant

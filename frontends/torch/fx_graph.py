@@ -185,7 +185,9 @@ class Graph(FxScope):
         try:
             module = self._decomposer.graph_of(node.fx)
         except Exception as error:  # of any class: torch's own decompositions raise it
-            raise Unsupported(f"torch cannot decompose it: {type(error).__name__}: {str(error).strip().partition(chr(10))[0]}") from error
+            raise Unsupported(
+                f"torch cannot decompose it: {type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+            ) from error
         if module is None:
             return converted(node, node.fx.target)
         return self.add_inner(module, [self._by_node[each] for each in node.fx.all_input_nodes])

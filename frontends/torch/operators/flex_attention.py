@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....dialects.core.symbols import equal
