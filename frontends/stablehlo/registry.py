@@ -18,9 +18,6 @@ Function = TypeVar("Function", bound=Convert)
 
 _DEVICES = "it is of several devices, and a program is for one"
 _HOST = "it passes data to a host or another device while it runs, and a program has arguments and results alone"
-_PERTURBED = (
-    "singular tridiagonal systems are not perturbed: use eigvals_only=True, or jnp.linalg.eigh for eigenvectors"
-)
 #: What no program can have, and why.
 REFUSED = {
     **dict.fromkeys(
@@ -33,7 +30,6 @@ REFUSED = {
         _DEVICES,
     ),
     **dict.fromkeys([f"stablehlo.{each}" for each in ("send", "recv", "infeed", "outfeed")], _HOST),
-    "custom_call @tridiagonal_solve_perturbed_ffi": _PERTURBED,
 }
 CONVERTERS = NamedConverters("stablehlo", "operation", __package__ or "", "custom_call @mylib.op", REFUSED)
 register_rows = CONVERTERS.teach_rows

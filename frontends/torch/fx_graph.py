@@ -47,12 +47,13 @@ class Graph(FxScope):
         expressions: Expressions,
         outer: Graph | None = None,
         region_of: Operation | None = None,
+        decomposer: Decomposer | None = None,
     ):
         super().__init__(problems, symbols, room, expressions, outer, region_of)
         self.module = module
         self._by_node: dict[FxNode, Any] = {}
         self._updates = Updates(module.graph)
-        self._decomposer: Decomposer = Decomposer() if outer is None else outer._decomposer
+        self._decomposer = decomposer if outer is None else outer._decomposer
         #: The nodes that could not be imported, those with such nodes inside too.
         self.refused: list[FxNode] = []
 
@@ -182,6 +183,8 @@ class Graph(FxScope):
         converter = converter_of(node)
         if converter is not None:
             return converter(node)
+        if self._decomposer is None:
+            return converted(node, node.fx.target)
         try:
             module = self._decomposer.graph_of(node.fx)
         except Exception as error:  # of any class: torch's own decompositions raise it

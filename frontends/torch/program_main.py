@@ -23,6 +23,7 @@ from ..core.problems import Problems
 from ..core.tensors import const
 from ..core.values import ComplexValue, Tensor, Value
 from .call_structure import plain_structure, structure_of
+from .decomposition import Decomposer
 from .draws import draws_in
 from .dtypes import dtype_of_parts
 from .fx_graph import Graph
@@ -78,7 +79,8 @@ def add_main(module: Operation, program: ExportedProgram, problems: Problems, na
     """
     expressions = Expressions(_names_of_symbols(program, names))
     results, structure = partial(_results, program), partial(structure_of, program)
-    add_graph(module, program.graph_module, _inputs(program, keep), results, problems, expressions, structure)
+    inputs, decomposer = _inputs(program, keep), Decomposer()
+    add_graph(module, program.graph_module, inputs, results, problems, expressions, structure, decomposer)
 
 
 def add_graph(
@@ -89,11 +91,13 @@ def add_graph(
     problems: Problems,
     expressions: Expressions | None = None,
     structure: Callable[[], dict[str, Any] | None] = lambda: None,
+    decomposer: Decomposer | None = None,
 ) -> AddedGraph:
     """Add a graph as the function `main`, and return its arguments: sizes that tensors have are none.
 
     `results` says what of the graph's outputs the function returns, with names; `structure` how it is called, where
-    that is not with tensors one by one.
+    that is not with tensors one by one. Nodes without a converter go to the decomposer; AOTAutograd has decomposed its
+    graphs already.
     """
     load_dialects(module.context, ("scf", "tensor"))
     found = Expressions() if expressions is None else expressions
@@ -103,7 +107,9 @@ def add_graph(
     passed = [
         each for each in inputs.passed if each.symbol is None or not found.is_known(each.fx.meta["val"].node.expr)
     ]
-    graph = Graph(graph_module, problems, FreshSymbols(module), Room(Limits(), "from_torch"), found)
+    graph = Graph(
+        graph_module, problems, FreshSymbols(module), Room(Limits(), "from_torch"), found, decomposer=decomposer
+    )
     infos = [_info(each, found) for each in passed]
 
     def body(arguments: Sequence[Tensor]) -> tuple[list[Tensor], list[str]]:

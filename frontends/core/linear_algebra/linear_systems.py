@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ....dialects import relax
 from ....emit import loops
-from ....emit.numbers import Number, as_index, constant, select
+from ....emit.numbers import Number, as_index
 from .. import sizes
 from ..node import Node
 from ..values import Tensor, Value
-from .matrix_loops import Batch, Matrix, absolute, each_matrix, folded, steps
+from .matrix_loops import Batch, Matrix, each_matrix, steps
 
 #: `coefficient(i, k)`: an element of a triangle.
 Coefficient = Callable[[Number, Number], Number]
@@ -83,73 +83,6 @@ class SolveLU:
 
 def _swap(pivots: Matrix, x: Matrix, backwards: bool = False) -> None:
     steps(0, pivots.rows, lambda k: x.swap_rows(k, as_index(pivots[k]) - 1), backwards=backwards)
-
-
-def tridiagonal_kernel(*buffers: Tensor) -> None:
-    """Solves by elimination with pivots, as LAPACK's gtsv: three diagonals and right sides, then the results.
-
-    The lower diagonal begins with an element that is not read, the upper one ends with one. The results are the upper
-    factor's diagonals, the second one above the main one first; the solution; and the first pivot that is 0, from 1 on.
-    """
-    each_matrix(buffers, lambda low, d, up, b, *results: _solve_tridiagonal(low, (d, up, b), *results))
-
-
-def _solve_tridiagonal(
-    low: Matrix, given: Sequence[Matrix], second: Matrix, pivots: Matrix, first: Matrix, x: Matrix, info: Matrix
-) -> None:
-    last = as_index(x.rows) - 1
-    for result, source in zip((pivots, first, x), given, strict=True):
-        result.copy(source)
-    second.fill(lambda i: second.real(0.0))
-
-    def step(k: Number, failed: Number) -> Number:
-        below, has_more = low[k + 1], k + 1 < last
-        is_zero = (pivots[k] == 0.0) & (below == 0.0)
-
-        def eliminate() -> None:
-            share = below / pivots[k]
-            pivots[k + 1] = pivots[k + 1] - share * first[k]
-            x.add_row(k + 1, -share, x, k)
-
-        def swap() -> None:
-            share = pivots[k] / below
-            following = pivots[k + 1]
-            pivots[k + 1] = first[k] - share * following
-            pivots[k], first[k] = below, following
-
-            def fill_in() -> None:
-                second[k] = first[k + 1]
-                first[k + 1] = -share * first[k + 1]
-
-            loops.when(has_more, fill_in)
-            x.swap_rows(k, k + 1)
-            x.add_row(k + 1, -share, x, k)
-
-        goes_on = lambda: loops.when(absolute(pivots[k]) >= absolute(below), eliminate, swap)  # noqa: E731
-        loops.when(below != 0.0, goes_on)
-        return select(is_zero & (failed == 0), (k + 1).to("i32"), failed)
-
-    failed = folded(0, last, step, constant(0, "i32"))
-    is_singular = loops.and_then(last >= 0, lambda: pivots[last] == 0.0)
-    info[()] = select(is_singular & (failed == 0), (last + 1).to("i32"), failed)
-
-    def back(i: Number) -> None:
-        loops.when(i < last, lambda: x.add_row(i, -first[i], x, i + 1))
-        loops.when(i + 1 < last, lambda: x.add_row(i, -second[i], x, i + 2))
-
-        def divide(j: Number) -> None:
-            x[i, j] = x[i, j] / pivots[i]
-
-        loops.for_range(0, x.columns, divide)
-
-    steps(0, x.rows, back, backwards=True)
-
-
-def tridiagonal_solved(node: Node, low: Tensor, d: Tensor, up: Tensor, b: Tensor) -> list[Tensor]:
-    """Return the diagonals of the upper factor, the second one above the main one first; the solution; and `info`."""
-    batch, (n, columns) = Batch.of(node, b), sizes.sizes_of(Value(ssa=b))[-2:]
-    dtype, given = Value(ssa=b).dtype, [*(batch.flat(each, 1) for each in (low, d, up)), batch.flat(b)]
-    return batch.call(tridiagonal_kernel, given, *[((n,), dtype)] * 3, ((n, columns), dtype), ((), "i32"))
 
 
 class System:

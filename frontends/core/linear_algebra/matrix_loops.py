@@ -41,6 +41,10 @@ class Matrix:
     def __setitem__(self, places: Any, value: Number | float) -> None:
         loops.store(value, self._memory, *self._outer, *_several(places))
 
+    def row(self, place: Place) -> Matrix:
+        """Return a row as a vector."""
+        return Matrix(self._memory, *self._outer, place)
+
     def real(self, value: float) -> Number:
         """A number as the elements are."""
         return constant(value, self.element)

@@ -6,10 +6,10 @@ from __future__ import annotations
 from ...core.linear_algebra.eigenvalues import Eigen, svd_of
 from ...core.linear_algebra.factorizations import cholesky_of, lu_of, multiplied_by_q, orthogonal, qr_of
 from ...core.linear_algebra.general_eigenvalues import eig_of
-from ...core.linear_algebra.linear_systems import tridiagonal_solved
 from ...core.linear_algebra.matrix_loops import Batch, transposed
 from ...core.linear_algebra.pivoted_qr import pivoted_qr_of
 from ...core.linear_algebra.triangular_forms import hessenberg_of, schur_of, tridiagonal_of
+from ...core.linear_algebra.tridiagonal_systems import perturbed_tridiagonal_solved, tridiagonal_solved
 from ..prelude import ComplexValue, Node, Outputs, Tensor, Value, cast, register_stablehlo, relax, sizes
 from .complex_lapack import through_scipy
 from .linear_algebra import solved
@@ -161,6 +161,13 @@ def gtsv(node: Node) -> Outputs:
     if node.is_complex:
         return through_scipy(node, "gtsv")
     return list(tridiagonal_solved(node, *map(node.tensor, range(4))))
+
+
+@register_stablehlo("custom_call @tridiagonal_solve_perturbed_ffi")
+def perturbed_tridiagonal_systems(node: Node) -> Outputs:
+    if node.is_complex:
+        raise node.fail("singular tridiagonal systems of complex numbers are not supported: use jnp.linalg.eigh")
+    return list(perturbed_tridiagonal_solved(node, *map(node.tensor, range(4))))
 
 
 @register_stablehlo(*_lapack("geqp3"))
