@@ -21,27 +21,29 @@ _UNREADABLE = "cannot read"
 
 
 def imported(program: Any) -> Module:
-    """The module of what jax has lowered."""
+    """Return the module of a program that jax has lowered."""
     _check_one_device(program)
     operation = without_shardings(program).operation
     stream = io.BytesIO()
     operation.write_bytecode(stream)
-    if stream.tell() > _LARGE:
-        try:
-            return from_stablehlo(stream.getvalue())
-        except ModelError as error:
-            # Of an operation that both versions of MLIR know in other forms; the text is then the same.
-            if not error.message.startswith(_UNREADABLE):
-                raise
+    forms = [lambda: operation.get_asm(enable_debug_info=True), stream.getvalue]
+    first, second = reversed(forms) if stream.tell() > _LARGE else forms
     try:
-        return from_stablehlo(operation.get_asm(enable_debug_info=True))
+        return from_stablehlo(first())
+    except ModelError as error:
+        # Both versions of MLIR may know an operation in other forms, and a printed form may not be one that is parsed.
+        if not error.message.startswith(_UNREADABLE):
+            raise
+        unreadable = error
+    try:
+        return from_stablehlo(second())
     except ModelError as error:
         if not error.message.startswith(_UNREADABLE):
             raise
         import jax
 
         note = f"jax {jax.__version__} wrote it, {TESTED} was tested: pip install 'jax=={TESTED}.*'"
-        raise error.altered(notes=(*error.notes, note)) from None
+        raise unreadable.altered(notes=(*unreadable.notes, note)) from None
 
 
 def opened(artifact: bytes) -> Any:

@@ -261,6 +261,23 @@ def test_large_constants_go_as_bytecode_and_unreadable_ones_as_text() -> None:
     agree(lambda a: jax.lax.top_k(a @ table.T, 2), x)
 
 
+def test_modules_whose_text_cannot_be_parsed_go_as_bytecode() -> None:
+    """StableHLO prints a dynamic_slice without dimensions in a form that its parser refuses."""
+    assert int(rx.jit(lambda x: jax.lax.dynamic_slice(x, [], []))(jnp.int32(3))) == 3
+
+
+def test_orders_of_operations() -> None:
+    schedule = pytest.importorskip("jax.experimental.control_deps").schedule
+
+    def ordered(x: Any) -> Any:
+        parts = [jnp.sin(x), jnp.cos(x)]
+        schedule(parts)
+        return sum(parts)
+
+    x = jnp.arange(3.0)
+    np.testing.assert_allclose(rx.jit(ordered)(x), ordered(x), rtol=1e-6)
+
+
 def test_options() -> None:
     with pytest.raises(rx.OptionError, match=r"rx\.jit takes a function, got int"):
         rx.jit(3)  # type: ignore[arg-type]

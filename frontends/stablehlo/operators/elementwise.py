@@ -150,6 +150,12 @@ register_rows(
 )
 
 
+@register_stablehlo("custom_call @control_dep")
+def order_of_operations(node: Node) -> Outputs:
+    """Drop a wanted order of two operations: the compiler orders operations without effects itself."""
+    return []
+
+
 @register_stablehlo("stablehlo.abs")
 def absolute(node: Node) -> Outputs:
     if isinstance(node.held(0), ComplexValue):
