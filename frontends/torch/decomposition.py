@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...support.errors import ModelError
 from ...support.quiet import ignoring_warnings
+from . import fused_layers
 from .fx_operators import functional_name, name_of
 from .in_place import Updates, is_mutable, is_updating
 from .registry import find_converter
@@ -150,12 +151,12 @@ def aot_table() -> dict[Any, Callable[..., object]]:
 
 
 def _others() -> dict[Any, Callable[..., object]]:
-    """Decompositions that torch has without using them by itself: of backward steps above all."""
+    """Return decompositions that torch has without using them by itself, of backward steps above all, and our own."""
     from torch._decomp import decomposition_table
 
     return {
         each: how
-        for each, how in decomposition_table.items()
+        for each, how in {**decomposition_table, **fused_layers.decompositions()}.items()
         if getattr(each, "namespace", "") == "aten" and find_converter(functional_name(each)) is None
     }
 
