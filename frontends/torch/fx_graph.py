@@ -53,7 +53,7 @@ class Graph(FxScope):
         self.module = module
         self._by_node: dict[FxNode, Any] = {}
         self._updates = Updates(module.graph)
-        self._decomposer = decomposer if outer is None else outer._decomposer
+        self._decomposer: Decomposer | None = decomposer if outer is None else outer._decomposer
         #: The nodes that could not be imported, those with such nodes inside too.
         self.refused: list[FxNode] = []
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ....emit import loops
-from ....emit.numbers import Number, as_index, constant, larger, select
+from ....emit.numbers import Number, Size, as_index, constant, larger, select
 from .. import sizes
 from ..node import Node
 from ..values import Tensor, Value
@@ -116,7 +116,7 @@ def _substitute_back(
     steps(0, x.rows, back, backwards=True)
 
 
-def _largest(factor: Matrix, count: Number) -> Number:
+def _largest(factor: Matrix, count: Size) -> Number:
     """Return the largest absolute value of the factor's entries. The last entry of the superdiagonal is not one."""
     last = as_index(count) - 1
     of_row = lambda row, end, most: folded(0, end, lambda i, best: larger(absolute(factor[row, i]), best), most)  # noqa: E731
