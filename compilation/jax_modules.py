@@ -11,7 +11,7 @@ from typing import Any
 
 from ..frontends.module import Module
 from ..frontends.stablehlo.from_stablehlo import from_stablehlo
-from ..frontends.stablehlo.registry import REFUSED
+from ..frontends.stablehlo.registry import COLLECTIVES, REFUSED
 from ..support.errors import ModelError, RefusalError
 from .jax_arrays import TESTED
 
@@ -111,7 +111,7 @@ def _between(program: Any) -> str:
     found: Counter[str] = Counter()
 
     def visit(operation: Any) -> Any:
-        if operation.name in REFUSED:
+        if operation.name in (*COLLECTIVES, *REFUSED):
             found[operation.name] += 1
         return ir.WalkResult.ADVANCE
 

@@ -16,19 +16,16 @@ from .hlo_node import Node
 Convert = Callable[[Node], Outputs]
 Function = TypeVar("Function", bound=Convert)
 
-_DEVICES = "it is of several devices, and a program is for one"
+SEVERAL_DEVICES = "it is of several devices, and a program is for one"
 _HOST = "it passes data to a host or another device while it runs, and a program has arguments and results alone"
+#: Operations that several devices do together. Those of one device are compiled (operators/collectives.py).
+COLLECTIVES = (
+    *(f"stablehlo.{each}" for each in ("all_gather", "all_reduce", "all_to_all", "collective_broadcast")),
+    *(f"stablehlo.{each}" for each in ("collective_permute", "reduce_scatter", "partition_id", "replica_id")),
+)
 #: What no program can have, and why.
 REFUSED = {
-    **dict.fromkeys(
-        [
-            *(f"stablehlo.{each}" for each in ("all_gather", "all_reduce", "all_to_all", "reduce_scatter")),
-            *(f"stablehlo.{each}" for each in ("collective_broadcast", "collective_permute", "cross-replica-sum")),
-            *(f"stablehlo.{each}" for each in ("partition_id", "replica_id")),
-            "sdy.manual_computation",
-        ],
-        _DEVICES,
-    ),
+    **dict.fromkeys(["stablehlo.cross-replica-sum", "sdy.manual_computation"], SEVERAL_DEVICES),
     **dict.fromkeys([f"stablehlo.{each}" for each in ("send", "recv", "infeed", "outfeed")], _HOST),
 }
 CONVERTERS = NamedConverters("stablehlo", "operation", __package__ or "", "custom_call @mylib.op", REFUSED)

@@ -312,6 +312,19 @@ def test_a_function_for_several_devices_is_refused(tmp_path: Path) -> None:
     assert "stablehlo.all_reduce (1)" in mapped
 
 
+def test_collectives_of_one_device() -> None:
+    """A function that is written for many devices runs on one: each collective gives its operand, or zeros."""
+
+    def each(a: Any) -> Any:
+        summed = [jax.lax.psum(a, "i"), jax.lax.pmax(a, "i"), jax.lax.psum_scatter(a, "i", tiled=True)]
+        moved = [jax.lax.ppermute(a, "i", pairs) for pairs in ([], [(0, 0)])]
+        return [*summed, *moved, jax.lax.all_gather(a, "i"), jax.lax.all_to_all(a, "i", 0, 0), jax.lax.axis_index("i")]
+
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), "i")
+    part = jax.sharding.PartitionSpec()
+    agree(jax.shard_map(each, mesh=mesh, in_specs=part, out_specs=part, check_vma=False), x[:1])
+
+
 def test_a_program_is_saved(tmp_path: Path) -> None:
     rx.jit(lambda a: {"double": a * 2}).executable(x).save(tmp_path / "f.rxa")
     np.testing.assert_array_equal(rx.runtime.load(tmp_path / "f.rxa")["main"](x), x * 2)

@@ -196,7 +196,7 @@ func.func @main(%x: tensor<4xf32>, %t: !stablehlo.token) -> tensor<4xf32> {
     %s = stablehlo.add %p, %q : tensor<f32>
     stablehlo.return %s : tensor<f32>
   }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<4xf32>) -> tensor<4xf32>
-  %b = "stablehlo.all_gather"(%a) {
+  %b = "stablehlo.all_gather"(%x) {
     all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>
   } : (tensor<4xf32>) -> tensor<8xf32>
   %c = "stablehlo.collective_permute"(%x) {
