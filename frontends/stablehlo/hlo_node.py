@@ -21,6 +21,9 @@ from .hlo_attributes import value_of
 from .hlo_scope import HloScope
 from .hlo_types import info_of, is_complex
 
+#: Attributes of a module in which jax writes for how many devices it is.
+_COUNTS = ("mhlo.num_partitions", "mhlo.num_replicas")
+
 
 class Node(DialectNode):
     """One operation."""
@@ -37,6 +40,18 @@ class Node(DialectNode):
         if operation.name == "stablehlo.composite":
             return f"composite @{value_of(operation.attributes['name'])}"
         return operation.name
+
+    @property
+    def is_for_xla(self) -> bool:
+        """Return True if the module has attributes of XLA: what StableHLO and XLA define differently is as in XLA."""
+        return bool(self.device_counts())
+
+    def device_counts(self) -> list[int]:
+        """Return the numbers of partitions and of replicas that the module states, of which it may have none."""
+        operation = self.operation
+        while operation.name != "builtin.module":
+            operation = operation.parent
+        return [value_of(operation.attributes[name]) for name in _COUNTS if name in operation.attributes]
 
     # ---- operands ----
 

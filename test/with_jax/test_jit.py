@@ -312,6 +312,14 @@ def test_a_function_for_several_devices_is_refused(tmp_path: Path) -> None:
     assert "stablehlo.all_reduce (1)" in mapped
 
 
+@pytest.mark.parametrize("scatter", [jax.lax.scatter, jax.lax.scatter_add, jax.lax.scatter_mul])
+def test_updates_that_are_outside_in_part_are_dropped_whole(scatter: Any) -> None:
+    """XLA drops a window of updates as a whole, and jax's gradients rely on it."""
+    numbers = jax.lax.ScatterDimensionNumbers((1,), (), (0,))
+    indices, updates = jnp.array([[9], [-1], [3], [8]]), jnp.arange(1.0, 9.0).reshape(4, 2)
+    agree(lambda a, b: scatter(a, indices, b, numbers, mode="fill"), jnp.arange(10.0), updates)
+
+
 def test_collectives_of_one_device() -> None:
     """A function that is written for many devices runs on one: each collective gives its operand, or zeros."""
 

@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from ....bindings.ir import Operation
 from ..prelude import Node, Outputs, const, register_stablehlo, sizes
 from ..registry import SEVERAL_DEVICES
-
-#: Attributes of a module in which jax writes the number of devices.
-_COUNTS = ("mhlo.num_partitions", "mhlo.num_replicas")
 
 
 @register_stablehlo(
@@ -44,8 +40,4 @@ def place_of_one_device(node: Node) -> Outputs:
 
 def _is_for_one_device(node: Node) -> bool:
     """Check whether the module says that its program is for one device."""
-    operation: Operation = node.operation
-    while operation.name != "builtin.module":
-        operation = operation.parent
-    counts = [operation.attributes[name] for name in _COUNTS if name in operation.attributes]
-    return len(counts) == len(_COUNTS) and all(node.value_of(each) == 1 for each in counts)
+    return node.device_counts() == [1, 1]

@@ -193,7 +193,7 @@ def scatter(node: Node) -> Outputs:
     operands = [node.held(index) for index in range(count)]
     updates = [node.held(count + 1 + index) for index in range(count)]
     own, shape = node.sizes_of_operand(0), node.sizes_of_operand(count + 1)
-    places = _flat_places(node.value(count), indexing, own, shape)
+    places = _flat_places(node.value(count), indexing, own, shape, drops_windows=node.is_for_xla)
     kinds = [combined(node.body(), index, count) for index in range(count)]
     if all(kind in REDUCTIONS for kind in kinds) and not _combines_complex(operands, kinds):
         return [_scattered(*each, places, own) for each in zip(kinds, operands, updates, strict=True)]
@@ -208,17 +208,37 @@ def _combines_complex(operands: Sequence[Held], kinds: Sequence[str]) -> bool:
     return any(isinstance(each, ComplexValue) and kind not in ("sum", "update") for each, kind in pairs)
 
 
-def _flat_places(indices: Value, indexing: Indexing, own: Sequence[sizes.Size], shape: Sequence[sizes.Size]) -> Tensor:
-    """Where each update goes in the flat operand; behind it where that is outside."""
+def _flat_places(
+    indices: Value, indexing: Indexing, own: Sequence[sizes.Size], shape: Sequence[sizes.Size], *, drops_windows: bool
+) -> Tensor:
+    """Return the place of each update in the flat operand, or the place behind the operand for a dropped update.
+
+    StableHLO drops the elements of a window that are outside; XLA drops the window (`drops_windows`).
+    """
     places = _places(indices, indexing, len(own), shape)
     along = list(map(relax.add, places.starts, places.offsets))
+    bounds = list(zip(along, along, strict=True))
+    if drops_windows:
+        ends = map(relax.add, places.starts, _last_offsets(indexing, len(own), shape))
+        bounds = list(zip(places.starts, ends, strict=True))
     is_inside = const(True)
-    for at, size in zip(along, own, strict=True):
-        inside = relax.logical_and(relax.greater_equal(at, like(at, 0)), relax.less(at, sizes.as_scalar(size, "i64")))
+    for (first, last), size in zip(bounds, own, strict=True):
+        inside = relax.logical_and(
+            relax.greater_equal(first, like(first, 0)), relax.less(last, sizes.as_scalar(size, "i64"))
+        )
         is_inside = relax.logical_and(is_inside, inside)
     behind = sizes.as_scalar(sizes.product(own), "i64")
     flat = relax.where(is_inside, _flat(along, own), behind)
     return relax.flatten(sizes.broadcast(flat, shape))
+
+
+def _last_offsets(indexing: Indexing, rank: int, shape: Sequence[sizes.Size]) -> list[Tensor]:
+    """Return the offset of a window's last element along each dimension of the operand."""
+    found: list[sizes.Size] = [0] * rank
+    windowed = [axis for axis in range(rank) if axis not in (*indexing.dropped, *indexing.batch)]
+    for axis, place in zip(windowed, indexing.window, strict=True):
+        found[axis] = sizes.minus(shape[place], 1)
+    return [sizes.as_scalar(each, "i64") for each in found]
 
 
 def _scattered(kind: str, operand: Held, update: Held, places: Tensor, own: Sequence[sizes.Size]) -> Held:
