@@ -17,9 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import export
+from relax_mlir.compilation import jax_arrays
 
 import relax_mlir as rx
-from relax_mlir.compilation import jax_arrays
 
 #: What numpy does not compare.
 _BELOW_A_BYTE = ("int2", "uint2", "int4", "uint4", "float4_e2m1fn")
