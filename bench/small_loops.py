@@ -209,12 +209,13 @@ def _difference(ours: Any, theirs: Any) -> float:
     return max(float(numpy.abs(numpy.asarray(one) - numpy.asarray(other)).max()) for one, other in pairs)
 
 
-def row(name: str) -> str:
+def row(name: str, program: Program) -> str:
+    """Return a line of the table: a program compiled and called by both."""
     import jax
 
     import relax_mlir as rx
 
-    function, arguments = PROGRAMS[name]()
+    function, arguments = program
     seconds, theirs = _measured(lambda: jax.jit(function).lower(*arguments).compile())
     ours = rx.jit(function)
     own, _ = _measured(lambda: ours.executable(*arguments))
@@ -225,7 +226,7 @@ def row(name: str) -> str:
     }
     calls = _calls(functions)
     return (
-        f"{name:<10} {seconds:9.2f} {own:9.2f} {own / seconds:7.2f} {calls['XLA']:9.3f} {calls['relax']:9.3f} "
+        f"{name:<16} {seconds:9.2f} {own:9.2f} {own / seconds:7.2f} {calls['XLA']:9.3f} {calls['relax']:9.3f} "
         f"{calls['relax'] / calls['XLA']:7.2f} {difference:9.1e}"
     )
 
@@ -243,17 +244,27 @@ def _warm(x: Any) -> Any:
     return jax.lax.fori_loop(0, 3, body, x)
 
 
-def main(names: list[str]) -> None:
+def warm_up() -> None:
+    """Compile another program by both."""
     import jax
 
     import relax_mlir as rx
 
     for jit in (jax.jit, rx.jit):
         jit(_warm)(jax.numpy.ones(3))
-    print(f"{'':10} {'compile s':^27} {'call ms':^27}")
-    print(f"{'':10} {'XLA':>9} {'relax':>9} {'ratio':>7} {'XLA':>9} {'relax':>9} {'ratio':>7} {'apart':>9}")
+
+
+def head() -> str:
+    """Return the two lines above the table."""
+    words = f"{'XLA':>9} {'relax':>9} {'ratio':>7}"
+    return f"{'':16} {'compile s':^27} {'call ms':^27}\n{'':16} {words} {words} {'apart':>9}"
+
+
+def main(names: list[str]) -> None:
+    warm_up()
+    print(head())
     for name in names or PROGRAMS:
-        print(row(name), flush=True)
+        print(row(name, PROGRAMS[name]()), flush=True)
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ def giver(aval: Any, device: Any = None) -> Convert:
     if aval.dtype.name in _BELOW_A_BYTE:
         return lambda result: jax.device_put(to_numpy(result, aval.dtype), device)
     if aval.weak_type:
-        weaken = _weakening()
+        weaken = _weakening(aval) if device is None else _convert_weakly()
         return lambda result: weaken(take(result))
     return take
 
@@ -125,9 +125,39 @@ def taker() -> Convert:
     return take
 
 
+def _weakening(aval: Any) -> Convert:
+    """Return a function that gives an array on the CPU the weak type of `aval`, as a Python number has it."""
+    wrapping = _wrapping()
+    if wrapping is None:
+        return _convert_weakly()
+    wrap = wrapping(aval)
+    return lambda array: wrap([array])
+
+
 @functools.lru_cache(maxsize=1)
-def _weakening() -> Convert:
-    """Makes an array's type one that gives way, as that of a Python number; jax has it as a private function."""
+def _wrapping() -> Convert | None:
+    """Return a function from a type to the function that wraps arrays in it; None where jaxlib has none that works.
+
+    jaxlib's function is private. Wrapping an array takes 3 us, jax's conversion runs a program for it and takes 20.
+    """
+    import jax
+    import numpy
+
+    device = jax.devices("cpu")[0]
+    probe = jax.device_put(numpy.zeros((), "float32"), device)
+    try:
+        from jaxlib import _jax
+
+        make = functools.partial(_jax.array_result_handler, sharding=probe.sharding, committed=True, _skip_checks=True)
+        found = make(probe.aval.update(weak_type=True))([probe])
+    except (AttributeError, ImportError, RuntimeError, TypeError):
+        return None
+    return make if isinstance(found, jax.Array) and found.aval.weak_type else None
+
+
+@functools.lru_cache(maxsize=1)
+def _convert_weakly() -> Convert:
+    """Return jax's own conversion of an array to a weak type, a private function."""
     try:
         from jax._src.lax.lax import _convert_element_type
     except ImportError:

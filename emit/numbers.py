@@ -204,6 +204,20 @@ def polynomial(x: Number, coefficients: Sequence[float]) -> Number:
     return result
 
 
+def paired_polynomial(x: Number, coefficients: Sequence[float]) -> Number:
+    """Evaluate a polynomial by Estrin's scheme, whose longest chain of operations is shorter than Horner's.
+
+    The constant coefficient comes first.
+    """
+    terms = [x.constant(each) for each in coefficients]
+    power = x
+    while len(terms) > 1:
+        paired = [fma(power, high, low) for low, high in zip(terms[::2], terms[1::2], strict=False)]
+        terms = paired + terms[len(paired) * 2 :]
+        power = power * power if len(terms) > 1 else power
+    return terms[0]
+
+
 def unary(name: str, x: Number) -> Number:
     """An operation that keeps the type: `unary("math.sqrt", x)`."""
     return operation(name, [x], x.type)

@@ -322,7 +322,8 @@ def _put(inner: PlannedBuffer, outer: PlannedBuffer, start: Size) -> None:
     outer = outer.root
     inner.within, inner.shift = outer, start
     outer.first, outer.last = min(outer.first, inner.first), max(outer.last, inner.last)
-    outer.is_divided |= inner.is_divided or start != 0 or inner.info.dtype != outer.info.dtype
+    outer.has_several_types |= inner.has_several_types or inner.info.dtype != outer.info.dtype
+    outer.is_divided |= inner.is_divided or start != 0 or outer.has_several_types
     outer.is_written |= inner.is_written
     if inner.output is not None:
         outer.output, inner.output = inner.output, None

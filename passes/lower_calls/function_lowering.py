@@ -114,6 +114,8 @@ class FunctionLowering:
         begin = root.offset if root.slot is None else self._slots[root.slot]
         if begin is not None:
             return memrefs.view(self._arena, begin + self.sizes.place(buffer.start), extents, element)
+        if root.is_on_stack and root.is_divided:
+            return memrefs.view(self._on_stack(root), self.sizes.place(buffer.start), extents, element)
         if root.is_on_stack:
             return memrefs.reshape_if_needed(self._on_stack(root), extents)
         if root in self._own:
@@ -128,7 +130,8 @@ class FunctionLowering:
         """Return a buffer on the stack, which the function has from its beginning."""
         if root not in self._stack:
             with ir.InsertionPoint.at_block_begin(self._arguments[0].owner):
-                self._stack[root] = memrefs.on_stack(memrefs.memref_type(root.info, self.context))
+                memref = memrefs.on_stack(memrefs.memref_type(root.info, self.context))
+                self._stack[root] = memrefs.as_bytes(memref) if root.is_divided else memref
         return self._stack[root]
 
     def is_small(self, type_: Type) -> bool:

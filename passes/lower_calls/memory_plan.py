@@ -62,6 +62,8 @@ class PlannedBuffer:
     is_view: bool = False
     #: Whether others are parts of it, of other types or behind its start; whether it is changed after it was made.
     is_divided: bool = False
+    #: Whether parts have another element type. C has no arrays of several types, but for memory from malloc.
+    has_several_types: bool = False
     is_written: bool = False
 
     @property
@@ -161,7 +163,7 @@ def is_small(bytes_: int | None) -> bool:
 
 def may_be_on_stack(buffer: PlannedBuffer) -> bool:
     """Check whether a buffer is small, of fixed size and one element type, and of a loop or a branch."""
-    is_plain = buffer.output is None and not buffer.is_divided and buffer.is_fixed
+    is_plain = buffer.output is None and not buffer.has_several_types and buffer.is_fixed
     return is_plain and len(buffer.path) > 1 and is_small(buffer.room)
 
 

@@ -36,6 +36,17 @@ class Module:
     def vector_of_rank_2(x: T.Vector((2, 8), "float32")) -> T.Vector((2, 8), "float32"):
         return T.rsqrt(x)
 
+    # f32's powers need fewer terms than f64's functions; pairs of them are computed side by side.
+    # CHECK-LABEL: def power(
+    # CHECK-COUNT-14: math.fma
+    # CHECK-NOT: math.fma
+    # CHECK: return
+    @R.function
+    def power(x: T.float32, y: T.float32) -> T.float32:
+        # expected-error @+2 {{cannot convert 'tir.pow' op (f32, f32)}}
+        # expected-note @+1 {{no pattern is registered for this operation}}
+        return T.pow(x, y)
+
     # f16 goes through f32 and is rounded once.
     # CHECK-LABEL: def narrow(
     # CHECK-NEXT: return arith.truncf(1.0 / math.sqrt(arith.extf(x, T.float32)), T.float16)

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import export
+from relax_mlir.compilation import jax_arrays
 
 import relax_mlir as rx
 
@@ -54,6 +55,20 @@ def test_arrays_and_numbers() -> None:
     agree(lambda a: a * 2, np.arange(6.0)[::-2])
     agree(lambda a, b: jnp.where(b, a, 0), x, True)
     agree(lambda a: a.astype("float32").mean(), jnp.arange(7, dtype="uint8"))
+
+
+def test_results_are_weak_without_a_program_of_jax(monkeypatch: pytest.MonkeyPatch) -> None:
+    """jax's conversion of types would take longer than a small program runs."""
+
+    def refused() -> Any:
+        raise AssertionError("jax converts")
+
+    monkeypatch.setattr(jax_arrays, "_convert_weakly", refused)
+    strong, weak = rx.jit(lambda a, b: (a * 2, b + 1))(x, 3.0)
+    assert weak.aval.weak_type and weak.weak_type and not strong.aval.weak_type
+    # Also to the signatures by which jax finds what it has traced.
+    scaled = jax.jit(lambda a: a * jnp.ones((), "bfloat16"))
+    assert [scaled(each).dtype for each in (strong, weak, strong)] == ["float32", "bfloat16", "float32"]
 
 
 @pytest.mark.parametrize(

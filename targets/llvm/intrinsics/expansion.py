@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ....bindings.ir import OpView
@@ -55,9 +55,9 @@ def _tables() -> dict[str, dict[str, list[float]]]:
     return tables
 
 
-def fitted(name: str, x: Number) -> Number:
-    """A polynomial of polynomials.json at x."""
-    return polynomial(x, _tables()[name][x.dtype])
+def fitted(name: str, x: Number, scheme: Callable[[Number, Sequence[float]], Number] = polynomial) -> Number:
+    """Evaluate a polynomial of polynomials.json at x."""
+    return scheme(x, _tables()[name][x.dtype])
 
 
 def pick(x: Number, f32: float, f64: float) -> float:
