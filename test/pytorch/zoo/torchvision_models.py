@@ -116,16 +116,6 @@ def torchvision_s3d() -> Case:
     return Case(model, (torch.randn(1, 3, 8, 64, 64),), {}, (BATCH,))
 
 
-@case("torchvision mvit")
-def torchvision_mvit() -> Case:
-    from torchvision.models.video.mvit import MSBlockConfig, MViT
-
-    blocks = [MSBlockConfig(2, channels, 32, [3, 3, 3], [1, 1, 1], [3, 3, 3], [1, 2, 2]) for channels in (16, 32)]
-    model = MViT((64, 64), 8, blocks, residual_pool=True, residual_with_cls_embed=False, rel_pos_embed=True,
-                 proj_after_attn=True, num_classes=10)  # fmt: skip
-    return Case(model, (torch.randn(1, 3, 8, 64, 64),), {}, (BATCH,))
-
-
 @case("torchvision raft")
 def torchvision_raft() -> Case:
     from torchvision.models.optical_flow.raft import _raft
