@@ -50,15 +50,8 @@ _case("UNet1DModel", lambda: {"sample": torch.randn(2, 2, 32), "timestep": _STEP
       extra_in_channels=32, in_channels=2, out_channels=2, block_out_channels=(16, 32),
       down_block_types=("DownBlock1DNoSkip", "DownBlock1D"),
       up_block_types=("UpBlock1D", "UpBlock1DNoSkip"))  # fmt: skip
-_case("UNet3DConditionModel",
-      lambda: {"sample": torch.randn(2, 4, 3, 8, 8), "timestep": _STEPS, "encoder_hidden_states": _rows(5, 24)},
-      sample_size=8, up_block_types=("UpBlock3D", "CrossAttnUpBlock3D"),
-      **{**_CONDITIONED, "down_block_types": ("CrossAttnDownBlock3D", "DownBlock3D")})  # fmt: skip
 _case("AutoencoderKL", lambda: {"sample": image(32)}, down_block_types=("DownEncoderBlock2D",) * 2,
       up_block_types=("UpDecoderBlock2D",) * 2, latent_channels=4, **_BLOCKS)  # fmt: skip
-_case("AutoencoderTiny", lambda: {"sample": image(32)},
-      encoder_block_out_channels=(8, 8), decoder_block_out_channels=(8, 8),
-      num_encoder_blocks=(1, 1), num_decoder_blocks=(1, 1), latent_channels=4)  # fmt: skip
 _case("VQModel", lambda: {"sample": image(32)}, down_block_types=("DownEncoderBlock2D",) * 2,
       up_block_types=("UpDecoderBlock2D",) * 2, latent_channels=4, num_vq_embeddings=16, **_BLOCKS)  # fmt: skip
 _HEADS = {"num_attention_heads": 4, "attention_head_dim": 8, "num_layers": 2}

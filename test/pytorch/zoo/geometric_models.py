@@ -47,9 +47,6 @@ _network("PNA", aggregators=["mean", "max", "std"], scalers=["identity"], deg=to
 _network("EdgeCNN")
 _convolution("TransformerConv", heads=2)
 _convolution("ChebConv", 3)
-_convolution("ResGatedGraphConv")
-_convolution("TAGConv")
-_convolution("ARMAConv")
 
 
 @case("geometric SchNet")
@@ -89,13 +86,6 @@ def light_gcn() -> Case:
     from torch_geometric.nn.models import LightGCN
 
     return Case(LightGCN(6, 8, 2), (edges(),))
-
-
-@case("geometric LINKX")
-def linkx() -> Case:
-    from torch_geometric.nn.models import LINKX
-
-    return Case(LINKX(6, 8, 16, 3, 2), (nodes(), edges()))
 
 
 @case("geometric AttentiveFP")

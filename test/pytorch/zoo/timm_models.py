@@ -43,24 +43,12 @@ _timm("coatnet_nano_rw_224", 64, img_size=64, depths=(1, 1, 1, 1), num_classes=1
 _timm("regnetx_002", 64, num_classes=10)
 _timm("convnextv2_atto", 64, num_classes=10, depths=(1, 1, 1, 1))
 _timm("swin_tiny_patch4_window7_224", 56, img_size=56, depths=(1, 1), num_heads=(2, 4), embed_dim=16, num_classes=10)
-_timm("swinv2_tiny_window8_256", 64, img_size=64, depths=(1, 1), num_heads=(2, 4), embed_dim=16, num_classes=10)
 _timm("eva02_tiny_patch14_224", 28, img_size=28, depth=2, num_classes=10)
 _timm("mobilenetv4_conv_small", 64, num_classes=10)
-_timm("mobilenetv4_hybrid_medium", 64, num_classes=10)
 _timm("twins_svt_small", 64, img_size=64, depths=(1, 1, 1, 1), embed_dims=(16, 32, 32, 64), num_heads=(1, 2, 2, 4),
       num_classes=10)  # fmt: skip
-_timm("crossvit_9_240", 240, num_classes=10)
-_timm("convit_tiny", 32, img_size=32, depth=3, num_classes=10)
-_timm("visformer_tiny", 64, img_size=64, num_classes=10)
-_timm("res2net50_14w_8s", 64, num_classes=10)
-_timm("resnest14d", 64, num_classes=10)
 _timm("efficientvit_b0", 64, num_classes=10)
-_timm("inception_next_atto", 64, num_classes=10)
 _timm("davit_tiny", 64, depths=(1, 1), embed_dims=(16, 32), num_heads=(2, 4), num_classes=10)
-_timm("botnet26t_256", 64, img_size=64, num_classes=10)
-_timm("mambaout_femto", 64, depths=(1, 1, 1, 1), num_classes=10)
-_timm("hgnetv2_b0", 64, num_classes=10)
-_timm("repvit_m0_9", 64, num_classes=10)
 
 
 def _timm_class(name: str, size: int, **options: Any) -> None:
@@ -76,4 +64,3 @@ _timm_class("VOLO", 64, layers=(1, 1, 1, 1), img_size=64, embed_dims=(24, 48, 48
             mlp_ratio=2, downsamples=(True, False, False, False), outlook_attention=(True, False, False, False),
             num_classes=10)  # fmt: skip
 _timm_class("Nest", 64, img_size=64, depths=(1, 1, 1), embed_dims=(16, 32, 64), num_heads=(2, 2, 4), num_classes=10)
-_timm_class("FocalNet", 64, depths=(1, 1), embed_dim=16, focal_levels=(2, 2), focal_windows=(3, 3), num_classes=10)

@@ -21,7 +21,6 @@ def _transform(name: str, argument: torch.Tensor, **options: Any) -> None:
 
 _WAVE = torch.sin(torch.arange(2 * 800) ** 1.3 / 40).reshape(2, 800)
 _transform("MelSpectrogram", _WAVE, n_fft=64, n_mels=8)
-_transform("MFCC", _WAVE, n_mfcc=6, melkwargs={"n_fft": 64, "n_mels": 8})
 _transform("Resample", _WAVE, orig_freq=16000, new_freq=12000)
 
 
@@ -38,13 +37,6 @@ def wav2letter() -> Case:
     from torchaudio.models import Wav2Letter
 
     return Case(Wav2Letter(num_classes=10, input_type="mfcc", num_features=8), (torch.randn(2, 8, 40),), {}, (BATCH,))
-
-
-@case("torchaudio DeepSpeech")
-def deepspeech() -> Case:
-    from torchaudio.models import DeepSpeech
-
-    return Case(DeepSpeech(8, 16, 10), (torch.randn(2, 1, 12, 8),), {}, (BATCH,))
 
 
 @case("torchaudio ConvTasNet")
@@ -82,33 +74,3 @@ def tacotron2() -> Case:
     )  # fmt: skip
     text, mel = torch.randint(0, 20, (2, 6)), torch.randn(2, 8, 5)
     return Case(model, (text, torch.tensor([6, 4]), mel, torch.tensor([5, 3])))
-
-
-@case("torchaudio WaveRNN")
-def wavernn() -> Case:
-    from torchaudio.models import WaveRNN
-
-    model = WaveRNN(
-        [2, 2], n_classes=8, hop_length=4, n_res_block=1, n_rnn=16, n_fc=16, kernel_size=3, n_freq=8, n_hidden=16,
-        n_output=16,
-    )  # fmt: skip
-    return Case(model, (torch.randn(2, 1, 16), torch.randn(2, 1, 8, 6)))
-
-
-@case("torchaudio Squim")
-def squim() -> Case:
-    from torchaudio.models import squim_objective_model
-
-    model = squim_objective_model(8, 8, 16, 2, 16, 1, "LSTM", 7)
-    return Case(model, (torch.randn(1, 400),))
-
-
-@case("torchaudio WavLM")
-def wavlm() -> Case:
-    from torchaudio.models import wavlm_model
-
-    layers = [(16, 10, 5), (16, 3, 2)]
-    model = wavlm_model(
-        "group_norm", layers, False, 32, 0.0, 8, 2, 2, 4, 16, 20, 0.0, 64, 0.0, 0.0, False, 0.0, None
-    )  # fmt: skip
-    return Case(model, (torch.randn(1, 400),))

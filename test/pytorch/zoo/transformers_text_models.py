@@ -10,13 +10,6 @@ from .transformers_models import SMALL, add_decoder, add_encoder
 
 add_encoder("ModernBert", pad_token_id=0, cls_token_id=1, sep_token_id=2, bos_token_id=1, eos_token_id=2,
             local_attention=4)  # fmt: skip
-add_encoder("XLMRoberta", pad_token_id=1)
-add_encoder("ConvBert", embedding_size=16)
-add_encoder("SqueezeBert", embedding_size=32, q_groups=2, k_groups=2, v_groups=2, post_attention_groups=1,
-            intermediate_groups=2, output_groups=2)  # fmt: skip
-add_encoder("LayoutLM")
-add_encoder("Esm", pad_token_id=1, mask_token_id=98)
-add_encoder("Nystromformer", num_landmarks=7, segment_means_seq_len=7)
 
 _EXPERTS = {"num_experts": 4, "num_local_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
 _COMPRESSED = {
@@ -36,19 +29,11 @@ add_decoder("Llama4Text", "Llama4ForCausalLM", num_key_value_heads=2, head_dim=8
             num_local_experts=4, num_experts_per_tok=1, attention_chunk_size=4)  # fmt: skip
 add_decoder("GptOss", num_key_value_heads=2, head_dim=8, sliding_window=4, num_local_experts=4, num_experts_per_tok=2)
 add_decoder("Cohere", num_key_value_heads=2)
-add_decoder("Cohere2", num_key_value_heads=2, sliding_window=4)
 add_decoder("Granite", num_key_value_heads=2)
-add_decoder("Olmo2", num_key_value_heads=2)
-add_decoder("Starcoder2", num_key_value_heads=2, sliding_window=4)
-add_decoder("SmolLM3", num_key_value_heads=2)
-add_decoder("Glm4", num_key_value_heads=2, head_dim=8)
 add_decoder("Lfm2", num_key_value_heads=2, layer_types=["conv", "full_attention"])
-add_decoder("GPTNeo", num_layers=2, num_heads=4, attention_types=[[["global", "local"], 1]], window_size=4)
-add_decoder("Mpt", d_model=32, n_layers=2, n_heads=4, max_seq_len=32)
 add_decoder("Mamba2", num_heads=8, head_dim=8, state_size=4, n_groups=2, chunk_size=4, expand=2)
 add_decoder("RecurrentGemma", num_key_value_heads=1, lru_width=32, attention_window_size=4,
             block_types=["recurrent", "attention"])  # fmt: skip
-add_decoder("FalconMamba", state_size=4)
 
 
 @case("transformers Longformer")
@@ -67,13 +52,6 @@ def xlnet() -> Case:
     return Case(XLNetModel(config), (), {"input_ids": tokens(), "use_mems": False})
 
 
-@case("transformers FNet")
-def fnet() -> Case:
-    from transformers import FNetConfig, FNetModel
-
-    return Case(FNetModel(FNetConfig(**SMALL)), (), {"input_ids": tokens()}, {"input_ids": TOKENS})
-
-
 def _translator(name: str, **options: Any) -> None:
     def build() -> Case:
         import transformers
@@ -81,17 +59,15 @@ def _translator(name: str, **options: Any) -> None:
         sizes = {f"{part}_{what}": number for part in ("encoder", "decoder")
                  for what, number in (("layers", 2), ("attention_heads", 4), ("ffn_dim", 64))}  # fmt: skip
         ends = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1}
-        config = getattr(transformers, f"{name}Config")(vocab_size=99, d_model=32, **{**sizes, **ends, **options})
-        given = {"input_ids": tokens(), "decoder_input_ids": tokens(2, 5), "use_cache": False}
-        names = {"input_ids": TOKENS, "decoder_input_ids": {0: "batch", 1: "decoded"}, "use_cache": None}
+        settings = {"vocab_size": 99, "d_model": 32, "use_cache": False, **sizes, **ends, **options}
+        config = getattr(transformers, f"{name}Config")(**settings)
+        given = {"input_ids": tokens(), "decoder_input_ids": tokens(2, 5)}
+        names = {"input_ids": TOKENS, "decoder_input_ids": {0: "batch", 1: "decoded"}}
         return Case(getattr(transformers, f"{name}Model")(config), (), given, names)
 
     ZOO[f"transformers {name}"] = build
 
 
 _translator("Marian")
-_translator("Pegasus")
-_translator("M2M100")
-_translator("LED", attention_window=4)
 _translator("SwitchTransformers", d_kv=8, d_ff=64, num_layers=2, num_heads=4, num_experts=3, expert_capacity=8,
             num_sparse_encoder_layers=1, num_sparse_decoder_layers=1)  # fmt: skip
