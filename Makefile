@@ -95,7 +95,7 @@ torch-ops: env-torch ## torch's own tables of operators, whole, compared with th
 test-torch-inductor: env-torch ## Inductor's CommonTemplate with the backend relax_mlir, compared with the list of those that fail (TESTS=folder SHARE=0.02)
 	@$(TORCH_ENV)/bin/python tools/dev/torch_inductor.py --tests '$(TESTS)' --jobs $(JOBS) --share $(SHARE) --draw $(DRAW) $(SUITE)
 
-torch-models: env-torch ## 130 architectures of torch's libraries, each in three ways, compared with the list of those that fail (SHARE=0.1 SUITE='--only "timm *"')
+torch-models: env-torch ## 170 architectures of torch's libraries, each in three ways, compared with the list of those that fail (SHARE=0.1 SUITE='--only "timm *"')
 	@$(TORCH_ENV)/bin/python tools/dev/torch_models.py --jobs $(JOBS) --share $(SHARE) --draw $(DRAW) $(SUITE)
 
 test-jax: export RELAX_MLIR_DRAW = $(DRAW)
