@@ -156,7 +156,7 @@ def _spread_scores(model: nn.Module) -> None:
     """Multiply the weights of scores: random ones give boxes equal scores, and rounding would decide their order."""
     for name, parameter in model.named_parameters():
         if "cls_" in name or "classification_head" in name:
-            parameter.data *= 4
+            parameter.data *= 8
 
 
 def _detector(name: str, **options: Any) -> None:
@@ -174,5 +174,5 @@ def _detector(name: str, **options: Any) -> None:
 _FEW = {"box_score_thresh": 0.02, "box_detections_per_img": 5, "rpn_pre_nms_top_n_test": 20,
         "rpn_post_nms_top_n_test": 10}  # fmt: skip
 _detector("fasterrcnn_mobilenet_v3_large_fpn", **_FEW)
-_detector("ssdlite320_mobilenet_v3_large", score_thresh=0.1, topk_candidates=20, detections_per_img=5)
+_detector("ssdlite320_mobilenet_v3_large", score_thresh=0.1, topk_candidates=20, detections_per_img=3)
 _detector("retinanet_resnet50_fpn", score_thresh=0.005, topk_candidates=20, detections_per_img=5)
