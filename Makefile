@@ -34,7 +34,7 @@ JAX_HARNESSES :=
 
 # Test suites of other projects: `make stablehlo-interpret TESTS=folder`, `make jax-tests TESTS=folder`, with SHARE and DRAW.
 TESTS :=
-# What both are told besides: SUITE='--only "fft_test.*"', SUITE=--break.
+# What these and `make torch-models` are told besides: SUITE='--only "fft_test.*"', SUITE=--break.
 SUITE :=
 
 # And those with TVM.
@@ -62,7 +62,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-pythons test-processes conformance check-codegens reference lint format typecheck bench fuzz mutants generate docs wheel clean distclean
-.PHONY: stablehlo-interpret jax-tests test-torch-inductor
+.PHONY: stablehlo-interpret jax-tests test-torch-inductor torch-models
 .PHONY: test-torch torch-ops env-torch test-jax jax-harnesses env-jax test-tvm env-tvm npu test-gpu-real env-opencl
 .PHONY: env env-dev env-site env-pythons env-release site dist models bench-models gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
@@ -94,6 +94,9 @@ torch-ops: env-torch ## torch's own tables of operators, whole, compared with th
 
 test-torch-inductor: env-torch ## Inductor's CommonTemplate with the backend relax_mlir, compared with the list of those that fail (TESTS=folder SHARE=0.02)
 	@$(TORCH_ENV)/bin/python tools/dev/torch_inductor.py --tests '$(TESTS)' --jobs $(JOBS) --share $(SHARE) --draw $(DRAW) $(SUITE)
+
+torch-models: env-torch ## 170 architectures of torch's libraries, each in three ways, compared with the list of those that fail (SHARE=0.1 SUITE='--only "timm *"')
+	@$(TORCH_ENV)/bin/python tools/dev/torch_models.py --jobs $(JOBS) --share $(SHARE) --draw $(DRAW) $(SUITE)
 
 test-jax: export RELAX_MLIR_DRAW = $(DRAW)
 test-jax: env-jax ## the tests with jax, in build/env-jax (600 MB); DRAW= for all: some of the models are drawn

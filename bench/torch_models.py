@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Architectures of torchvision, timm and transformers through rx.from_torch and torch.compile, beside torch itself.
+"""The architectures of the model zoo through rx.from_torch and torch.compile, beside torch itself.
 
-    python bench/torch_models.py                         all of test/pytorch/model_zoo.py
+    python bench/torch_models.py                         all of test/pytorch/zoo
     python bench/torch_models.py --only Bert resnet      those with one of these in their names
     python bench/torch_models.py --inductor --onnx       beside Inductor and the way over ONNX, too
 

@@ -41,7 +41,9 @@ def reason_of(error: Exception) -> str:
     return text if len(text) <= _LONGEST_REASON else text[: _LONGEST_REASON - 3] + "..."
 
 
-def run_all(questions: Mapping[str, Any], make: Answering, jobs: int, limit: float) -> list[CaseResult]:
+def run_all(
+    questions: Mapping[str, Any], make: Answering, jobs: int, limit: float, reported_every: int = _REPORTED_EVERY
+) -> list[CaseResult]:
     """Ask workers the question of each case, and return the results in the order of the cases."""
     results: dict[str, CaseResult] = {}
 
@@ -49,8 +51,9 @@ def run_all(questions: Mapping[str, Any], make: Answering, jobs: int, limit: flo
         worker = WorkerProcess(make, limit)
         for name in names:
             results[name] = result_of(name, questions[name], worker)
-            if len(results) % _REPORTED_EVERY == 0:
-                print(f"{len(results)} of {len(questions)}", file=sys.stderr)
+            if len(results) % reported_every == 0:
+                done = results[name]
+                print(f"{len(results)} of {len(questions)}: {name} {done.status} {done.reason}", file=sys.stderr)
         worker.stop()
 
     in_threads(questions, jobs, serve)

@@ -28,6 +28,11 @@ UNPACKED = ROOT / "build" / "others-tests"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tests", default="", metavar="FOLDER", help="the suite's files; else those of the archive")
+    add_case_options(parser)
+
+
+def add_case_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a suite that is part of this project."""
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="cases, or patterns of them")
     parser.add_argument("--share", type=float, default=1.0, help="share of the cases that run, drawn")
     parser.add_argument("--draw", type=int, default=0, help="number that decides which cases the share draws")

@@ -8,6 +8,7 @@ from typing import Any
 from ...core.linear_algebra.factorizations import require_success
 from ..inner_node import InnerNode
 from ..prelude import Node, Outputs, Tensor, Value, like, register_rows, register_torch, relax, sizes
+from ..registry import register_complex
 
 
 @register_torch("aten::_assert_scalar", "aten::_assert_async", "aten::_functional_assert_scalar",
@@ -36,12 +37,15 @@ def check_errors(node: Node) -> Outputs:
     return None
 
 
-# Of dtypes and layouts, which are known; and of ranges of sizes, which torch also asserts.
+def _dep_token(node: Node) -> Outputs:
+    return node.get("dep_token")
+
+
+# torch has checked element types, layouts and the ranges of sizes.
 register_rows(
     {
         "aten::_assert_tensor_metadata aten::sym_constrain_range aten::sym_constrain_range_for_size "
-        "aten::_functional_sym_constrain_range aten::_functional_sym_constrain_range_for_size": (
-            lambda node: node.get("dep_token")
-        )
+        "aten::_functional_sym_constrain_range aten::_functional_sym_constrain_range_for_size": _dep_token
     }
 )
+register_complex("aten::_assert_tensor_metadata")(_dep_token)

@@ -102,3 +102,14 @@ def test_rotary_embedding(dtype: torch.dtype) -> None:
 def test_refused() -> None:
     with pytest.raises(rx.ModelError, match="for complex numbers"):
         rx.from_torch(exported(lambda x: x.cumprod(0), [torch.view_as_complex(_numbers(3, 2))]))
+
+
+def test_conversions_of_element_types() -> None:
+    """torch.export asserts the element type of a tensor that `to` converts, if autocast may have changed it."""
+
+    def rotated(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
+        turns = torch.polar(torch.ones_like(angles), angles).to(torch.complex64)
+        with torch.autocast("cpu", enabled=False):
+            return _pairs(torch.view_as_complex(x) * turns.to(x.device))
+
+    check(rotated, _numbers(3, 4, 2), _numbers(3, 4, seed=1), dynamic=True)
