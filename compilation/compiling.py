@@ -22,6 +22,7 @@ from ..support.errors import OptionError
 from ..support.version import VERSION
 from ..targets.core.code import USUAL_LEVEL, build, find_backend, stages_of
 from .options import CompileOptions
+from .reader_hints import reader_hint
 from .steps import check, fit, lower_in_place, working
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ def compile(
     `relax-compile --emit=schedules` give it, or traces or schedules by the names of kernels.
     """
     if not isinstance(module, Module):
-        raise OptionError(f"rx.compile takes an rx.Module, got {type(module).__name__}")
+        hint = reader_hint(module)
+        raise OptionError(f"rx.compile takes an rx.Module, got {type(module).__name__}", notes=[hint] if hint else [])
     options = CompileOptions(
         target=target,
         pipeline=pipeline,

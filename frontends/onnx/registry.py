@@ -40,13 +40,24 @@ CONVERTERS = Registry[NodeConverter](
 
 
 @types_checked
-def register_onnx(domain: str, names: str | Sequence[str], since: int = 1) -> Callable[[Function], Function]:
-    """Teaches the front end an operator (or several) of a domain, from a version on; use it as a decorator.
+def register_onnx(
+    domain: str, names: str | Sequence[str] | None = None, since: int = 1
+) -> Callable[[Function], Function]:
+    """Teach the front end an operator, or several, of a domain, from a version on; use it as a decorator.
+
+    `register_onnx("com.own.Doubled")` is short for `register_onnx("com.own", "Doubled")`.
 
     A registration for a version that has one already replaces it only from the same place in a file.
     """
     if not isinstance(domain, str) or not isinstance(since, int):
         raise RelaxError(f"register_onnx: a domain is text and a version a number, got {domain!r} and {since!r}")
+    if names is None:
+        given = domain
+        domain, _, names = domain.rpartition(".")
+        if not domain or not names:
+            raise RelaxError(
+                f'register_onnx: {given!r} has no domain: expected "com.own.Doubled" or "com.own", "Doubled"'
+            )
     domain = "" if domain in DEFAULT_DOMAINS else domain
 
     return CONVERTERS.registering(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import onnx
 import pytest
 import scipy.special
 from compiling import array, built, compiled, floats
@@ -365,6 +366,9 @@ def test_the_same_module_gives_the_same_bytes(tmp_path: Path) -> None:
         (lambda m: rx.compile(m, target="lvm"), "unknown target 'lvm'; did you mean 'llvm'"),
         (lambda m: rx.compile(m, target="cpu"), "target 'cpu' has no code generator"),
         (lambda m: rx.compile(str(m)), "takes an rx.Module, got str"),
+        (lambda m: rx.compile("model.onnx"), "note: rx.from_onnx(path) reads it"),
+        (lambda m: rx.compile(Path("a/model.pt2")), "note: rx.from_torch(path) reads it"),
+        (lambda m: rx.compile(onnx.ModelProto()), "note: rx.from_onnx(model) reads it"),
         (lambda m: rx.compile(m, opt_level=7), "opt_level 7: expected 0 to 3"),
         (lambda m: rx.compile(m, pipeline=rx.stages().drop("legalize")), "legalize it first"),
         (lambda m: rx.compile(m, pipeline=rx.stages().drop("entries")), "the stage 'entries' did not run"),

@@ -36,6 +36,8 @@ _CAUSES: dict[int, str] = {
 
 # What a child returns that was asked to end and has done so: as from a shell.
 _INTERRUPTED = 130
+#: Exit code of a process that a signal ends, without the signal's number: 130 after Ctrl-C, 143 after SIGTERM.
+_SIGNALLED = 128
 # How long a child that is asked to end may take before it is killed: inside of C++ it does not notice.
 _GRACE_S = 3.0
 # When a stage is reported to take long for the first time; then each time after twice as long.
@@ -162,12 +164,13 @@ def run_guarded(name: str, work: Callable[[], int], *, blamed: str = "MLIR") -> 
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         _report_death(name, _CAUSES.get(number) or f"{blamed} crashed ({signal.Signals(number).name})", bool(came))
-        return 1
+        return _SIGNALLED + came[0] if came else 1
     if not _read_note(_ended):
         _report_death(name, f"what it called ended the process by exit({os.WEXITSTATUS(status)})", bool(came))
         return 1
     if os.WEXITSTATUS(status) == _INTERRUPTED:
         sys.stderr.write(f"{name}: error: interrupted\n")
+        return _SIGNALLED + (came[0] if came else signal.SIGINT)
     return 1 if os.WEXITSTATUS(status) else 0
 
 

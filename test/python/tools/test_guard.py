@@ -49,7 +49,7 @@ def guarded(body: str, folder: Path) -> tuple[int, str, str]:
             "",
             "tool: error: what it called ended the process by exit(0) while compiling x\n",
         ),
-        ("raise KeyboardInterrupt", 1, "", "tool: error: interrupted\n"),
+        ("raise KeyboardInterrupt", 130, "", "tool: error: interrupted\n"),
         ("os.kill(os.getpid(), signal.SIGSEGV)", 1, "", "tool: error: MLIR crashed (SIGSEGV)\n"),
         ("announce('parsing x'); os.abort()", 1, "", "tool: error: MLIR crashed (SIGABRT) while parsing x\n"),
         ("announce('long ' * 9); announce('b'); os.abort()", 1, "", "tool: error: MLIR crashed (SIGABRT) while b\n"),
@@ -68,15 +68,15 @@ def guarded(body: str, folder: Path) -> tuple[int, str, str]:
             "tool: error: gave up, because MLIR did not come to an end while reading\n",
         ),
         ("with limited(60): pass\nreturn int(signal.getitimer(signal.ITIMER_REAL) != (0.0, 0.0))", 0, "", ""),
-        ("os.kill(os.getppid(), signal.SIGTERM); time.sleep(9**9)", 1, "", "tool: error: interrupted\n"),
-        ("os.kill(os.getppid(), signal.SIGINT); time.sleep(9**9)", 1, "", "tool: error: interrupted\n"),
+        ("os.kill(os.getppid(), signal.SIGTERM); time.sleep(9**9)", 143, "", "tool: error: interrupted\n"),
+        ("os.kill(os.getppid(), signal.SIGINT); time.sleep(9**9)", 130, "", "tool: error: interrupted\n"),
         # Nor is one lost that comes while a destructor runs.
         (LATE.format("Late()"), 0, "in time\n", ""),
         (LATE.format("with limited(60): Late()"), 0, "in time\n", ""),
         # A process that does not listen is killed.
         (
             "signal.signal(signal.SIGTERM, signal.SIG_IGN); os.kill(os.getppid(), signal.SIGTERM); time.sleep(9**9)",
-            1,
+            143,
             "",
             "tool: error: interrupted\n",
         ),

@@ -102,6 +102,15 @@ def message(source: Any) -> str:
     return str(caught.value)
 
 
+def test_a_name_with_its_domain() -> None:
+    rx.register_onnx(f"{DOMAIN}.MyOp")(lambda node: rx.relax.negative(node.tensor(0)))
+    x = floats(3, 4)
+    numpy.testing.assert_array_equal(run(model("MyOp"), x), -x)
+    for name in ("MyOp", ".MyOp", f"{DOMAIN}."):
+        with pytest.raises(rx.RelaxError, match="has no domain: expected"):
+            rx.register_onnx(name)
+
+
 # ---- what it becomes ----
 
 

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Names of the functions that read models, for a caller who passes a model where a module is expected."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+#: By the suffix of a file's name.
+_BY_SUFFIX = {
+    ".onnx": "rx.from_onnx(path)",
+    ".pt2": "rx.from_torch(path)",
+    ".pt": "rx.from_torch(torch.load(path), args)",
+    ".pth": "rx.from_torch(torch.load(path), args)",
+    ".tflite": "rx.from_tflite(path)",
+    ".rxa": "rx.runtime.load(path)",
+}
+#: By the package and the name of a class.
+_BY_CLASS = {
+    ("torch", "Module"): "rx.from_torch(model, args)",
+    ("torch", "ExportedProgram"): "rx.from_torch(program)",
+    ("onnx", "ModelProto"): "rx.from_onnx(model)",
+    ("jax", "Exported"): "rx.from_stablehlo(exported)",
+    ("tvm", "IRModule"): "rx.from_tvm(module)",
+}
+
+
+def reader_hint(model: object) -> str:
+    """Return a note that names the function for a model, or "" if the object is none that is known."""
+    if isinstance(model, (str, os.PathLike)):
+        reader = _BY_SUFFIX.get(Path(model).suffix.lower(), "")
+    else:
+        classes = ((each.__module__.partition(".")[0], each.__name__) for each in type(model).__mro__)
+        reader = next((_BY_CLASS[each] for each in classes if each in _BY_CLASS), "")
+    return f"{reader} reads it" if reader else ""
