@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
 
@@ -51,11 +52,13 @@ class OperandDef(NamedTuple):
     def parse(text: str) -> OperandDef:
         """`data`, `shape:shape`, `bias?` (optional), `*tensors` (any number)."""
         name, _, kind = text.partition(":")
-        arity = "variadic" if name[0] == "*" else "optional" if name[-1] == "?" else "single"
-        kind = kind or "tensor"
+        plain, kind = name.strip("*?"), kind or "tensor"
+        if not plain.isidentifier() or keyword.iskeyword(plain):
+            raise RelaxError(f"'{name or text}' does not name an operand as Python could: write 'x y bias? *others'")
         if kind not in OPERAND_KINDS:
             raise RelaxError(f"operand '{text}': unknown kind '{kind}' (known: {', '.join(OPERAND_KINDS)})")
-        return OperandDef(name.strip("*?"), kind, arity)
+        arity = "variadic" if name[0] == "*" else "optional" if name[-1] == "?" else "single"
+        return OperandDef(plain, kind, arity)
 
 
 class Call:
@@ -74,7 +77,8 @@ class Call:
         for values in (self.__dict__["operands"], self.__dict__["attributes"]):
             if name in values:
                 return values[name]
-        raise AttributeError(f"{self.definition.full_name} has no operand or attribute '{name}'")
+        known = ", ".join((*self.__dict__["operands"], *self.__dict__["attributes"]))
+        raise AttributeError(f"{self.definition.full_name} has no operand or attribute '{name}' (it has {known})")
 
     def require(self, condition: object, problem: str) -> None:
         """Refuses the operation with `problem` unless the condition holds."""

@@ -46,7 +46,7 @@ def declare_intrinsic(
             f"intrinsic '{full_name}' would do nothing: it is pure and has no result",
             notes=["say pure=False where it has an effect"],
         )
-    tokens = [_operand(full_name, token) for token in operands.split()]
+    tokens = [token if ":" in token else f"{token}:elementwise" for token in operands.split()]
     definition = dialect.op(
         name,
         " ".join(tokens),
@@ -81,13 +81,6 @@ def _check_name(name: str, dialect: Dialect) -> None:
     shadow = vars(sys.modules[__package__]).get(parts[0]) if dialect is tir else None
     if shadow is not None and not isinstance(shadow, (Operator, OpNamespace)):
         raise RelaxError(f"intrinsic '{full_name}': the package has something else of the name '{parts[0]}'")
-
-
-def _operand(full_name: str, token: str) -> str:
-    name = token.partition(":")[0].strip("*?")
-    if not name.isidentifier() or keyword.iskeyword(name):
-        raise RelaxError(f"intrinsic '{full_name}': '{token}' does not name an operand as Python could")
-    return token if ":" in token else f"{token}:elementwise"
 
 
 def _inference(full_name: str, result: str | Infer | None, results: str, operands: list[OperandDef]) -> Infer:

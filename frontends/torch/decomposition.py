@@ -46,7 +46,9 @@ class Decomposer:
             return fx.target(*args, **kwargs)
 
         with torch.no_grad(), ignoring_warnings():
-            module = traced(dispatch_functionalize(compute), [each.meta["val"] for each in inputs], self._table)
+            operands = [each.meta["val"] for each in inputs]
+            # An operator that makes a tensor of sizes alone has a tensor in its result only.
+            module = traced(dispatch_functionalize(compute), operands, self._table, beside=[fx.meta.get("val")])
         calls = [each for each in module.graph.nodes if each.op == "call_function"]
         if any(each.target is fx.target for each in calls):
             return None
@@ -60,15 +62,27 @@ class Decomposer:
         return table()
 
 
-def traced(function: Callable[..., Any], operands: Sequence[Any], table: Mapping[Any, Any]) -> GraphModule:
-    """Return a function of tensors and sizes as a graph, decomposed by a table."""
+def traced(
+    function: Callable[..., Any], operands: Sequence[Any], table: Mapping[Any, Any], *, beside: Sequence[Any] = ()
+) -> GraphModule:
+    """Return a function of tensors and sizes as a graph, decomposed by a table.
+
+    The mode of fake tensors is that of the operands and of the values `beside` them. Raise ModelError if the graph
+    holds for some sizes only.
+    """
     from torch._dispatch.python import enable_python_dispatcher
     from torch._guards import detect_fake_mode
     from torch.fx.experimental.proxy_tensor import make_fx
 
     # The mode holds for tensors that a function makes of sizes alone, the dispatcher for sizes that are symbols.
-    with detect_fake_mode(operands) or nullcontext(), enable_python_dispatcher():
+    mode = detect_fake_mode([*operands, *beside])
+    replaced = {} if mode is None or mode.shape_env is None else mode.shape_env.replacements
+    known = set(replaced)
+    with mode or nullcontext(), enable_python_dispatcher():
         module: GraphModule = make_fx(function, decomposition_table=table)(*operands)
+    fixed = [str(symbol) for symbol, value in replaced.items() if symbol not in known and value.is_number]
+    if fixed:
+        raise ModelError(f"torch decomposes it for one value of {', '.join(fixed)} only")
     module.graph.eliminate_dead_code()
     return module
 

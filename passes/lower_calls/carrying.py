@@ -62,9 +62,13 @@ class Carried:
         if isinstance(self.type, ir.MemRefType):
             self.into.own(values[0])
 
+    def settle(self, yielded: Value, others: Container[Value]) -> None:
+        """Read the yielded value at the end of an iteration, before `others`, the buffers that stay, are written."""
+        self._handed_over = self.handed_over(yielded)
+
     def leave(self, yielded: Value) -> list[Value]:
-        """At the end of a turn, before its memory is given back: what the next one carries."""
-        return [self.handed_over(yielded)]
+        """Return what the next iteration carries, and write the buffers that stay."""
+        return [self._handed_over]
 
     def result(self, values: Sequence[Value]) -> Value:
         """Behind the loop, which carries these in the end."""
@@ -76,9 +80,6 @@ class Carried:
         lowered = self.into.get(value)
         is_tensor = isinstance(lowered.type, ir.MemRefType)
         return memrefs.cast(memrefs.copied(lowered), self.type) if is_tensor else lowered
-
-    def settle(self, yielded: Value, others: Container[Value]) -> None:
-        """Read the yielded value before `others`, the buffers of tensors that stay in place, are written."""
 
 
 class Alternating(Carried):
@@ -193,8 +194,10 @@ class Gathered(Carried):
         self._next = self._place(self._before + self._counter.turn(position) * self._count, self._count)
         make_in(self.into, self._rows, self._next, self.argument.owner)
 
-    def leave(self, yielded: Value) -> list[Value]:
+    def settle(self, yielded: Value, others: Container[Value]) -> None:
         fill(self.into, self._rows, self._next)
+
+    def leave(self, yielded: Value) -> list[Value]:
         return []
 
     def result(self, values: Sequence[Value]) -> Value:

@@ -27,6 +27,7 @@ FUNCTIONS: dict[str, Callable[[torch.Tensor], object]] = {
     "aten::cosine_similarity": lambda x: functional.cosine_similarity(x, x.flip(0)),
     "aten::diagflat": lambda x: torch.diagflat(x[0]),
     "aten::fft_fft": lambda x: torch.view_as_real(torch.fft.fft(x)),
+    "aten::eye": lambda x: torch.eye(x.shape[0], x.shape[1]) + x,
     "aten::vander": lambda x: torch.vander(x[0], 3),
 }
 
@@ -35,7 +36,8 @@ FUNCTIONS: dict[str, Callable[[torch.Tensor], object]] = {
 @pytest.mark.parametrize("operator", FUNCTIONS)
 def test_single_nodes(operator: str, dynamic: bool) -> None:
     assert find_converter(operator) is None
-    check(FUNCTIONS[operator], torch.randn(4, 5), dynamic=dynamic)
+    others = [[torch.randn(7, 5)]] if dynamic else []
+    check(FUNCTIONS[operator], torch.randn(4, 5), dynamic=dynamic, others=others)
 
 
 def test_several_results_of_which_some_are_read() -> None:

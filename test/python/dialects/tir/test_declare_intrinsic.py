@@ -198,6 +198,8 @@ def test_the_same_name_twice_is_refused_with_where_it_was_declared(program):
     [
         ("exp", "x", {}, "intrinsic 'tir.exp' is declared already, in float_unary"),
         ("tir.npu.relu", "x", {}, "intrinsic 'tir.npu.relu': leave out the dialect, it is put before the name"),
+        ("npu.relu_of_two", "x, y", {}, "'x,' does not name an operand as Python could"),
+        ("npu.relu_of_two", "1x", {}, "'1x' does not name an operand as Python could"),
         ("Npu.relu", "x", {}, "'Npu.relu' is no operator name"),
         ("npu..relu", "x", {}, "'npu..relu' is no operator name"),
         ("npu-relu", "x", {}, "'npu-relu' is no operator name"),

@@ -405,3 +405,18 @@ def test_inputs_that_are_left_out_and_no_conditions(node: str) -> None:
     with pytest.raises(rx.RelaxError) as raised:
         rx.from_onnx(model)
     assert raised.value.message.endswith(_LEFT_OUT[node])
+
+
+def test_states_are_read_before_they_change() -> None:
+    """A state has one buffer: rows that show it, and states that take it over, are copied before it is written."""
+    made = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 21]>
+        g (double[3] x, int64 n, double[m] first) => (double[3] y, double[k] last, double[n,3] old) {
+          y, last, old = Loop(n, , x, first) < body = b (int64 j, bool go, double[3] s, double[i] h) =>
+              (bool go2, double[3] t, double[o] h2, double[3] row) {
+            go2 = Identity(go) t = Add(s, s) h2 = Identity(s) row = Identity(s) } > }""")
+    main = rx.compile(rx.from_onnx(made))["main"]
+    x = numpy.array([1.0, 2.0, 3.0])
+    y, last, old = (numpy.asarray(each) for each in main(x, numpy.array(3), numpy.zeros(5)))
+    numpy.testing.assert_array_equal(y, 8 * x)
+    numpy.testing.assert_array_equal(last, 4 * x)
+    numpy.testing.assert_array_equal(old, [x, 2 * x, 4 * x])
