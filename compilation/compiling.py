@@ -22,7 +22,7 @@ from ..support.errors import OptionError
 from ..support.version import VERSION
 from ..targets.core.code import USUAL_LEVEL, build, find_backend, stages_of
 from .options import CompileOptions
-from .reader_hints import reader_hint
+from .reader_hints import reader_hints
 from .steps import check, fit, lower_in_place, working
 
 if TYPE_CHECKING:
@@ -87,8 +87,7 @@ def compile(
     `relax-compile --emit=schedules` give it, or traces or schedules by the names of kernels.
     """
     if not isinstance(module, Module):
-        hint = reader_hint(module)
-        raise OptionError(f"rx.compile takes an rx.Module, got {type(module).__name__}", notes=[hint] if hint else [])
+        raise OptionError(f"rx.compile takes an rx.Module, got {type(module).__name__}", notes=reader_hints(module))
     options = CompileOptions(
         target=target,
         pipeline=pipeline,

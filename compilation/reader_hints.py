@@ -25,11 +25,11 @@ _BY_CLASS = {
 }
 
 
-def reader_hint(model: object) -> str:
-    """Return a note that names the function for a model, or "" if the object is none that is known."""
+def reader_hints(model: object) -> list[str]:
+    """Return a note that names the function for a model; no note for another object."""
     if isinstance(model, (str, os.PathLike)):
         reader = _BY_SUFFIX.get(Path(model).suffix.lower(), "")
     else:
         classes = ((each.__module__.partition(".")[0], each.__name__) for each in type(model).__mro__)
         reader = next((_BY_CLASS[each] for each in classes if each in _BY_CLASS), "")
-    return f"{reader} reads it" if reader else ""
+    return [f"{reader} reads it"] if reader else []
