@@ -56,9 +56,9 @@ def folder_of(given: str, name: str, upstream: str, archive: Path = ARCHIVE, unp
 
 
 def is_drawn(name: str, options: argparse.Namespace) -> bool:
-    """Return True where the options choose a case. A draw decides each case by itself, whatever the others are."""
-    if options.only:
-        return any(fnmatchcase(name, each) for each in options.only)
+    """Return True if the options choose a case: a share of the named ones. A draw decides each case by itself."""
+    if options.only and not any(fnmatchcase(name, each) for each in options.only):
+        return False
     return zlib.crc32(f"{options.draw} {name}".encode()) < options.share * 2**32
 
 
