@@ -10,8 +10,6 @@ from pathlib import Path
 _BY_SUFFIX = {
     ".onnx": "rx.from_onnx(path)",
     ".pt2": "rx.from_torch(path)",
-    ".pt": "rx.from_torch(torch.load(path), args)",
-    ".pth": "rx.from_torch(torch.load(path), args)",
     ".tflite": "rx.from_tflite(path)",
     ".rxa": "rx.runtime.load(path)",
 }

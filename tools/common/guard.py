@@ -34,10 +34,10 @@ _CAUSES: dict[int, str] = {
     signal.SIGBUS: "a file that it read became shorter meanwhile (SIGBUS)",
 }
 
-# What a child returns that was asked to end and has done so: as from a shell.
-_INTERRUPTED = 130
-#: Exit code of a process that a signal ends, without the signal's number: 130 after Ctrl-C, 143 after SIGTERM.
+#: Shells add this to the number of the signal that ended a process: 130 after Ctrl-C, 143 after SIGTERM.
 _SIGNALLED = 128
+#: Exit code of a child that was asked to end and has done so.
+_INTERRUPTED = _SIGNALLED + signal.SIGINT
 # How long a child that is asked to end may take before it is killed: inside of C++ it does not notice.
 _GRACE_S = 3.0
 # When a stage is reported to take long for the first time; then each time after twice as long.

@@ -10,7 +10,7 @@ from .cases import BATCH, ZOO, Case, image
 
 
 class _ResidualBlock(nn.Module):
-    """As in diffusion models: convolutions whose norms are shifted by the time."""
+    """Residual block of a diffusion model: the time step scales and shifts a norm."""
 
     def __init__(self, channels: int, times: int):
         super().__init__()
