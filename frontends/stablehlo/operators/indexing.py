@@ -40,6 +40,8 @@ class Places(NamedTuple):
 
     starts: list[Tensor]
     offsets: list[Tensor]
+    #: The offset of a window's last element.
+    last_offsets: list[sizes.Size]
 
 
 def _indexing(
@@ -67,6 +69,7 @@ def _places(indices: Value, indexing: Indexing, operand_rank: int, shape: Sequen
     windowed = [axis for axis in range(operand_rank) if axis not in (*indexing.dropped, *indexing.batch)]
     zero = const(0, "i64")
     starts, offsets = [zero] * operand_rank, [zero] * operand_rank
+    last_offsets: list[sizes.Size] = [0] * operand_rank
     for component, axis in zip(components, indexing.mapped, strict=True):
         own = sizes.sizes_of(Value(ssa=component))
         placed: list[sizes.Size] = [1] * rank
@@ -74,10 +77,10 @@ def _places(indices: Value, indexing: Indexing, operand_rank: int, shape: Sequen
             placed[place] = size
         starts[axis] = sizes.reshaped(component, placed) if rank else sizes.reshaped(component, [])
     for axis, place in zip(windowed, indexing.window, strict=True):
-        offsets[axis] = sizes.positions(shape, place)
+        offsets[axis], last_offsets[axis] = sizes.positions(shape, place), sizes.minus(shape[place], 1)
     for axis, index_axis in zip(indexing.batch, indexing.index_batch, strict=True):
         starts[axis] = sizes.positions(shape, outer[index_axes.index(index_axis)])
-    return Places(starts, offsets)
+    return Places(starts, offsets, last_offsets)
 
 
 def _components(indices: Value, indexing: Indexing) -> list[Tensor]:
@@ -219,7 +222,8 @@ def _flat_places(
     along = list(map(relax.add, places.starts, places.offsets))
     bounds = list(zip(along, along, strict=True))
     if drops_windows:
-        ends = map(relax.add, places.starts, _last_offsets(indexing, len(own), shape))
+        last_offsets = [sizes.as_scalar(each, "i64") for each in places.last_offsets]
+        ends = map(relax.add, places.starts, last_offsets)
         bounds = list(zip(places.starts, ends, strict=True))
     is_inside = const(True)
     for (first, last), size in zip(bounds, own, strict=True):
@@ -230,15 +234,6 @@ def _flat_places(
     behind = sizes.as_scalar(sizes.product(own), "i64")
     flat = relax.where(is_inside, _flat(along, own), behind)
     return relax.flatten(sizes.broadcast(flat, shape))
-
-
-def _last_offsets(indexing: Indexing, rank: int, shape: Sequence[sizes.Size]) -> list[Tensor]:
-    """Return the offset of a window's last element along each dimension of the operand."""
-    found: list[sizes.Size] = [0] * rank
-    windowed = [axis for axis in range(rank) if axis not in (*indexing.dropped, *indexing.batch)]
-    for axis, place in zip(windowed, indexing.window, strict=True):
-        found[axis] = sizes.minus(shape[place], 1)
-    return [sizes.as_scalar(each, "i64") for each in found]
 
 
 def _scattered(kind: str, operand: Held, update: Held, places: Tensor, own: Sequence[sizes.Size]) -> Held:
