@@ -6,15 +6,13 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+import native_libraries
 import torch
 import torch.utils._pytree as pytree
-import torchaudio_extension
-import torchvision_operators
 from torch import nn
 from zoo.cases import ZOO, Case
 
-torchvision_operators.declare()
-torchaudio_extension.declare()
+native_libraries.declare()
 for _library in ("torchvision", "timm", "transformers", "transformers_text", "transformers_media", "diffusers",
                  "torchaudio", "geometric", "other"):  # fmt: skip
     importlib.import_module(f"zoo.{_library}_models")

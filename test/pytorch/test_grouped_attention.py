@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import native_libraries
 import pytest
 import torch
-import torchvision_operators
 from imported import check
 from relax_mlir.compilation.torch_compile import torch_backend
 from torch.nn import functional
@@ -91,7 +91,7 @@ def test_logarithms_of_sums() -> None:
 
 @pytest.mark.parametrize("dtype", _DTYPES)
 def test_llama(dtype: torch.dtype) -> None:
-    torchvision_operators.declare()
+    native_libraries.declare()
     from transformers import LlamaConfig, LlamaForCausalLM
 
     config = LlamaConfig(

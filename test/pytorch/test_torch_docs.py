@@ -16,8 +16,8 @@ _BLOCK = re.compile(r"^```py\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _MODEL = f"""
 import sys
 sys.path.append({str(Path(__file__).parent)!r})
-import torchvision_operators
-torchvision_operators.declare()
+import native_libraries
+native_libraries.declare()
 import torch
 model, x = torch.nn.Linear(4, 3).eval(), torch.randn(2, 4)
 """

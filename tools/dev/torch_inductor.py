@@ -54,7 +54,7 @@ def _answering(folder: str, backend: str, seconds: float) -> Callable[[str], Any
     import torch
 
     torch.set_num_threads(1)
-    importlib.import_module("torchvision_operators").declare()
+    importlib.import_module("native_libraries").declare()
     tests = unittest_cases.cases_of(_loaded(Path(folder) / FILE, backend))
     return lambda name: unittest_cases.outcome(tests[name], seconds) if name else list(tests)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import native_libraries
 import pytest
 import torch
 import torch.nn.functional as F
-import torchvision_operators
 from imported import check
 
-torchvision_operators.declare()
+native_libraries.declare()
 
 _LIBRARY = torch.library.Library("torchvision", "FRAGMENT")
 _REGIONS = "float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio, bool aligned"

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Import of torchvision where its native library does not load, such as the library for GPUs beside a torch for CPUs.
+"""Import of torchvision and torchaudio where their native libraries do not load, such as those for GPUs.
 
-The models need two of the library's operators: both are declared here, and nms has an implementation.
+The package registry has no torchaudio for CPUs, and a torchvision only beside its own torch. The models need two
+operators of torchvision's library: both are declared here, and nms has an implementation. They need none of
+torchaudio's library.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
+import types
 from typing import Any
 
 import torch
@@ -22,12 +25,16 @@ _LIBRARY: list[torch.library.Library] = []
 
 
 def declare() -> None:
-    """Make `import torchvision` work, and the import of transformers and timm, which import torchvision."""
+    """Make both packages importable, and transformers and timm, which import them where they are installed."""
+    _declare_torchvision()
+    _declare_torchaudio()
+
+
+def _declare_torchvision() -> None:
     try:
         importlib.import_module("torchvision")
     except RuntimeError:
-        for name in [each for each in sys.modules if each.partition(".")[0] == "torchvision"]:
-            del sys.modules[name]
+        _forget("torchvision")
         library = torch.library.Library("torchvision", "DEF")
         for name, schema in _SCHEMAS.items():
             library.define(f"{name}{schema}")
@@ -38,6 +45,26 @@ def declare() -> None:
         boxes._assert_has_ops = lambda: None
         align: Any = sys.modules["torchvision.ops.roi_align"]
         align._roi_align = inspect.unwrap(align._roi_align)  # torchvision compiles it by Inductor, for two minutes
+
+
+def _declare_torchaudio() -> None:
+    try:
+        importlib.import_module("torchaudio")
+    except ModuleNotFoundError:
+        return
+    except OSError:
+        _forget("torchaudio")
+        extension: Any = types.ModuleType("torchaudio._extension")
+        extension._IS_TORCHAUDIO_EXT_AVAILABLE = extension._IS_ALIGN_AVAILABLE = False
+        extension._load_lib = lambda name: False
+        extension.fail_if_no_align = lambda function: function
+        sys.modules[extension.__name__] = extension
+        importlib.import_module("torchaudio")
+
+
+def _forget(package: str) -> None:
+    for name in [each for each in sys.modules if each.partition(".")[0] == package]:
+        del sys.modules[name]
 
 
 def _nms(dets: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torch.Tensor:
