@@ -298,5 +298,5 @@ def _load_dialect_plugins(source: str | bytes) -> bool:
     for kind, name, module in announced_plugins():
         mentioned = f"{name}." in source if isinstance(source, str) else name.encode() in source
         if kind == "dialect" and mentioned:
-            loaded |= load_plugin(module)
+            loaded |= load_plugin(module, is_announced=True)
     return loaded

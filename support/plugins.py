@@ -31,6 +31,8 @@ GROUP = "relax_mlir.plugins"
 KINDS = ("dialect", "pass", "target", "codegen", "runtime", "rules", "onnx", "torch", "tflite", "stablehlo", "tosa")
 
 _loaded: set[str] = set()
+#: Plug-ins that were asked for by their names or files, and not announced by an installed package.
+_named: dict[str, None] = {}
 _announced: list[tuple[str, str, str]] | None = None
 #: What is wrong with installed packages, by what they announce: everything else goes on without them.
 _problems: dict[str, RelaxError] = {}
@@ -106,7 +108,7 @@ def load_plugins(kind: str, name: str | None = None) -> bool:
 
 def _load_announced(point: str, module: str) -> bool:
     try:
-        return load_plugin(module)
+        return load_plugin(module, is_announced=True)
     except RelaxError as error:
         notes = *error.notes, f"an installed package announces it as {point}"
         raise error.altered(location="", notes=notes) from error
@@ -129,9 +131,16 @@ def plugin_module(name: str) -> str:
     return ".".join(parts)
 
 
-def load_plugin(name: str) -> bool:
-    """Imports a plug-in's module, by name or by its file's path; returns whether this was the first time."""
+def named_plugins() -> tuple[str, ...]:
+    """Return the plug-ins that were loaded by their names or files, as a tool's --load-plugin would name them."""
+    return tuple(_named)
+
+
+def load_plugin(name: str, *, is_announced: bool = False) -> bool:
+    """Import a plug-in's module, by name or by its file's path; return True if this was the first time."""
     module = plugin_module(name)
+    if not is_announced:
+        _named[name] = None
     if module in _loaded:
         return False
     try:

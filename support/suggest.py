@@ -36,6 +36,11 @@ def counted(count: int | str, noun: str) -> str:
     return f"{count} {noun[:-2]}es" if noun.endswith("is") else f"{count} {noun}s"
 
 
+def shortened(text: str, most: int = 80) -> str:
+    """Return the text, cut to `most` characters with "..." in place of its end."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def _spelling(name: str) -> str:
     """What counts when names are compared: neither case nor which of `-` and `_` separates words."""
     return name.lower().replace("_", "-")

@@ -14,14 +14,15 @@ from ..bindings.mlir import ir
 from ..dialects.core.attributes import AttributeProblem
 from ..dialects.core.codec import decode
 from ..dialects.core.dialect import find_op
-from ..dialects.core.infos import TensorInfo, dtype_name, tensor
+from ..dialects.core.infos import TensorInfo, tensor
 from ..dialects.relax.constants import const
 from ..frontends.module import Module
 from ..interpreter.held_values import stored
 from ..support.errors import RelaxError
 from .core.cases import Setup
-from .core.rows import LETTERS, array_of
+from .core.rows import array_of
 from .core.trees import Leaf, Made, Node, Part, Tree
+from .core.variants import DYNAMIC_SIZES, PLAIN, Variant
 from .fitting import Elements, Reading, readings, shapes_read
 
 if TYPE_CHECKING:
@@ -36,8 +37,10 @@ class Search:
     many of them.
     """
 
-    def __init__(self, tree: Tree, most_steps: int) -> None:
-        self._tree, self._left = tree, most_steps
+    def __init__(self, tree: Tree, most_steps: int, variant: Variant = PLAIN) -> None:
+        self._tree, self._left, self._variant = tree, most_steps, variant
+        #: How many calls each operator refused, and what it said of the last one.
+        self.refused: dict[str, tuple[int, str]] = {}
         self._module = Module()
         with self._module.function("main", []) as function:
             function.returns()
@@ -68,9 +71,11 @@ class Search:
         kept = dict(self._values)
         known = {name: [self._info(node) for node in nodes] for name, nodes in (operator.operands or {}).items()}
         has_others = operator.operands is None or operator.is_open
-        for reading in readings(operator.op, known, has_others, self._wanted(operator)):
+        for reading in readings(operator.op, known, has_others, self._variant.sizes, self._wanted(operator)):
             if self._left == 0:
                 return
+            if not _has_types(operator, reading):
+                continue
             self._left -= 1
             if self._is_built(operator, reading):
                 yield reading
@@ -87,7 +92,7 @@ class Search:
             for other in self._tree.operators
             for name, nodes in (other.operands or {}).items()
             if operator in nodes
-            for shape in shapes_read(other.op, name)
+            for shape in shapes_read(other.op, name, self._variant.sizes.letters)
         ]
 
     def _info(self, node: Node) -> TensorInfo | None:
@@ -110,7 +115,8 @@ class Search:
                     for name, each in _operands(operator, reading).items()
                 }
                 results = built(operator.op, operands, attributes)
-            except RelaxError:
+            except RelaxError as error:
+                self.refused[operator.op] = (self.refused.get(operator.op, (0, ""))[0] + 1, error.message)
                 return False
         self._values[operator], self._results[operator] = results[0], results
         leaves = (node for nodes in (operator.operands or {}).values() for node in nodes)
@@ -120,46 +126,67 @@ class Search:
         if node in self._values:
             return self._values[node]
         assert elements is not None
-        value = const(elements_of(node, elements, random))
+        value = const(elements_of(node, elements, random, PLAIN._replace(sizes=self._variant.sizes)))
         if node is not None:
             self._values[node] = value
         return value
 
 
 class Building:
-    """The module of a tree whose operators are called in these ways."""
+    """Module of a tree whose operators are called in the ways that a search found."""
 
-    def __init__(self, tree: Tree, called: Mapping[Made, Reading], random: numpy.random.Generator) -> None:
-        self._tree, self._called = tree, called
-        self._arrays: dict[Any, ndarray] = {}
-        self._constants: dict[Any, None] = {}
+    def __init__(
+        self, tree: Tree, called: Mapping[Made, Reading], random: numpy.random.Generator, variant: Variant = PLAIN
+    ) -> None:
+        self._tree, self._called, self._random, self._variant = tree, called, random, variant
+        self._inputs: dict[Any, tuple[Node | None, Elements]] = {}
+        self._constants: dict[Any, ndarray] = {}
         for operator, reading in called.items():
             for name, each in _operands(operator, reading).items():
                 for place, (node, elements) in enumerate(each):
                     key = node if node is not None else (operator, name, place)
-                    if elements is not None and key not in self._arrays:
-                        self._arrays[key] = elements_of(node, elements, random)
-                        if node.is_constant if isinstance(node, Leaf) else elements.text.is_constant:
-                            self._constants[key] = None
+                    if elements is None or key in self._inputs or key in self._constants:
+                        continue
+                    if node.is_constant if isinstance(node, Leaf) else elements.text.is_constant:
+                        plain = PLAIN._replace(sizes=variant.sizes)
+                        self._constants[key] = elements_of(node, elements, random, plain)
+                    else:
+                        self._inputs[key] = node, elements
 
     def setup(self) -> Setup:
-        """The module, and its inputs."""
-        inputs = {key: each for key, each in self._arrays.items() if key not in self._constants}
-        module = Module()
+        """Return the module and the arguments of its calls. Raise RelaxError where an operator refuses the sizes."""
+        batch = self._batch() if self._variant.is_dynamic else None
         infos = {
-            f"x{number}": tensor(each.shape, dtype_name(each.dtype) or "")
-            for number, each in enumerate(inputs.values())
+            f"x{number}": tensor(_with_size(each.shape, batch, "n"), each.dtype)
+            for number, (_, each) in enumerate(self._inputs.values())
         }
+        module = Module()
         with module.function("main", infos) as f:
-            values: dict[Any, Value] = dict(zip(inputs, f, strict=True))
-            values.update((key, const(self._arrays[key])) for key in self._constants)
+            values: dict[Any, Value] = dict(zip(self._inputs, f, strict=True))
+            values.update((key, const(array)) for key, array in self._constants.items())
             results: dict[Made, list[Value]] = {}
             for operator in self._tree.operators:
                 results[operator] = self._results(operator, values, results)
                 values[operator] = results[operator][0]
             returned = [each for node in self._tree.results for each in _returned(node, results)]
             f.returns(*returned)
-        return Setup(module, [list(inputs.values())])
+        sizes = (None,) if batch is None else (None, *DYNAMIC_SIZES)
+        return Setup(module, [self._arguments(batch, size) for size in sizes])
+
+    def _batch(self) -> int:
+        """Return the size that becomes dynamic: the first one of the first input."""
+        shape = next((each.shape for _, each in self._inputs.values()), ())
+        if not shape:
+            raise RelaxError("no input has a size that could be dynamic")
+        return shape[0]
+
+    def _arguments(self, batch: int | None, size: int | None) -> list[ndarray]:
+        """Return a call's arguments, with another size in the place of the dynamic one."""
+        found = []
+        for node, elements in self._inputs.values():
+            shape = elements.shape if size is None else _with_size(elements.shape, batch, size)
+            found.append(elements_of(node, elements._replace(shape=shape), self._random, self._variant))
+        return found
 
     def _results(self, operator: Made, values: Mapping[Any, Value], results: Mapping[Made, list[Value]]) -> list[Value]:
         reading = self._called[operator]
@@ -172,6 +199,21 @@ class Building:
             for name, each in _operands(operator, reading).items()
         }  # fmt: skip
         return built(operator.op, operands, attributes_of(operator, reading) or {})
+
+
+def _with_size(shape: Sequence[int], batch: int | None, size: Any) -> tuple[Any, ...]:
+    """Return a shape whose first size is another one if it is the batch."""
+    return (size, *shape[1:]) if batch is not None and shape and shape[0] == batch else tuple(shape)
+
+
+def _has_types(operator: Made, reading: Reading) -> bool:
+    """Check whether inputs have element types that the pattern wants, before arrays are made for them."""
+    return all(
+        not any(each.problem(tensor(elements.shape, elements.dtype)) for each in node.conditions)
+        for pairs in _operands(operator, reading).values()
+        for node, elements in pairs
+        if node is not None and elements is not None
+    )
 
 
 def _returned(node: Node, results: Mapping[Made, list[Value]]) -> list[Value]:
@@ -191,11 +233,12 @@ def _operands(operator: Made, reading: Reading) -> dict[str, list[tuple[Node | N
     }
 
 
-def elements_of(node: Node | None, elements: Elements, random: numpy.random.Generator) -> ndarray:
-    """A leaf's array."""
+def elements_of(node: Node | None, elements: Elements, random: numpy.random.Generator, variant: Variant) -> ndarray:
+    """Return a leaf's array."""
     if isinstance(node, Leaf) and node.number is not None:
         return numpy.full(elements.shape, node.number).astype(stored(elements.dtype))
-    return array_of(elements.text, elements.dtype, elements.shape, LETTERS, random)
+    letters = variant.sizes.letters
+    return array_of(elements.text, elements.dtype, elements.shape, letters, random, variant.has_special, variant.is_far)
 
 
 def attributes_of(operator: Made, reading: Reading) -> dict[str, Any] | None:

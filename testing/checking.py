@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from ..compilation.compiling import lower
 from ..dialects.core.infos import tensor
@@ -22,6 +23,7 @@ from .core.cases import GROUPS, Case, seeded
 from .core.rows import cases_of
 from .every_model import all_models
 from .fitting import all_rows
+from .kept_cases import keep_case, kept_case
 from .random_graphs import cases as random_graphs
 from .report import Report
 from .trial import CHECKED, WITHOUT_MEMORY, Subject, makes_sources, tried
@@ -46,9 +48,11 @@ def check(
     seconds: float | None = None,
     tolerance: float | None = None,
     timed: bool = False,
+    keep: str | None = None,
+    cases: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Report:
-    """Proves a codegen, or a target, right on all cases, or says what is wrong.
+    """Prove a codegen, or a target, right on all cases, or say what is wrong.
 
     A codegen is checked with a target for the rest of the program, `target`, llvm without it. The codegen `c` and the
     target `c` have one name: the codegen is meant, `check("c", target="c")` checks the target.
@@ -57,13 +61,20 @@ def check(
     Each case runs in a process of its own, `jobs` at once, for at most `limit` seconds; after `seconds` no more are
     begun. Results are compared with the reference's: they may differ by what rounding explains, and by `tolerance`
     times the largest number of a result. What a codegen does not take is no fault.
+    The case of each fault is written into a folder of its own below `keep`: module, inputs, expected results. `cases`
+    are such folders, whose cases are run in the place of all others.
     """
     subject = subject_of(name, target)._replace(tolerance=tolerance, is_timed=timed)
-    cases = [case for case in all_cases(subject, groups) if is_chosen(case, list(only))]
+    chosen = [kept_case(path) for path in cases] if cases else _drawn(subject, groups, list(only), share, draw)
+    run = _Run(subject, seed, limit, keep, progress)
+    return Report(subject, seed, list(run.verdicts(chosen, jobs, seconds)))
+
+
+def _drawn(subject: Subject, groups: Iterable[str], only: Sequence[str], share: float, draw: int) -> list[Case]:
+    cases = [case for case in all_cases(subject, groups) if is_chosen(case, only)]
     if not cases:
         raise OptionError(f"no case is called {' or '.join(only)}: names begin with an operator, 'relax.nn.conv2d*'")
-    cases = [case for case in cases if seeded(case.name, draw).random() < share]
-    return Report(subject, seed, list(_verdicts(subject, cases, seed, jobs, limit, seconds, progress)))
+    return [case for case in cases if seeded(case.name, draw).random() < share]
 
 
 def subject_of(name: str, target: str | None = None) -> Subject:
@@ -115,29 +126,41 @@ def is_chosen(case: Case, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns for name in names)
 
 
-def _verdicts(
-    subject: Subject,
-    cases: Sequence[Case],
-    seed: int,
-    jobs: int | None,
-    limit: float,
-    seconds: float | None,
-    progress: Progress | None,
-) -> Iterator[Verdict]:
-    end = None if seconds is None else time.monotonic() + seconds
-    _preload(subject.target)
-    done = 0
-    queue = iter([(index,) for index in range(len(cases))])
-    for (index,), verdict in isolated.run(
-        lambda index: tried(subject, cases[index], seed), queue, jobs or len(os.sched_getaffinity(0)), end, limit, _died
-    ):
-        done += 1
-        if verdict is None:
-            continue
-        named = _named(verdict, cases[index])
-        if progress is not None:
-            progress(named, done, len(cases))
-        yield named
+class _Run(NamedTuple):
+    """One check of a subject: what its cases are run with."""
+
+    subject: Subject
+    seed: int
+    limit: float
+    #: The folder below which the cases of faults are kept.
+    keep: str | None
+    progress: Progress | None
+
+    def verdicts(self, cases: Sequence[Case], jobs: int | None, seconds: float | None) -> Iterator[Verdict]:
+        """Run the cases, each in a process that may die, and return their verdicts as they come."""
+        end = None if seconds is None else time.monotonic() + seconds
+        _preload(self.subject.target)
+        done = 0
+        queue = iter([(index,) for index in range(len(cases))])
+        for (index,), verdict in isolated.run(
+            lambda index: tried(self.subject, cases[index], self.seed),
+            *(queue, jobs or len(os.sched_getaffinity(0)), end, self.limit, _died),
+        ):
+            done += 1
+            if verdict is None:
+                continue
+            told = self._told(verdict, cases[index])
+            if self.progress is not None:
+                self.progress(told, done, len(cases))
+            yield told
+
+    def _told(self, verdict: Verdict, case: Case) -> Verdict:
+        """Return the verdict with its case's name; a fault's case is kept."""
+        named = _named(verdict, case)
+        if self.keep is None or not named.is_fault:
+            return named
+        kept = keep_case(self.subject, case, self.seed, self.keep, self.limit)
+        return named._replace(kept=kept.folder, again=kept.command)
 
 
 def verdict_of(subject: Subject, case: Case, seed: int, limit: float = _PATIENCE) -> Verdict | None:

@@ -8,6 +8,7 @@ operator accepts what it reads, and the pattern with its check matches the modul
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy
@@ -17,9 +18,11 @@ from ..bindings.navigation import functions_in, operations_in
 from ..frontends.module import Module
 from ..passes.partition.codegen import Codegen, Composite
 from ..support.errors import RelaxError
+from ..support.suggest import counted, shortened
 from .building import Building, Search
 from .core.cases import Case, Setup, Unmade, seeded
 from .core.trees import Tree
+from .core.variants import PLAIN, VARIANTS, Variant
 from .fitting import rows_of
 from .pattern_trees import names_an_operator, trees
 
@@ -30,50 +33,56 @@ _FEW_STEPS = 200
 
 
 def cases_of(codegen: type[Codegen]) -> Iterator[Case]:
-    """Of a codegen's patterns. Those that are one operator, whatever it reads, are among the cases of operators."""
+    """Return the cases of a codegen's patterns, each alternative of a pattern in all variants.
+
+    A pattern that is one operator with any operands is left to the cases of operators, if that operator has rows.
+    """
     for composite in codegen.composites():
         if names_an_operator(composite.pattern) and all(rows_of(name) for name in composite.heads):
             continue
         found = list(trees(composite.pattern))
         if not found:
-            yield _case(composite, Tree([], []), ())
+            yield _case(composite, Tree([], []), PLAIN, ())
         for number, tree in enumerate(found):
-            yield _case(composite, tree, found if number == 0 else ())
+            for variant in VARIANTS:
+                yield _case(composite, tree, variant, found if number == 0 and variant is PLAIN else ())
 
 
-def _case(composite: Composite, tree: Tree, all_trees: Sequence[Tree]) -> Case:
-    """The first one says so where there is no module for any of them."""
-    name = f"{composite.name} {tree.name}".rstrip()
+def _case(composite: Composite, tree: Tree, variant: Variant, all_trees: Sequence[Tree]) -> Case:
+    """Return a case. With all trees of its pattern, the case says so where there is no module for any of them."""
+    name = " ".join(filter(None, (composite.name, tree.name, variant.name)))
 
     def make(seed: int) -> Setup:
-        found = _made(composite, tree, seeded(name, seed)) if tree.operators else _unmade(composite)
-        if (
-            found is None
-            and all_trees
-            and not any(_made(composite, each, seeded(name, seed), _FEW_STEPS) for each in all_trees[1:])
-        ):
-            _unmade(composite)
-        if found is None:
-            raise RelaxError(f"no module could be made of {name}")
-        return found
+        random = seeded(name, seed)
+        found, tried = _made(composite, tree, random, variant)
+        if found is not None:
+            return found
+        if not tree.operators or all_trees and not _is_any_made(composite, all_trees[1:], random):
+            what = f"no module could be made that the pattern '{composite.name}' matches"
+            raise Unmade(f"{what}: {tried}" if tried else what)
+        raise RelaxError(f"no module could be made of {name}")
 
     return Case(name, "composites", make)
 
 
-def _unmade(composite: Composite) -> Setup:
-    raise Unmade(f"no module could be made that the pattern '{composite.name}' matches")
+def _is_any_made(composite: Composite, others: Sequence[Tree], random: numpy.random.Generator) -> bool:
+    return any(_made(composite, each, random, PLAIN, _FEW_STEPS)[0] is not None for each in others)
 
 
 def _made(
-    composite: Composite, tree: Tree, random: numpy.random.Generator, most_steps: int = _MOST_STEPS
-) -> Setup | None:
-    for count, called in enumerate(Search(tree, most_steps).found()):
-        if count == _MOST_MODULES:
-            return None
-        setup = Building(tree, called, random).setup()
-        if _is_matched(composite, _last(setup.module, tree)):
-            return setup
-    return None
+    composite: Composite, tree: Tree, random: numpy.random.Generator, variant: Variant, most_steps: int = _MOST_STEPS
+) -> tuple[Setup | None, str]:
+    """Return a module of a tree that the pattern matches, or None and what was tried."""
+    if not tree.operators:
+        return None, f"modules are made of operators, and the pattern is {shortened(str(composite.pattern))}"
+    search, refused = Search(tree, most_steps, variant), (0, "")
+    for called in itertools.islice(search.found(), _MOST_MODULES):
+        setup = Building(tree, called, random, variant).setup()
+        last = _last(setup.module, tree)
+        if _is_matched(composite, last):
+            return setup, ""
+        refused = (refused[0] + 1, str(_refusal(composite, last)))
+    return None, _tried(search, *refused)
 
 
 def _is_matched(composite: Composite, operation: Operation) -> bool:
@@ -81,6 +90,24 @@ def _is_matched(composite: Composite, operation: Operation) -> bool:
         return next(composite.matches(operation), None) is not None
     except RelaxError as error:  # its check's own
         raise Unmade(error.message) from None
+
+
+def _refusal(composite: Composite, operation: Operation) -> str:
+    try:
+        return str(composite.why_not(operation) or "")
+    except RelaxError as error:
+        return error.message
+
+
+def _tried(search: Search, count: int, refusal: str) -> str:
+    """Describe a search that found nothing: what refused the modules, or the calls of which no module was made."""
+    if count:
+        return f"the pattern or its check refused {counted(count, 'module')}, the last one with: {refusal}"
+    lines = (
+        f"{op} refused {counted(tried, 'call')}, the last one with: {why}"
+        for op, (tried, why) in search.refused.items()
+    )
+    return "; ".join(lines)
 
 
 def _last(module: Module, tree: Tree) -> Operation:

@@ -13,10 +13,9 @@ from ..dialects.core.dialect import find_op
 from ..dialects.core.infos import TensorInfo
 from ..dialects.core.opdef import OpDef
 from . import operators
-from .core.rows import CLASSES, LETTERS, OperandText, Row
-
-#: Shapes of inputs that any shape fits.
-_USUAL = ((2, 4, 9, 7), (3, 5), (3, 8), (8, 5), (6, 4, 3, 3), (2, 3, 8), (6,), ())
+from .core.rows import CLASSES, OperandText, Row
+from .core.variants import Sizes
+from .guessed_rows import guessed_rows
 
 #: Operands by name: what is known of each value, None where nothing is.
 Known = Mapping[str, Sequence[TensorInfo | None]]
@@ -50,13 +49,17 @@ def all_rows(families: Sequence[str] = ()) -> tuple[Row, ...]:
     return tuple(row for module in modules for row in module.ROWS)
 
 
-def readings(op: str, known: Known, has_others: bool, wanted: Sequence[tuple[int, ...]] = ()) -> Iterator[Reading]:
-    """The ways in which an operator can be called, those first that give one of the shapes that are wanted, as far as
-    its result is as large as what it reads; `has_others`: with operands of which `known` says nothing.
+def readings(
+    op: str, known: Known, has_others: bool, sizes: Sizes, wanted: Sequence[tuple[int, ...]] = ()
+) -> Iterator[Reading]:
+    """Return the ways in which an operator can be called, in the order in which they are tried.
+
+    Calls come first that give one of the shapes that are wanted, as far as the result is as large as the operands.
+    `has_others`: with operands of which `known` says nothing. An operator without rows gets guessed ones.
     """
     definition = find_op(op)
-    for row in rows_of(op):
-        call = _Call.of(definition, row, known, has_others)
+    for row in rows_of(op) or guessed_rows(op):
+        call = _Call.of(definition, row, known, has_others, sizes)
         if call is None:
             continue
         for dtype in _types(row):
@@ -70,10 +73,11 @@ class _Call(NamedTuple):
     tensors: Mapping[str, Sequence[OperandText]]
     shapes: Mapping[str, OperandText]
     known: Known
+    sizes: Sizes
 
     @staticmethod
-    def of(definition: OpDef, row: Row, known: Known, has_others: bool) -> _Call | None:
-        """None where the row has other operands than are wanted."""
+    def of(definition: OpDef, row: Row, known: Known, has_others: bool, sizes: Sizes) -> _Call | None:
+        """Return a row's operands by name, or None where the row has other operands than are wanted."""
         tensors: dict[str, Sequence[OperandText]] = {}
         shapes: dict[str, OperandText] = {}
         for operand, given in zip(definition.operands, row.operands, strict=False):
@@ -89,7 +93,7 @@ class _Call(NamedTuple):
                 return None
         if any(len(tensors.get(name, ())) != len(each) for name, each in known.items()):
             return None
-        return _Call(row, tensors, shapes, known)
+        return _Call(row, tensors, shapes, known, sizes)
 
     def readings(self, dtype: str, wanted: Sequence[tuple[int, ...]]) -> Iterator[Reading]:
         """Those of an element type."""
@@ -118,7 +122,7 @@ class _Call(NamedTuple):
 
     def _shapes(self, wanted: Sequence[tuple[int, ...]]) -> Iterator[tuple[list[tuple[int, ...]], Mapping[str, int]]]:
         """Of each value, with the sizes of letters: as the row says, then any that might do."""
-        values = list(self._values())
+        values, letters = list(self._values()), self.sizes.letters
         texts = [text for _, text, _ in values]
         known = [info.shape for _, _, info in values if info is not None and info.shape is not None]
         is_alike = not known and all(text.sizes in (texts[0].sizes, ()) for text in texts)
@@ -127,23 +131,23 @@ class _Call(NamedTuple):
             return [shape if text.sizes == texts[0].sizes else () for text in texts]
 
         for shape in wanted if is_alike else ():
-            yield alike(shape), LETTERS
-        sizes = _unified([(text, info.shape) for _, text, info in values if info is not None])
+            yield alike(shape), letters
+        sizes = _unified([(text, info.shape) for _, text, info in values if info is not None], letters)
         if sizes is not None:
             yield [_numbers(text.shape(sizes)) for text in texts], sizes
         if known:
             given = _numbers(known[0])
             for shape in (given, *_broadcast(given)) if not self.row.name else (given,):
-                yield [() if text.number else shape for text in texts], LETTERS
-        for shape in _USUAL if is_alike else ():
-            yield alike(shape), LETTERS
+                yield [() if text.number else shape for text in texts], letters
+        for shape in self.sizes.shapes if is_alike else ():
+            yield alike(shape), letters
 
 
-def shapes_read(op: str, name: str) -> list[tuple[int, ...]]:
-    """The shapes that an operand has in rows of the operator, each once."""
+def shapes_read(op: str, name: str, letters: Mapping[str, int]) -> list[tuple[int, ...]]:
+    """Return the shapes that an operand has in rows of the operator, each once."""
     place = next(number for number, each in enumerate(find_op(op).operands) if each.name == name)
     found = (listed(row.operands[place]) for row in rows_of(op) if place < len(row.operands))
-    return list(dict.fromkeys(_numbers(texts[0].shape(LETTERS)) for texts in found if texts and texts[0].dtype))
+    return list(dict.fromkeys(_numbers(texts[0].shape(letters)) for texts in found if texts and texts[0].dtype))
 
 
 def _types(row: Row) -> Sequence[str]:
@@ -156,8 +160,10 @@ def listed(operand: OperandText | tuple[OperandText, ...] | None) -> Sequence[Op
     return () if operand is None else (operand,) if isinstance(operand, OperandText) else operand
 
 
-def _unified(pairs: Sequence[tuple[OperandText, Sequence[Any] | None]]) -> dict[str, int] | None:
-    """The sizes of letters where operands have these shapes; None where they do not fit."""
+def _unified(
+    pairs: Sequence[tuple[OperandText, Sequence[Any] | None]], letters: Mapping[str, int]
+) -> dict[str, int] | None:
+    """Return the sizes of letters where operands have these shapes, or None where the shapes do not fit."""
     found: dict[str, int] = {}
     for text, shape in pairs:
         if shape is None or len(shape) != len(text.sizes):
@@ -166,7 +172,7 @@ def _unified(pairs: Sequence[tuple[OperandText, Sequence[Any] | None]]) -> dict[
             wanted = int(size) if size.isdigit() else found.setdefault(size, number)
             if wanted != number:
                 return None
-    return {**LETTERS, **found}
+    return {**letters, **found}
 
 
 def _numbers(shape: Sequence[Any]) -> tuple[int, ...]:

@@ -62,7 +62,7 @@ class Report:
         return table(*self.support_rows())
 
     def _problems(self) -> list[str]:
-        lines = [f"\n{each.verdict}: {each.case}: {each.reason}" for each in self.faults]
+        lines = [_fault(each) for each in self.faults]
         others = (each for each in self.verdicts if each.verdict in ("deviates", "refused", "unchecked"))
         counts = Counter((each.verdict, each.reason) for each in others)
         return lines + [f"\n{verdict} ({count}): {reason}" for (verdict, reason), count in counts.most_common()]
@@ -98,6 +98,13 @@ class Report:
             if each.is_fault and not was.is_fault or was.verdict == "right":
                 lines.append(f"{each.case}: {each.verdict}, was {was.verdict}: {each.reason}")
         return lines
+
+
+def _fault(verdict: Verdict) -> str:
+    """Return the lines of a fault: what is wrong, and the command that runs its case again."""
+    call = f"call {verdict.call + 1}: " if verdict.call else ""
+    again = f"\n  again: {verdict.again}" if verdict.again else ""
+    return f"\n{verdict.verdict}: {verdict.case}: {call}{verdict.reason}{again}"
 
 
 def type_of(verdict: Verdict) -> str:

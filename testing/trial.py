@@ -146,9 +146,9 @@ class _Trial:
     def _called(self, program: Program) -> Verdict:
         isolated.enter(REFERENCE)
         wanted = []
-        for arguments in self._made.calls:
+        for number, arguments in enumerate(self._made.calls):
             try:
-                wanted.append((arguments, self._reference(arguments)))
+                wanted.append((number, arguments, self._reference(arguments)))
             except RefusalError as error:
                 return self._verdict("unchecked", _words(error))
             except Exception as error:  # no result is defined, or a fault of its own: other calls are checked
@@ -156,10 +156,10 @@ class _Trial:
                     return self._without_result(program, arguments, error)
         isolated.enter(CHECKED)
         worst = Error()
-        for arguments, expected in wanted:
+        for number, arguments, expected in wanted:
             verdict, found = self._compared(program, arguments, expected)
             if verdict is not None:
-                return verdict
+                return verdict._replace(call=number)
             worst = max(worst, found, key=lambda each: each.ulp)
         if self._deviates:
             return self._verdict("deviates", "; ".join(dict.fromkeys(self._declared.values())), worst)

@@ -47,6 +47,11 @@ class Verdict(NamedTuple):
     seconds: float | None = None
     #: The same by the target alone.
     target_seconds: float | None = None
+    #: The call in which a fault showed, counted from 0; None where no call was reached.
+    call: int | None = None
+    #: The folder that holds the fault's case, and the command that runs it again; empty where no case is kept.
+    kept: str = ""
+    again: str = ""
 
     @property
     def is_fault(self) -> bool:

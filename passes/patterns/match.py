@@ -11,6 +11,7 @@ from ...bindings.ir import Operation
 from ...bindings.navigation import operations_in
 from ...dialects.tir.prim_func import is_prim_func
 from ...support.errors import RelaxError
+from ...support.suggest import shortened
 from .compiled import matcher
 from .matched import Match
 from .tree import Bound, Checked, GraphPattern, Subject, maker_of, subject_of
@@ -33,7 +34,8 @@ class Refusal(NamedTuple):
         what = "an argument" if op is None else op.name
         if isinstance(self.part, Checked):  # its words are said of all that has matched
             return self.reason if self.reason.startswith(f"{what}: ") else f"{what}: {self.reason}"
-        return f"{self.part}: {'' if what in self.reason else what + ' '}{self.reason}"
+        problem = self.reason if what in self.reason else f"{what} {self.reason}"
+        return f"{problem}; pattern: {shortened(str(self.part))}"
 
 
 def matches_of(pattern: GraphPattern, op: Operation, is_across: bool = False) -> Iterator[Match]:

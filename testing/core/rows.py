@@ -39,7 +39,7 @@ from .cases import Case, Range, Setup, drawn, seeded
 
 #: The sizes of letters in usual cases.
 LETTERS = {"n": 3, "m": 5, "k": 8, "h": 9, "w": 7, "d": 6, "b": 2}
-_MANY = {"n": 33, "m": 67, "k": 64, "h": 40, "w": 37, "d": 17, "b": 3}
+MANY = {"n": 33, "m": 67, "k": 64, "h": 40, "w": 37, "d": 17, "b": 3}
 CLASSES: dict[str, tuple[str, ...]] = {
     "F": ("f32", "f64", "f16", "bf16"),
     "R": ("f32", "f64", "f16", "bf16"),
@@ -47,6 +47,8 @@ CLASSES: dict[str, tuple[str, ...]] = {
 }
 CLASSES["N"] = (*CLASSES["F"], *CLASSES["I"])
 CLASSES["A"] = (*CLASSES["N"], "i1")
+#: How far from 0 elements are that are drawn from a wide range.
+_FAR_FLOAT, _FAR_INTEGER = 100.0, 10_000.0
 #: Classes that begin with floats.
 _FLOATING = ("F", "N", "A")
 
@@ -169,7 +171,7 @@ def _variants(row: Row) -> Iterator[_Variant]:
         yield _Variant(f"empty {letter}", {**LETTERS, letter: 0})
     if letters:
         yield _Variant("one", _ones(letters))
-        yield _Variant("many", _MANY)
+        yield _Variant("many", MANY)
     if any(each.dtype in _FLOATING and not each.low for each in flat):
         yield _Variant("special", has_special=True)
     if len([each for each in flat if each.dtype and not each.is_constant]) > 1:
@@ -304,15 +306,27 @@ def array_of(
     sizes: Mapping[str, int],
     random: numpy.random.Generator,
     has_special: bool = False,
+    is_far: bool = False,
 ) -> Any:
-    """Its elements. Raises RelaxError where none is in bounds."""
+    """Return an operand's elements. Raise RelaxError where no element is in bounds."""
     if operand.number:
         return numpy.full(shape, float(operand.number)).astype(stored(element))
     low, high = (_bound(text, sizes) for text in (operand.low, operand.high))
     if low is not None and high is not None and high <= low and 0 not in shape:
         raise RelaxError(f"there is no element from {low} to below {high}")
     special = has_special and is_float(element) and low is None and operand.dtype != "R"
+    if is_far and low is None and high is None:
+        low, high = _far(element)
     return drawn(random, element, shape, Range(low, high, operand.is_sorted, special))
+
+
+def _far(element: str) -> tuple[float, float]:
+    """Return the range of elements that are far from 0, and whose sums and products most targets still hold."""
+    dtype = stored(element)
+    if dtype.kind not in "iu":
+        return -_FAR_FLOAT, _FAR_FLOAT
+    limits = numpy.iinfo(dtype)
+    return max(float(limits.min), -_FAR_INTEGER), min(float(limits.max) + 1, _FAR_INTEGER)
 
 
 def _bound(text: str, sizes: Mapping[str, int]) -> float | None:

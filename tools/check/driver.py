@@ -50,6 +50,8 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
         seconds=arguments["time-limit"],
         tolerance=arguments["tolerance"],
         timed=arguments["time"],
+        keep=arguments["keep"],
+        cases=arguments["case"] or (),
         progress=None if arguments["q"] else _Progress(stderr),
     )
     return _told(report, older, arguments, stdout)
@@ -90,7 +92,8 @@ class _Progress:
     def __call__(self, verdict: Verdict, done: int, count: int) -> None:
         self._counts[verdict.verdict] += 1
         if verdict.is_fault:
-            self._stderr.write(f"{verdict.verdict}: {verdict.case}: {verdict.reason}\n")
+            again = f" (again: {verdict.again})" if verdict.again else ""
+            self._stderr.write(f"{verdict.verdict}: {verdict.case}: {verdict.reason}{again}\n")
         now = time.monotonic()
         if now - self._last >= _REPORTED_EVERY or done == count:
             self._last = now

@@ -185,7 +185,7 @@ def test_stated_sizes() -> None:
     module = legalized(relax.matmul, (3, 16), (16, 8))
     root = next(find(module, product)).root
     assert str(why_not(tile, root)) == (
-        "call_tir{as @product}: relax.call_tir calls @matmul, which has size 8 where @product has 16"
+        "relax.call_tir calls @matmul, which has size 8 where @product has 16; pattern: call_tir{as @product}"
     )
 
 
@@ -263,7 +263,7 @@ def test_both_levels_stand_in_one_pattern() -> None:
 def test_why_not() -> None:
     module = legalized(layer)
     (root,) = [each.root for each in find(module, is_call_tir("nn_relu"))]
-    why = lambda pattern: str(why_not(pattern, root)).partition(": ")[2]  # noqa: E731
+    why = lambda pattern: str(why_not(pattern, root)).partition("; ")[0]  # noqa: E731
     assert why(is_call_tir("matmul")) == "relax.call_tir calls @nn_relu"
     assert why(is_call_tir().has_kind("broadcast")) == "relax.call_tir calls @nn_relu, which is elemwise"
     assert why(product) == "relax.call_tir calls @nn_relu, which computes something else"

@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
+import numpy
 import pytest
 from partitioning import codegen
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.testing.checking import all_cases, check, subject_of
 from relax_mlir.testing.core.cases import Case, Unmade
+from relax_mlir.testing.core.variants import VARIANTS
 from relax_mlir.testing.pattern_trees import trees
 
 import relax_mlir as rx
@@ -16,8 +21,12 @@ from relax_mlir.patterns import every, is_const, is_filled, is_op, wildcard
 _conv, _add, _relu = is_op("relax.nn.conv2d"), is_op("relax.add"), is_op("relax.nn.relu")
 
 
-def _cases(name: str) -> list[Case]:
-    return all_cases(subject_of(name), ["composites"])
+def _cases(name: str, variant: str = "") -> list[Case]:
+    """Return the cases of one variant; the plain ones have no name of a variant at their end."""
+    names = {each.name for each in VARIANTS}
+    found = all_cases(subject_of(name), ["composites"])
+    ends = ((each, each.name.rpartition(" ")[2]) for each in found)
+    return [each for each, end in ends if (end if end in names else "") == variant]
 
 
 def _names(pattern: object) -> list[str]:
@@ -68,15 +77,16 @@ def test_a_check_is_asked() -> None:
 def test_a_check_that_fails_is_said() -> None:
     with codegen([("npu.failing", is_op("relax.exp")(wildcard()), lambda match: match.nothing)]) as npu:
         report = check(npu, groups=["composites"], jobs=1)
-    (verdict,) = report.verdicts
-    assert verdict.verdict == "unchecked" and "pattern 'npu.failing'" in verdict.reason
+    assert {each.verdict for each in report.verdicts} == {"unchecked"}
+    assert all("pattern 'npu.failing'" in each.reason for each in report.verdicts)
 
 
 def test_what_cannot_be_made_is_said_once() -> None:
     never = is_op("relax.exp", "relax.tanh")(wildcard()).where(lambda match: False, "never")
     with codegen([("npu.never", never)]) as npu:
         first, second = _cases(npu)
-        with pytest.raises(Unmade, match=r"no module could be made that the pattern 'npu\.never' matches"):
+        said = r"that the pattern 'npu\.never' matches: the pattern or its check refused \d+ modules, .*with: .*never"
+        with pytest.raises(Unmade, match=said):
             first.make(0)
         with pytest.raises(rx.RelaxError, match=r"no module could be made of npu\.never tanh"):
             second.make(0)
@@ -100,3 +110,84 @@ def test_patterns_of_codegens_are_made(name: str) -> None:
         except rx.RelaxError:
             continue
     assert made >= 0.8 * len(drawn)
+
+
+@rx.codegens.register_codegen("clipped")
+class _Clipped(rx.codegens.Codegen):
+    """A codegen whose relu has an upper bound, which it must not have."""
+
+    patterns = (("clipped.relu", is_op("relax.nn.relu")(wildcard())),)
+
+    def compile(self, module: rx.Module, options: Any) -> bytes:
+        return "\n".join(self.functions(module)).encode()
+
+    def load(self, data: Any) -> dict[str, Any]:
+        def relu(x: Any, out: Any) -> None:
+            numpy.from_dlpack(out)[...] = numpy.clip(numpy.from_dlpack(x), 0, 2)
+
+        return dict.fromkeys(bytes(data).decode().split("\n"), relu)
+
+
+def test_variants_find_a_relu_with_a_bound() -> None:
+    report = check("clipped", groups=["composites"], jobs=2)
+    found = {each.case.split(" ")[-1]: each.verdict for each in report.verdicts}
+    assert {name for name, verdict in found.items() if verdict == "wrong"} >= {"dynamic", "far", "many"}, found
+    assert found["empty"] == "right"
+
+
+def test_variants_differ_in_sizes_and_elements() -> None:
+    pattern = _add(_relu(wildcard()), is_const())
+    with codegen([("npu.relu", pattern)]) as npu:
+        setups = {variant.name: _cases(npu, variant.name)[0].make(0) for variant in VARIANTS}
+    (plain,), (empty,), (many,), (far,), (special,) = (
+        setups[name].calls[0] for name in ("", "empty", "many", "far", "special")
+    )
+    assert empty.size == 0 and many.size > 10 * plain.size and abs(far).max() > 50
+    assert numpy.isfinite(far).all() and not numpy.isfinite(special).all()
+    assert [call[0].shape[0] for call in setups["dynamic"].calls] == [plain.shape[0], 1, 33, 0]
+    assert "tensor<?x" in str(setups["dynamic"].module)
+
+
+def test_constants_keep_their_usual_elements() -> None:
+    with codegen([("npu.layer", is_op("relax.matmul")(wildcard(), is_const()))]) as npu:
+        for variant in ("far", "special"):
+            printed = str(_cases(npu, variant)[0].make(0).module)
+            weights = numpy.float32(
+                re.findall(r"-?\d\.\d+(?:e[-+]\d+)?", printed.partition("dense<")[2].partition(">")[0])
+            )
+            assert weights.size > 8 and abs(weights).max() < 10
+
+
+def _infer_of_bytes(call: Any) -> Any:
+    call.require(call.x.dtype == call.y.dtype == "i8", "adds i8")
+    call.require(call.shift is None or call.shift.dtype == "i32", "shifts by i32")
+    return call.x
+
+
+def _add_saturating(call: Any, x: Any, y: Any, shift: Any) -> Any:
+    return numpy.clip(x.astype("int32") + y.astype("int32"), -128, 127)
+
+
+def _dialect(name: str, infer: Any) -> rx.Dialect:
+    made = rx.Dialect(name, doc="An operator of another package.")
+    made.op("sat_add", "x y shift?", infer=infer, reference=_add_saturating, doc="Add with saturation.")
+    return made
+
+
+def test_integer_operators_of_other_packages_are_proved() -> None:
+    _dialect("bytes_proved", _infer_of_bytes)
+    pattern = is_op("bytes_proved.sat_add")(wildcard(), wildcard(), wildcard())
+    with codegen([("npu.sat_add", is_op("bytes_proved.sat_add")), ("npu.shifted", pattern)]) as npu:
+        for (setup,) in ([case.make(0)] for case in _cases(npu)):
+            assert [str(each.dtype) for each in setup.calls[0]][:2] == ["int8", "int8"]
+        assert [str(each.dtype) for each in _cases(npu)[-1].make(0).calls[0]] == ["int8", "int8", "int32"]
+
+
+def test_what_was_tried_is_said() -> None:
+    def refuse(call: Any) -> Any:
+        raise call.fail("takes a tensor of rank 7")
+
+    _dialect("bytes_refused", refuse)
+    with codegen([("npu.sat_add", is_op("bytes_refused.sat_add"))]) as npu, pytest.raises(Unmade) as error:
+        _cases(npu)[0].make(0)
+    assert re.search(r"bytes_refused\.sat_add refused \d{2,} calls, the last one with: .*rank 7", str(error.value))
