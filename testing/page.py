@@ -9,6 +9,7 @@ from html import escape
 from ..support.version import VERSION
 from .each import ACCUMULATED, Observed, cells
 from .report import Report
+from .verdicts import Verdict
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
@@ -25,12 +26,17 @@ def page(report: Report) -> str:
     head, *rows = report.support_rows()
     kinds = ["fault" if row[4] != "0" else "right" if row[2] != "0" else "" for row in rows]
     faults = "".join(
-        f"<li class='fault'><b>{escape(each.verdict)}</b> {escape(each.case)}: {escape(each.reason)}</li>"
+        f"<li class='fault'><b>{escape(each.verdict)}</b> {escape(each.case)}: {escape(each.reason)}{_again(each)}</li>"
         for each in report.faults
     )
     listed = f"<h2>Faults</h2><ul>{faults}</ul>" if faults else ""
     about = f"{report.summary()}; relax-mlir {VERSION}"
     return _page(report.subject.name, ": what it computes", about, listed, _table(head, rows, kinds))
+
+
+def _again(verdict: Verdict) -> str:
+    """Return the command that runs a fault's case again, if the case is kept."""
+    return f"<br><code>{escape(verdict.again)}</code>" if verdict.again else ""
 
 
 def page_of_values(name: str, by: str, values: Sequence[Observed]) -> str:

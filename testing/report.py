@@ -53,9 +53,12 @@ class Report:
         subjects: dict[str, list[Verdict]] = {}
         for each in sorted(self.verdicts, key=lambda each: each.case):
             subjects.setdefault(each.case.partition(" ")[0], []).append(each)
-        rows: list[Sequence[str]] = [("", "cases", "right", "not taken", "wrong", "deviates", "types", "largest error",
-                                     "time")]  # fmt: skip
-        return rows + [_row(name, found) for name, found in subjects.items()]
+        # A target takes all cases: the column counts those in which its own rules took an operator or a kernel.
+        taken = "own rules" if self.subject.name == self.subject.target else "not taken"
+        rows: list[Sequence[str]] = [
+            ("", "cases", "right", taken, "wrong", "deviates", "types", "largest error", "time")
+        ]
+        return rows + [_row(name, found, taken) for name, found in subjects.items()]
 
     def support_table(self) -> str:
         """The rows as text."""
@@ -114,10 +117,11 @@ def type_of(verdict: Verdict) -> str:
     return word if word in DTYPE_BY_NAME.values() else ""
 
 
-def _row(name: str, found: Sequence[Verdict]) -> Sequence[str]:
+def _row(name: str, found: Sequence[Verdict], taken: str) -> Sequence[str]:
     right = [each for each in found if each.verdict == "right"]
     counts = [
-        len(found), len(right), sum(each.verdict == "not taken" for each in found),
+        len(found), len(right),
+        sum(each.taken > 0 if taken == "own rules" else each.verdict == "not taken" for each in found),
         sum(each.verdict in FAULTS for each in found), sum(each.verdict == "deviates" for each in found),
     ]  # fmt: skip
     errors = [each.error for each in right if each.error is not None]

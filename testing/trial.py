@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from ..passes.core.journal import Journal
 from ..passes.core.stages import Stages
 from ..passes.partition.codegen import find_codegen
 from ..passes.relax_run_codegen import RunCodegen
+from ..passes.schedule.registry import all_schedules, plan_rules
 from ..runtime.arrays import tensor
 from ..runtime.guard_pages import guarded
 from ..runtime.poisoning import PATTERNS, change_of
@@ -104,6 +105,8 @@ class _Trial:
             self._facts = _taken(self._journal.facts)
             if not self._facts["taken"]:
                 return self._verdict("not taken", _why_not(self._journal.facts))
+        else:
+            self._facts = {"taken": _own_rules(self._journal.facts, self._subject.target)}
         return self._called(executable)
 
     def _is_matched(self) -> bool:
@@ -125,7 +128,8 @@ class _Trial:
     def _compiled(self, codegens: Sequence[str]) -> Program:
         module, target = self._made.module, self._subject.target
         if makes_sources(target):
-            return CProgram(module, target, self._made.calls)
+            with self._journal.recording():
+                return CProgram(module, target, self._made.calls)
         found = compile(module, target, partition=list(codegens), journal=self._journal, cache=False, jobs=1)
         found.threads = 2
         return found
@@ -282,6 +286,19 @@ def _taken(facts: Sequence[Any]) -> dict[str, Any]:
     sizes = [fact[way] for fact in given if fact["parts"] for way in ("bytes_in", "bytes_out")]
     across = sum(sizes) if sizes and all(isinstance(size, int) for size in sizes) else None
     return {"taken": taken, "operators": max((fact["operators"] for fact in given), default=0), "bytes_across": across}
+
+
+def _own_rules(facts: Sequence[Any], target: str) -> int:
+    """Return how many operators and kernels the target's own rules took, and not those of its parents."""
+    name = target.partition("{")[0]
+    places = {each.place for each in all_schedules(name) if each.target == name}
+    plans = {each.name for each in plan_rules(name) if each.target == name}
+    is_own: dict[str, Callable[[Any], bool]] = {
+        "legalized": lambda fact: fact["target"] == name,
+        "schedule": lambda fact: fact["place"] in places,
+        "loops": lambda fact: fact["plan"] in plans,
+    }
+    return sum(fact["kind"] in is_own and is_own[fact["kind"]](fact) for fact in facts)
 
 
 def _without_code(stages: Stages) -> Stages:

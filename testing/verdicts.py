@@ -39,7 +39,8 @@ class Verdict(NamedTuple):
     verdict: str
     reason: str = ""
     error: Error | None = None
-    #: How many operators went to the codegen, of how many.
+    #: How many operators went to the codegen, of how many. Of a target: how many operators and kernels its own rules
+    #: and schedules took.
     taken: int = 0
     operators: int = 0
     #: What crosses into and out of parts in a call.

@@ -141,6 +141,23 @@ def test_what_has_no_result_is_right_where_it_is_refused() -> None:
     assert report.is_right and "there is no class to draw" in report.verdicts[0].reason, str(report)
 
 
+def test_a_targets_table_counts_the_cases_of_its_own_rules() -> None:
+    name = "own_tanh"
+    if name not in [each.name for each in rx.all_targets()]:
+        rx.register_target(rx.Target(name, parents=("llvm",)))
+
+        @rx.register_legalize("relax.tanh", name)
+        def legalize_tanh(call: Any) -> Any:
+            default = next(each for each in rx.all_rules() if (each.op, each.target) == ("relax.tanh", "default"))
+            return default.function(call)
+
+    report = rx.testing.check(name, only=["tanh f32", "tanh f32 dynamic", "exp f32"], jobs=1)
+    head, *rows = report.support_rows()
+    assert {row[0]: row[head.index("own rules")] for row in rows} == {"relax.exp": "0", "relax.tanh": "2"}, str(report)
+    report = rx.testing.check("faulty", only=["tanh f32"], jobs=1)
+    assert "own rules" not in report.support_rows()[0] and "not taken" in report.support_rows()[0]
+
+
 def test_operators_without_operands_have_no_type_in_the_table() -> None:
     report = rx.testing.check("llvm", only=["arange", "arange many", "tanh f32"], jobs=1)
     head, *rows = report.support_rows()
