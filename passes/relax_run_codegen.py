@@ -131,7 +131,8 @@ def _note_operators(module: Operation, chosen: ChosenCodegen, refusal: Declined)
     for function in functions_in(module):
         pattern = text_in(function, COMPOSITE)
         for op in operators_in([function]):
-            journal.add(KeptFact(op.name, origins_of(op), chosen.codegen.name, pattern, reason))
+            match = f"{symbol_name(module)}.{symbol_name(function)}"
+            journal.add(KeptFact(op.name, origins_of(op), chosen.codegen.name, pattern, reason, match))
 
 
 def _message(module: Operation, chosen: ChosenCodegen, verb: str, why: object) -> str:

@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
-from ..bindings.navigation import functions_in, is_private, symbol_name
+from ..bindings.mlir import ir
+from ..bindings.navigation import functions_in, is_private, operations_in, symbol_name
 from ..compilation.observing import of_graph_and_kernels
 from ..compilation.options import CompileOptions
 from ..frontends.module import Module
 from ..interpreter.machine import Machine
+from ..passes.core.external import external_modules, is_external
 from ..passes.core.pipeline import Pipeline
 from ..passes.core.stages import Stages
 from ..passes.relax_observe import leave_alone
@@ -163,10 +165,23 @@ class _Bisection:
             if not leave_alone(main, wrong.place):
                 return self._module, tuple(self._arguments), ()
         Pipeline("symbol-dce").run(lowered)
+        _erase_uncalled_parts(lowered)
         return lowered, wrong.inputs, wrong.expected
 
     def _is_far(self, found: Sequence[Any], expected: Sequence[Any]) -> bool:
         return is_far(found, expected, self._tolerance)
+
+
+def _erase_uncalled_parts(module: Module) -> None:
+    """Erase external modules of which no function is called: symbol-dce keeps them, as their symbols are public."""
+    called = {
+        ir.SymbolRefAttr(op.attributes["func"]).value[0]
+        for op in operations_in(module.operation, is_external)
+        if op.name == "relax.call_external"
+    }
+    for part in external_modules(module.operation):
+        if symbol_name(part) not in called:
+            part.erase()
 
 
 def _passes(stages: Stages) -> Iterator[tuple[str, Callable[[Module], None]]]:

@@ -220,6 +220,8 @@ class KeptFact(Fact):
     codegen: str
     pattern: str
     reason: str
+    #: A name that the operators of one match share; empty where the pattern does not match.
+    match: str = ""
 
 
 @dataclass(eq=False, repr=False)

@@ -22,7 +22,7 @@ from ..core.external import CODEGENS
 from ..core.options import quoted, split_options
 from ..core.pipeline import Pipeline
 from ..patterns.match import Match, Refusal, matches_of, why_not
-from ..patterns.tree import Check, GraphPattern, walk
+from ..patterns.tree import Check, GraphPattern, maker_of, walk
 from .options import CodegenOption, declared_options, option_values
 from .pricing import BYTES_PER_S, CROSSING_S, seconds_of
 from .steps import Steps, steps_of
@@ -119,6 +119,9 @@ class Codegen(ExternalRuntime):
     #: Whether each match is a part of its own, which gets its constants as inputs: for libraries whose functions do one
     #: operation. What is between parts is in the program's plan of memory, constants are where its device reads them.
     separate: ClassVar[bool] = False
+    #: Whether a match may have inner outputs: values inside of the pattern that operations outside of the match read,
+    #: which then are outputs of its step, too. False refuses such matches, as TVM does.
+    inner_outputs: ClassVar[bool] = True
     #: Passes, as text, that run on each of its modules before `compile`.
     pipeline: ClassVar[str] = ""
     #: How far its modules are lowered after them: by the stages of this target, up to this one; not at all without.
@@ -193,12 +196,22 @@ class Codegen(ExternalRuntime):
 
     @classmethod
     def composites(cls) -> list[Composite]:
-        """The patterns, each with its check."""
-        rows = [PatternRow(*row) for row in cls.patterns]
+        """Return the patterns, each with its checks."""
         return [
-            Composite(row.name, row.pattern if row.check is None else row.pattern.where(row.check), row.beside)
-            for row in rows
+            Composite(row.name, cls._checked(row), row.beside) for row in (PatternRow(*each) for each in cls.patterns)
         ]
+
+    @classmethod
+    def _checked(cls, row: PatternRow) -> GraphPattern:
+        pattern = row.pattern if row.check is None else row.pattern.where(row.check)
+        return pattern if cls.inner_outputs else pattern.where(_has_no_inner_outputs)
+
+
+def _has_no_inner_outputs(match: Match) -> bool | str:
+    """Return True if no value inside of the pattern is read outside of the match, or the reason why not."""
+    makers = (maker_of(value) for value in match.results)
+    inner = next((op for op in makers if op is not None and op not in match.outputs), None)
+    return inner is None or f"the result of {inner.name} inside of the pattern is read outside of the match, too"
 
 
 @types_checked
@@ -241,6 +254,8 @@ def _check(name: str, codegen: type[Codegen]) -> None:
         raise RelaxError(f"codegen '{name}': devices has to be a list of kinds of devices, not {codegen.devices!r}")
     if not isinstance(codegen.separate, bool):
         raise RelaxError(f"codegen '{name}': separate has to be True or False, not {codegen.separate!r}")
+    if not isinstance(codegen.inner_outputs, bool):
+        raise RelaxError(f"codegen '{name}': inner_outputs has to be True or False, not {codegen.inner_outputs!r}")
     if codegen.stage and not codegen.target:
         raise RelaxError(f"codegen '{name}': stage = '{codegen.stage}' needs a target, whose stages lead to it")
     seen: set[str] = set()

@@ -84,7 +84,8 @@ class Census:
             if PART_NUMBER in op.attributes:
                 for why in self._reasons[_number(op)]:
                     reason = self._real(why, op, gone) if why.matched else why.reason
-                    journal.add(KeptFact(op.name, origins_of(op), why.codegen, why.pattern, reason))
+                    match = f"{why.pattern} {max(why.matched)}" if why.matched else ""
+                    journal.add(KeptFact(op.name, origins_of(op), why.codegen, why.pattern, reason, match))
 
     def _real(self, why: Reason, op: Operation, gone: Mapping[int, str]) -> str:
         """What kept an operation that its pattern matches."""

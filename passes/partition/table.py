@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...support.byte_sizes import byte_text
@@ -86,8 +86,29 @@ def _kept_table(kept: Sequence[_Fact]) -> str:
     if not kept:
         return ""
     rows: list[Sequence[str]] = [("stayed", "node", "nearest pattern", "why")]
-    rows += [(fact["operator"], _nodes(fact["origins"]), fact["pattern"] or "-", fact["reason"]) for fact in kept]
+    rows += [
+        (_operators(match), _nodes(_origins(match)), match[0]["pattern"] or "-", match[0]["reason"])
+        for match in _by_match(kept)
+    ]
     return table(*rows) + "\n"
+
+
+def _by_match(kept: Sequence[_Fact]) -> Iterator[list[_Fact]]:
+    """Group the operators of one match that stayed for one reason. An operator that nothing matched is alone."""
+    groups: dict[tuple[object, ...], list[_Fact]] = {}
+    for number, fact in enumerate(kept):
+        match = fact.get("match", "") or number
+        groups.setdefault((match, fact["pattern"], fact["reason"]), []).append(fact)
+    yield from groups.values()
+
+
+def _operators(match: Sequence[_Fact]) -> str:
+    names = [fact["operator"] for fact in match]
+    return "+".join(names[:_MOST_NODES]) + (f" and {len(names) - _MOST_NODES} more" if len(names) > _MOST_NODES else "")
+
+
+def _origins(match: Sequence[_Fact]) -> list[str]:
+    return list(dict.fromkeys(node for fact in match for node in fact["origins"]))
 
 
 def _price_table(prices: Sequence[_Fact]) -> str:

@@ -12,7 +12,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 #: The folders of the package.
-PRODUCT = tuple("bindings compilation dialects emit frontends passes relax_mlir runtime support targets tools".split())
+PRODUCT = tuple(
+    "bindings compilation dialects emit frontends interpreter passes relax_mlir runtime support targets testing tools".split()
+)
 #: Where the tests of a folder stand if not in the folder of that name: one that is in another's, or tests of the whole.
 ELSEWHERE = {
     "passes/lower_calls": ("test_compile", "test_joined_loops", "relax_lower_calls"),

@@ -28,7 +28,7 @@ from relax_mlir.passes.partition.planning import Taken
 
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.patterns import is_op
+from relax_mlir.patterns import is_op, wildcard
 
 LAYER = [("npu.layer", relu(product))]
 EXP = [("npu.exp", is_op("relax.exp"))]
@@ -231,6 +231,39 @@ def test_what_went_where_is_reported() -> None:
     assert "no pattern has relax.tanh" in why
     assert "relax.matmul is used by relax.tanh; the pattern ends with relax.nn.relu" in why
     assert why.count("\n") == 4
+
+
+def test_operators_of_one_match_are_one_row() -> None:
+    journal = rx.Journal()
+    pattern = is_op("relax.nn.relu")(is_op("relax.exp")(wildcard()))
+    with codegen([("npu.both", pattern)], cost=lambda *_: 1.0) as npu:
+        wanted = rx.Partition(codegens=(npu,), plan="cost", explain=True)
+        rx.compile(built(lambda a, b: relax.nn.relu(relax.exp(a))), partition=wanted, journal=journal)
+    assert [fact["operator"] for fact in journal.facts if fact["kind"] == "kept"] == ["relax.exp", "relax.nn.relu"]
+    row = rx.explanation(journal.facts).splitlines()[1]
+    assert row.startswith("relax.exp+relax.nn.relu ") and "matches, but the plan 'cost' counts" in row
+
+
+def test_inner_outputs_are_refused_where_a_codegen_says_so() -> None:
+    layer = is_op("relax.exp")(wildcard()).optional(lambda y: is_op("relax.nn.relu")(y))
+
+    def body(a: Any, b: Any) -> tuple[Any, Any]:
+        inner = relax.exp(a)
+        return relax.nn.relu(inner), relax.tanh(inner)
+
+    for inner_outputs, parts in ((True, {"npu.layer": 2}), (False, {"npu.layer": 1})):
+        journal = rx.Journal()
+        with codegen([("npu.layer", layer)], inner_outputs=inner_outputs) as npu:
+            rx.compile(built(body), partition=rx.Partition(codegens=(npu,), explain=True), journal=journal)
+        (fact,) = (each for each in journal.facts if each["kind"] == "partition")
+        assert [dict(each) for each in fact["of_parts"].values()] == [parts]
+        refused = "the result of relax.exp inside of the pattern is read outside of the match, too"
+        assert (refused in rx.explanation(journal.facts)) is not inner_outputs
+
+
+def test_inner_outputs_are_true_or_false() -> None:
+    with pytest.raises(rx.RelaxError, match="codegen 'asked': inner_outputs has to be True or False, not 1"):
+        rx.codegens.register_codegen("asked")(type("Asked", (rx.codegens.Codegen,), {"inner_outputs": 1}))
 
 
 def test_each_codegen_tells_what_its_own_check_says() -> None:

@@ -10,6 +10,7 @@ import faulty_codegen  # noqa: F401  # registers it
 import numpy
 import pytest
 from relax_mlir.bindings.navigation import operations_in
+from relax_mlir.passes.core.external import external_modules
 from relax_mlir.testing.bisect import bisect
 from relax_mlir.testing.each import each, first_wrong
 
@@ -67,6 +68,7 @@ def test_bisecting_names_the_operator(fault: str, operator: str) -> None:
     assert culprit.kind == "part"
     assert operator in str(culprit.module)
     assert culprit.error > 0
+    assert len(external_modules(culprit.module.operation)) == 1
 
 
 def test_nothing_is_wrong_where_nothing_is() -> None:
