@@ -20,8 +20,8 @@ CONTRACT_VERSION = "1.0"
 NAMES: Mapping[str, str] = {
     "codegens.CONTRACT_VERSION": "",
     "codegens.Codegen": "name version contract patterns keeps deviations devices separate inner_outputs pipeline "
-    "target stage options compile load requires fingerprint workspace functions steps composites cost host_cost crossing_cost "
-    "call_cost",
+    "target stage options compile load requires fingerprint workspace functions steps composites cost host_cost "
+    "crossing_cost call_cost",
     "codegens.CodegenOption": "__init__ expected value_of",
     "codegens.Composite": "name pattern beside codegen matches why_not",
     "codegens.ExternalRuntime": "name version contract load requires",

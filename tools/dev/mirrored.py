@@ -12,14 +12,21 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 #: The folders of the package.
-PRODUCT = tuple(
-    "bindings compilation dialects emit frontends interpreter passes relax_mlir runtime support targets testing tools".split()
+PRODUCT = (
+    *("bindings", "compilation", "dialects", "emit", "frontends", "interpreter", "passes", "relax_mlir", "runtime"),
+    *("support", "targets", "testing", "tools"),
 )
 #: Where the tests of a folder stand if not in the folder of that name: one that is in another's, or tests of the whole.
 ELSEWHERE = {
     "passes/lower_calls": ("test_compile", "test_joined_loops", "relax_lower_calls"),
     "passes/legalize": ("test_legalize",),
-    "compilation": ("test_compile", "test_training", "relax_compile"),
+    "compilation": ("test_compile", "test_training", "relax_compile", "test_torch", "test_jit", "test_platform"),
+    "compilation/pjrt": ("test_platform", "test_jax"),
+    "frontends/torch/pt2": ("test_pt2",),
+    "frontends/torch": ("test_from_torch", "test_torch"),
+    "frontends/stablehlo": ("test_stablehlo", "test_jit", "test_lapack"),
+    "interpreter": ("test_interpreter", "test_reference"),
+    "testing": ("test_rows", "test_faults", "test_relax_check"),
     "emit": ("test_legalize",),
     "targets/core": ("test_target_options", "test_plugins", "test_compile"),
     "passes/intrinsics": ("test_lower_intrinsics", "test_intrinsics", "test_own_intrinsic"),
@@ -55,6 +62,7 @@ ELSEWHERE = {
     "relax_mlir": ("test_compile", "test_pipeline", "test_plugins"),
     "frontends": ("test_module", "test_function", "test_te", "test_script"),
     "frontends/core": ("test_node_suite", "test_bad_models", "test_known"),
+    "frontends/core/linear_algebra": ("test_linear_algebra", "test_lapack", "test_jit"),
     "frontends/core/control": ("test_control_flow", "test_branches", "test_sequences", "test_run_time_sequences"),
     "frontends/onnx": ("test_node_suite",),
     "frontends/onnx/export": ("test_export", "test_onnxruntime"),
@@ -62,7 +70,15 @@ ELSEWHERE = {
 }
 #: Words that many files share say nothing.
 _COMMON = {"relax", "tir", "llvm", "test", "onnx", "legalize", "core", "operators", "infer", "passes", "rules"}
-_NOT_LIT = ("python", "fuzz", "gpu_emulator")  # as lit.cfg.py excludes them
+_NOT_LIT = ("python", "fuzz", "gpu_emulator", "pytorch", "with_jax", "with_tvm")  # as lit.cfg.py excludes them
+#: Tests that run in environments of their own, by their folders below test/.
+ENVIRONMENTS = {"pytorch": "build/env-torch", "with_jax": "build/env-jax", "with_tvm": "build/env-tvm"}
+#: The product's folder that tests of such a folder mirror.
+_MIRRORED = {
+    "pytorch": ("frontends", "torch"),
+    "with_jax": ("frontends", "stablehlo"),
+    "with_tvm": ("frontends", "tvm"),
+}
 _MOST_OTHERS = 32  # tests that do not have the file's name
 _ANYWHERE = 3  # this many of these are the nearest by their words, wherever they are
 _MEANT = 1.5  # what counts more than words
@@ -148,6 +164,11 @@ def _tests(repository: Path) -> Iterator[str]:
             yield test
 
 
+def environment_of(test: str) -> str:
+    """Return the environment that a test of pytest runs in, "" for the one of most tests."""
+    return ENVIRONMENTS.get(Path(test).parts[1], "")
+
+
 def is_lit(test: str) -> bool:
     """Whether lit runs it: modules, and scripts in the same folders."""
     folder, *rest = Path(test).parts[1:]
@@ -155,9 +176,11 @@ def is_lit(test: str) -> bool:
 
 
 def _folders(test: str) -> tuple[str, ...]:
-    """The folders of a test without `test/` and `test/python/`."""
+    """Return the product's folders that a test's folders mirror."""
     parts = Path(test).parts[1:-1]
-    return parts[1:] if parts[:1] == ("python",) else parts
+    if parts[:1] == ("python",):
+        return parts[1:]
+    return (*_MIRRORED[parts[0]], *parts[1:]) if parts and parts[0] in _MIRRORED else parts
 
 
 def _name(test: str) -> str:

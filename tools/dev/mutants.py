@@ -5,7 +5,8 @@
     mutants.py passes/fuse/block.py --sample 0  one file, all its bugs
     mutants.py --all --sample 100 --seed 7      drawn from the whole product
 
-It works in a copy of the tree. The same seed gives the same bugs.
+It works in a copy of the tree. The same seed gives the same bugs. Tests with torch, jax and TVM run in their own
+environments (`make env-torch env-jax env-tvm`), as far as these are there.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 import watched
-from mirrored import PRODUCT, is_lit, mirrored_tests
+from mirrored import ENVIRONMENTS, PRODUCT, environment_of, is_lit, mirrored_tests
 from mutations import Mutation, difference, mutations_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -83,11 +85,12 @@ class Copy:
         commands = []
         if lit:
             commands.append([str(Path(sys.executable).with_name("lit")), "-j1", "-sv", "--no-progress-bar", *lit])
-        if python:
-            # Verbose: where a test ends the process, the last line says which one it was.
-            options = ["-vv", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=short", "-p", "nearest_first"]
-            options += ["--spend", str(spend_s), "--nearest-to", nearest_to]
-            commands.append([sys.executable, "-m", "pytest", *options, *python])
+        # Verbose: where a test ends the process, the last line says which one it was.
+        options = ["-vv", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=short", "-p", "nearest_first"]
+        options += ["--spend", str(spend_s), "--nearest-to", nearest_to]
+        for environment, together in groupby(sorted(python, key=environment_of), environment_of):
+            if (interpreter := _interpreter(environment)).exists():
+                commands.append([str(interpreter), "-m", "pytest", *options, *together])
         return commands
 
     def _run(self, command: Sequence[str], cpu_s: float) -> Run:
@@ -106,6 +109,11 @@ class Copy:
         if key not in self._baselines:
             self._baselines[key] = self.run(tests, _LONGEST_CPU_S)
         return self._baselines[key]
+
+
+def _interpreter(environment: str) -> Path:
+    """Return the Python of an environment of tests."""
+    return REPOSITORY / environment / "bin" / "python" if environment else Path(sys.executable)
 
 
 def _cpu_s() -> float:
@@ -216,6 +224,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _report(copy: Copy, chosen: Sequence[tuple[str, Mutation]], budget_s: float, seed: int) -> int:
+    missing = [each for each in ENVIRONMENTS.values() if not _interpreter(each).exists()]
+    if missing:
+        print(f"tests of these environments are left out, as they are not there: {', '.join(missing)}")
     noticed = untested = 0
     started = time.monotonic()
     for number, (file, mutation) in enumerate(chosen, 1):
