@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -393,3 +394,14 @@ def test_what_is_no_model(source: Any, options: dict[str, Any], message: str) ->
 def test_training_mode_is_said() -> None:
     with pytest.warns(UserWarning, match="the model is in training mode, and so are BatchNorm1d"):
         rx.from_torch(nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).train(), (torch.randn(3, 4),))
+
+
+def test_a_refused_shape_is_one_message(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(rx.ModelError, match="torch.export cannot trace the model"):
+        rx.from_torch(Of(lambda x, y: x + y), (torch.randn(3), torch.randn(4)))
+    assert not [each for each in caplog.records if each.levelno >= logging.WARNING]
+
+
+def test_a_branch_on_values_is_told_torch_cond() -> None:
+    with pytest.raises(rx.ModelError, match=r"torch\.cond\(condition, if_true, if_false, operands\)"):
+        rx.from_torch(Of(lambda x: x if x.sum() > 0 else -x), (torch.randn(3),))
