@@ -150,6 +150,18 @@ def test_calls_that_do_not_fit_say_where() -> None:
         main(x, {"factor": scale}, pair, scale=scale, more=1)
 
 
+def test_keywords_that_are_passed_by_position_are_named() -> None:
+    x, pair, scale = torch.randn(3, 2), Pair(torch.ones(2), torch.ones(2)), torch.tensor(1.0)
+    main = compiled(Structured(), (), {"x": x, "options": {"factor": scale}, "pair": pair, "scale": scale})
+    with pytest.raises(
+        TypeError, match=r"main: takes keywords: x, options, pair, scale; got 1 by position: main\(x=\.\.\.,"
+    ):
+        main(x)
+    some = compiled(Structured(), (x, {"factor": scale}, pair), {"scale": scale})
+    with pytest.raises(TypeError, match=r"takes 3 arguments by position and keywords: scale; got 4 by position"):
+        some(x, {"factor": scale}, pair, scale)
+
+
 def test_structures_survive_a_file(tmp_path: Path) -> None:
     args = torch.randn(3, 2), {"factor": torch.tensor(3.0)}, Pair(torch.ones(2), torch.ones(2))
     executable = rx.compile(rx.from_torch(Structured(), args, {"scale": torch.tensor(1.0)}))
@@ -397,7 +409,7 @@ def test_training_mode_is_said() -> None:
 
 
 def test_a_refused_shape_is_one_message(caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(rx.ModelError, match="torch.export cannot trace the model"):
+    with pytest.raises(rx.ModelError, match=r"torch\.export cannot trace the model"):
         rx.from_torch(Of(lambda x, y: x + y), (torch.randn(3), torch.randn(4)))
     assert not [each for each in caplog.records if each.levelno >= logging.WARNING]
 

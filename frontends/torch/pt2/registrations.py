@@ -37,7 +37,7 @@ def register_type(name: str) -> None:
 
 
 def register_named(text: str) -> None:
-    """Import the well-known modules whose operators or types a program's text names. Ignore modules that are missing."""
+    """Import the well-known modules whose operators or types a program's text names, as far as they are installed."""
     operators = [module for namespace, module in _OF_OPERATORS.items() if f"torch.ops.{namespace}." in text]
     for module in (*operators, *(each for each in _OF_TYPES if f"{each}." in text)):
         try:
