@@ -7,8 +7,6 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
-import numpy
-
 from ...support.errors import OptionError
 from ...support.suggest import counted
 from .inputs import Given
@@ -47,6 +45,8 @@ def litert_peer(path: str, inputs: Mapping[str, Given], threads: int) -> Made:
 
 def _by_place(interpreter: Any, inputs: Mapping[str, Given], path: str) -> dict[int, Any]:
     """Return the inputs by the interpreter's indices: by name, or in order if the names differ."""
+    import numpy
+
     details = interpreter.get_input_details()
     names = [each["name"] for each in details]
     if len(details) != len(inputs):
