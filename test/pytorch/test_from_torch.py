@@ -346,6 +346,49 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         rx.from_torch(tmp_path / "other.pt2")
 
 
+@pytest.mark.parametrize("target", ["llvm", "reference"])
+def test_limits_of_sizes_are_those_of_torchs_program(target: str, tmp_path: Path) -> None:
+    args = (torch.randn(8, 4), torch.randn(7, 3), torch.randn(2))
+    dims = {0: 2 * Dim("half", max=5)}, {0: Dim("rows", min=5, max=9)}, {0: Dim("free")}
+    program = torch.export.export(Of(lambda x, y, z: (x * 2, y.sum(0), z + 1)), args, dynamic_shapes=(dims,))
+    torch.export.save(program, tmp_path / "model.pt2")
+    ours, theirs = rx.compile(rx.from_torch(tmp_path / "model.pt2"), target)["main"], program.module()
+    refused = []
+    for sizes in ((2, 5, 1), (10, 9, 100), (12, 7, 2), (8, 4, 2), (8, 10, 2), (0, 7, 2)):
+        given = [torch.randn(size, *each.shape[1:]) for size, each in zip(sizes, args, strict=True)]
+        outcomes = []
+        for function in (ours, theirs):
+            try:
+                function(*given)
+                outcomes.append("")
+            except Exception as error:
+                outcomes.append(str(error))
+        assert bool(outcomes[0]) == bool(outcomes[1]), (sizes, outcomes)
+        refused.append(outcomes[0])
+    assert [bool(each) for each in refused] == [False, False, True, True, True, False]
+    assert "dimension 0: " in refused[2] and "is 12, expected 0 to 10" in refused[2]
+    assert "is 4, expected 5 to 9" in refused[3] and "is 10, expected 5 to 9" in refused[4]
+
+
+def test_limits_of_sizes_leave_the_plan_of_memory_alone() -> None:
+    sizes = (({0: Dim("batch", max=1 << 20)},),)
+    module = rx.from_torch(Of(lambda x: torch.softmax(x, 1) @ x.T), (torch.randn(3, 4),), dynamic_shapes=sizes)
+    main = rx.compile(module)["main"]
+    x = torch.randn(5, 4)
+    torch.testing.assert_close(main(x), torch.softmax(x, 1) @ x.T)
+    with pytest.raises(rx.OptionError, match=r"'batch' cannot be 1048577: @main is for 0\.\.1048576"):
+        rx.compile(module, bind={"batch": (1 << 20) + 1})
+    assert rx.compile(module, bind={"batch": 5})["main"](x).shape == (5, 5)
+
+
+def test_only_the_least_size_may_be_limited() -> None:
+    sizes = (({0: Dim("batch", min=3)},),)
+    main = compiled(Of(lambda x: x + 1), (torch.randn(4),), dynamic_shapes=sizes)
+    assert len(main(torch.zeros(100))) == 100
+    with pytest.raises(ValueError, match="batch is 2, expected at least 3"):
+        main(torch.zeros(2))
+
+
 # ---- refusals ----
 
 
