@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 #: Modules with this many may become kernels enough that what makes their code is started before they are lowered.
 _MANY_OPERATIONS = 100
+#: The frame of the caller of `compile`, behind its decorators', for warnings.
+_CALLER = 6
 
 
 def _observation() -> Observation:
@@ -120,6 +123,9 @@ def _compiled(module: Module, options: CompileOptions) -> Executable:
         backend.prepare(options.chosen, code)
     with working(options, code):
         artifact = build(_lowered(module, options)._owner, options.chosen, code, VERSION)
+    note = code.cache.new_note() if code.cache is not None else ""
+    if note:
+        warnings.warn(note, stacklevel=_CALLER)
     if options.observation is not None:
         artifact = options.observation.added(artifact)
     if options.functions:

@@ -101,8 +101,9 @@ class Driver:
             program.keep(compilation.files)
         if arguments["v"]:
             progress.finish()
-        if cache is not None and cache.problem and (arguments["v"] or (cache.folder and cache.distrust)):
-            self.stderr.write(f"note: {cache.problem}\n")
+        note = cache.new_note() if cache is not None else ""
+        if note:
+            self.stderr.write(f"relax-compile: note: {note}\n")
         return 0
 
     def _check(self, source: str, arguments: Arguments) -> int:
