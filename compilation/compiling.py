@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from ..support.collector import uncollected
 from ..support.errors import OptionError
 from ..support.version import VERSION
 from ..targets.core.code import USUAL_LEVEL, build, find_backend, stages_of
+from .device_targets import target_of_machine
 from .options import CompileOptions
 from .reader_hints import reader_hints
 from .steps import check, fit, lower_in_place, working
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 #: Modules with this many may become kernels enough that what makes their code is started before they are lowered.
 _MANY_OPERATIONS = 100
+#: The frame of the caller of `compile`, behind its decorators', for warnings.
+_CALLER = 6
 
 
 def _observation() -> Observation:
@@ -67,7 +71,7 @@ def compile(
     """Compiles a module's public functions; `executable["main"](x)` runs one, `executable.save(path)` keeps them.
 
     The module stays as it is. Threads may compile at the same time; those that compile one module take turns.
-    The target may have options: `llvm{cpu=haswell}`; without them it is this machine.
+    The target may have options: `llvm{cpu=haswell}`; without them it is this machine, its CPU or its first device.
     `opt_level`, 0 to 3, says how much is done to the graph, and how hard LLVM optimizes.
     `pipeline` are the target's stages, changed: `rx.stages(target).replace(...)`. What passes note of their work is
     written into `journal`. Kernels of large programs are compiled by `jobs` processes, as many as there are CPUs
@@ -89,7 +93,7 @@ def compile(
     if not isinstance(module, Module):
         raise OptionError(f"rx.compile takes an rx.Module, got {type(module).__name__}", notes=reader_hints(module))
     options = CompileOptions(
-        target=target,
+        target=target_of_machine(target, device) if pipeline is None else target,
         pipeline=pipeline,
         opt_level=opt_level,
         instruments=tuple(instruments),
@@ -119,6 +123,9 @@ def _compiled(module: Module, options: CompileOptions) -> Executable:
         backend.prepare(options.chosen, code)
     with working(options, code):
         artifact = build(_lowered(module, options)._owner, options.chosen, code, VERSION)
+    note = code.cache.new_note() if code.cache is not None else ""
+    if note:
+        warnings.warn(note, stacklevel=_CALLER)
     if options.observation is not None:
         artifact = options.observation.added(artifact)
     if options.functions:

@@ -15,7 +15,7 @@ from ..support.errors import OptionError
 from ..support.suggest import suggest
 from .core.base import Pass
 from .core.registry import register_pass
-from .lower_calls.size_bounds import SymbolRange, symbol_ranges
+from .lower_calls.size_bounds import SymbolRange, symbol_limits, symbol_ranges
 from .params.signature import bind_sizes, changing_copy, graph_function
 
 _HOW_TO_MAKE_ONE = "where a model is read a size can become symbolic: relax-compile --shape <input>:n,3,224,224"
@@ -67,9 +67,9 @@ class BindSymbolicVars(Pass):
             self._note(copy, ranges)
 
     def _note(self, function: Operation, ranges: Mapping[str, SymbolRange]) -> None:
-        noted = symbol_ranges(function)
+        noted, limits = symbol_ranges(function), symbol_limits(function)
         for name, range_ in ranges.items():
-            least, most = noted.pop(name, range_)
+            least, most = noted.pop(name, limits.get(name, range_))
             found = SymbolRange(max(least, range_.least), min(most, range_.most))
             if found.least > found.most:
                 given = f"{range_.least}..{range_.most}" if range_.least < range_.most else str(range_.least)

@@ -14,6 +14,7 @@ from itertools import count
 from operator import index, itemgetter
 from typing import Any
 
+from ..support.suggest import counted
 from .complex_arrays import in_pairs, of_pairs
 from .errors import ArtifactError
 from .foreign_types import PackedFunction
@@ -100,6 +101,8 @@ class StructuredFunction(Function):
         found: list[object] = []
         rest = dict(named)
         own, states = arguments[: len(self._args)], list(arguments[len(self._args) :])
+        if states:
+            self._check_keywords(arguments, named)
         for place, tree in enumerate(self._args):
             name = self._names[place]
             value = own[place] if place < len(own) else self._named(rest, name, tree)
@@ -118,6 +121,17 @@ class StructuredFunction(Function):
             what = f"no argument '{next(iter(rest))}'" if rest else f"takes {most} arguments, got {len(arguments)}"
             raise TypeError(f"{self.__name__}: {what}; there are {', '.join(self._all_names())}")
         return found
+
+    def _check_keywords(self, arguments: Sequence[object], named: Mapping[str, object]) -> None:
+        """Refuse arguments by position in place of the model's keywords."""
+        taken = [name for name, tree in self._kwargs.items() if not (isinstance(tree, dict) and "const" in tree)]
+        if not taken or set(taken) <= set(named):
+            return
+        given = f"{counted(len(self._args), 'argument')} by position and " if self._args else ""
+        raise TypeError(
+            f"{self.__name__}: takes {given}keywords: {', '.join(taken)}; got {len(arguments)} by position: "
+            f"{self.__name__}({', '.join(f'{name}=...' for name in taken)})"
+        )
 
     def _named(self, rest: dict[str, object], name: str, tree: Any) -> object:
         if name in rest:

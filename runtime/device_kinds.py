@@ -70,6 +70,11 @@ def program_class(codes: Sequence[DeviceCode]) -> type[DeviceProgram]:
     return _kinds[kind]()
 
 
+def targets_of_devices(kind: str) -> list[str]:
+    """Return the targets that fit the devices of a kind, in their order. Raise DeviceError if there is no driver."""
+    return _kinds[kind]().targets()
+
+
 def devices_text(others: Sequence[Callable[[], Sequence[str]]] = ()) -> str:
     """The devices of all kinds with what they have, or why there are none of a kind. `others` list devices of which
     programs have no code that is loaded here, as WebGPU's."""

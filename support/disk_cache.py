@@ -37,6 +37,10 @@ _NEW = ".new-"
 _ABANDONED_S = 3600
 
 
+#: Folders that this process has told the user about.
+_NOTED: set[str] = set()
+
+
 class Entry(NamedTuple):
     """A file of the cache."""
 
@@ -146,6 +150,8 @@ class DiskCache:
             raise RelaxError(f"the cache '{self.folder}' is not used: {self.distrust}")
         #: Why something could not be kept; empty while all is well.
         self.problem = ""
+        #: The number of entries that were to be kept, and were not for this reason.
+        self.lost = 0
         if self.distrust:
             where = f" in '{self.folder}'" if self.folder else ""
             self.problem = f"nothing is kept{where}: {self.distrust}"
@@ -198,6 +204,13 @@ class DiskCache:
         except (OSError, ValueError) as error:
             self._note(error)
 
+    def new_note(self) -> str:
+        """Return a note for the user that nothing is kept, once in a process for each folder; else an empty text."""
+        if not self.lost or self.folder in _NOTED:
+            return ""
+        _NOTED.add(self.folder)
+        return f"{self.problem}: each start compiles anew"
+
     def sizes(self) -> dict[str, tuple[int, int]]:
         """For each kind how many entries there are, and their bytes."""
         found: dict[str, tuple[int, int]] = {}
@@ -249,8 +262,11 @@ class DiskCache:
 
     def _keep(self, kind: str, key: str, data: memoryview, write: Callable[[IO[bytes]], object]) -> None:
         path = self._path(kind, key)
-        if len(data) > self.limit // 4 or self.distrust:
+        if len(data) > self.limit // 4:
             return  # not worth all that it would drive out
+        if self.distrust:
+            self.lost += 1
+            return
         try:
             # No other user's: code from here is run.
             if not os.path.exists(self.folder):
@@ -265,6 +281,7 @@ class DiskCache:
             self._note(error)
 
     def _note(self, error: Exception) -> None:
+        self.lost += 1
         reason = getattr(error, "strerror", None) or str(error)
         self.problem = self.problem or f"nothing is kept in '{self.folder}': {reason}"
 

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Python's warnings, which a process has one list of filters for."""
+"""Silence for Python's warnings and logs, which a process has one list of filters and handlers for."""
 
 from __future__ import annotations
 
+import logging
 import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 from .callbacks import fragile
+from .errors import message_of
 
 
 class _Ignoring:
@@ -51,3 +53,74 @@ def ignoring_warnings() -> Iterator[None]:
         yield
     finally:
         _ignoring.end()
+
+
+class HeldLogs(logging.Handler):
+    """Log records of this thread, held back from the handlers that would show them."""
+
+    def __init__(self, packages: Sequence[str]) -> None:
+        super().__init__(logging.WARNING)
+        self._thread = threading.get_ident()
+        self._packages = tuple(f"{each}." for each in packages)
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Hold a record, once: the loggers of a package and of its parent may both have this handler."""
+        if self.holds(record) and record not in self.records:
+            self.records.append(record)
+
+    def holds(self, record: logging.LogRecord) -> bool:
+        """Return True if a record is a warning or an error of this thread and of one of the packages."""
+        is_own = record.thread == self._thread and f"{record.name}.".startswith(self._packages)
+        return is_own and record.levelno >= self.level
+
+    def is_shown(self, record: logging.LogRecord) -> bool:
+        """Return False for a record that another handler must not show."""
+        return not self.holds(record)
+
+    def texts(self) -> list[str]:
+        """Return the messages, each with the exception that it is about, on one line."""
+        return [_text_of(each) for each in self.records]
+
+    def show(self) -> None:
+        """Hand the records to the handlers that they were held back from."""
+        for each in self.records:
+            logging.getLogger(each.name).handle(each)
+
+
+@contextmanager
+def holding_logs(*packages: str) -> Iterator[HeldLogs]:
+    """Hold back what these packages log inside: `texts()` of the records is for messages, and `show()` logs them."""
+    held = HeldLogs(packages)
+    with ExitStack() as stack:
+        for logger in _loggers_of(packages):
+            logger.addHandler(held)
+            stack.callback(logger.removeHandler, held)
+            for handler in _handlers_above(logger, held):
+                handler.addFilter(held.is_shown)
+                stack.callback(handler.removeFilter, held.is_shown)
+        yield held
+
+
+def _loggers_of(packages: Sequence[str]) -> list[logging.Logger]:
+    """Return the loggers of packages, and those below them that have handlers of their own."""
+    below = tuple(f"{each}." for each in packages)
+    found = [each for each in list(logging.root.manager.loggerDict.values()) if isinstance(each, logging.Logger)]
+    own = [each for each in found if each.name.startswith(below) and each.handlers]
+    return [*map(logging.getLogger, packages), *own]
+
+
+def _handlers_above(logger: logging.Logger, held: logging.Handler) -> Iterator[logging.Handler]:
+    above: logging.Logger | None = logger
+    while above is not None:
+        yield from (each for each in above.handlers if each is not held)
+        above = above.parent if above.propagate else None
+
+
+def _text_of(record: logging.LogRecord) -> str:
+    try:
+        text = record.getMessage()
+    except Exception:  # the arguments do not fit the format
+        text = str(record.msg)
+    error = record.exc_info[1] if record.exc_info else None
+    return " ".join((text if error is None else f"{text}: {message_of(error)}").split())

@@ -190,6 +190,14 @@ GROWN = _row("relax.grown", _FUNCTIONS, _DICTIONARIES, "relax-donate -> host-add
 SYMBOL_RANGES = _row(
     "relax.symbol_ranges", _FUNCTIONS, _DICTIONARY, "relax-bind-symbolic-vars -> relax-plan-memory, relax-lower-calls"
 )
+#: `{n = array<i64: 0, 16>}`: the least and the most that a model allows a symbol of the parameters to be. Calls with
+#: others are refused; unlike ranges, limits do not make the plan of memory larger.
+SYMBOL_LIMITS = _row(
+    "relax.symbol_limits",
+    _FUNCTIONS,
+    _DICTIONARY,
+    "rx.from_torch -> relax-bind-symbolic-vars, relax-lower-calls",
+)
 #: On a function, or on an operation in one that has regions: the target whose rules say what the operators in there
 #: become, where that is not the one that the module is compiled for.
 RELAX_TARGET = _row("relax.target", _ANY, _TARGET, "frontends -> relax-legalize-ops")

@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...support.errors import ModelError, OptionError
-from ...support.quiet import ignoring_warnings
+from ...support.quiet import holding_logs, ignoring_warnings
 from .fx_operators import functional_name, name_of
-from .pt2.archive_program import deserializing, read_archive
+from .pt2.archive_program import deserializing, read_archive, register_needs
 from .pt2.refusals import UnreadableError
 from .registry import find_complex_converter, find_converter
 
@@ -25,6 +23,9 @@ if TYPE_CHECKING:
 
 # Older ones lack torch.export.default_decompositions.
 _OLDEST = (2, 6)
+#: Loggers of torch's packages for exported programs.
+_LOGGERS = ("torch.export", "torch._export")
+_MOST_MESSAGES, _MOST_CHARACTERS = 4, 400
 
 
 def import_torch() -> Any:
@@ -85,21 +86,29 @@ def _refuse_arguments(what: str, *given: object) -> None:
 def _loaded(torch: Any, path: Path, trust: bool) -> ExportedProgram:
     if not path.is_file():
         raise ModelError(f"cannot read {path}: no such file")
+    said: list[str] = []
     try:
-        with ignoring_warnings(), _without_log("torch.export"), _without_log("torch._export"):
-            return _loaded_by_torch(torch, path) if trust else read_archive(path, _has_converter)
+        with ignoring_warnings(), holding_logs(*_LOGGERS) as logs:
+            try:
+                return _loaded_by_torch(torch, path) if trust else read_archive(path, _has_converter)
+            finally:
+                said = logs.texts()
     except UnreadableError as error:
         raise error.altered(f"cannot read {path}: {error.message}") from None
     except Exception as error:  # zip's, json's, pickle's, torch's own
         first = str(error).strip().partition("\n")[0]
         raise ModelError(
             f"{path} is no program that torch {torch.__version__} can read: {type(error).__name__}: {first}",
-            notes=["torch.export.save(torch.export.export(model, args), path) writes one"],
+            notes=[
+                *(f"torch says: {each[:_MOST_CHARACTERS]}" for each in said[:_MOST_MESSAGES]),
+                "torch.export.save(torch.export.export(model, args), path) writes one",
+            ],
         ) from None
 
 
 def _loaded_by_torch(torch: Any, path: Path) -> ExportedProgram:
     """Return the program as torch reads it, by pickle and eval: the file's author chooses what runs."""
+    register_needs(path)
     with deserializing:
         program: ExportedProgram = torch.export.load(path)
     return program
@@ -109,18 +118,6 @@ def _has_converter(operator: Any) -> bool:
     """Check whether an operator, or the one that gives a new tensor in its place, has a converter."""
     names = (name_of(operator), functional_name(operator))
     return any(find(name) is not None for find in (find_converter, find_complex_converter) for name in names)
-
-
-@contextmanager
-def _without_log(name: str) -> Iterator[None]:
-    """Inside, a package logs nothing: what goes wrong is raised as well."""
-    logger = logging.getLogger(name)
-    level = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def _exported(
@@ -135,13 +132,17 @@ def _exported(
             stacklevel=5,
         )
     try:
-        with torch.no_grad():
-            return torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+        with torch.no_grad(), holding_logs("torch") as logs:
+            program: ExportedProgram = torch.export.export(
+                model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False
+            )
     except Exception as error:  # whatever the model or torch raises while it is traced
         raise ModelError(
             f"torch.export cannot trace the model: {type(error).__name__}: {str(error).strip()}",
             notes=list(_remedies(str(error))),
         ) from error
+    logs.show()
+    return program
 
 
 #: Part of torch's message about a result of transformers that holds the keys and values of former tokens.
@@ -155,6 +156,8 @@ def _remedies(problem: str) -> Iterator[str]:
             f"the model returns a {cache[1]}: use_cache=False leaves it out, "
             "from_torch(model, args, kwargs={'use_cache': False}) or model.config.use_cache = False"
         )
+    if "data-dependent" in problem:
+        yield "a branch on the values of a tensor is torch.cond(condition, if_true, if_false, operands)"
     yield "torch.export.draft_export(model, args) lists everything that stands in the way"
 
 

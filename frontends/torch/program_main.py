@@ -29,6 +29,7 @@ from .dtypes import dtype_of_parts
 from .fx_graph import Graph
 from .fx_operators import is_scalar
 from .model_constants import constant
+from .size_limits import set_limits
 from .symbolic_sizes import Expressions
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def add_main(module: Operation, program: ExportedProgram, problems: Problems, na
     results, structure = partial(_results, program), partial(structure_of, program)
     inputs, decomposer = _inputs(program, keep), Decomposer()
     add_graph(module, program.graph_module, inputs, results, problems, expressions, structure, decomposer)
+    set_limits(module, program, expressions)
 
 
 def add_graph(

@@ -177,6 +177,21 @@ class Expressions:
         """Says what a symbol is that a node defines: a size of its result, or the number that it reads."""
         self._values.setdefault(symbol, value)
 
+    def input_size(self, symbol: sympy.Symbol) -> tuple[str, Any, Any] | None:
+        """Return the size of an input that defines a symbol, as its name, a factor and an offset.
+
+        The symbol is `factor * size + offset`. Return None for symbols that inputs do not define so.
+        """
+        solution = self._solutions.get(symbol, symbol)
+        if len(solution.free_symbols) != 1 or not solution.is_polynomial(*solution.free_symbols):
+            return None
+        (size,) = solution.free_symbols
+        factor, offset = solution.coeff(size, 1), solution.coeff(size, 0)
+        value = self._values.get(size.name)
+        if not isinstance(value, SymExpr) or solution != factor * size + offset:
+            return None
+        return str(value), factor, offset
+
     def is_known(self, expression: sympy.Expr) -> bool:
         return all(map(self._defines, expression.xreplace(self._solutions).free_symbols))
 

@@ -28,7 +28,7 @@ from .dynamic_sizes import Sizes, round_up
 from .memory_notes import note_plan
 from .memory_plan import MemoryPlan, PlannedBuffer, dims_of, is_small
 from .sites import maker
-from .size_bounds import size_bounds, symbol_ranges
+from .size_bounds import allowed_ranges, size_bounds, symbol_ranges
 
 #: What a graph's value is here: a tensor a memref, a shape the list of its sizes, all else as it is.
 Lowered = Value | list[Size]
@@ -231,19 +231,23 @@ class FunctionLowering:
 
     def _require_ranges(self) -> None:
         """An error at run time for sizes that the program is not made for, before anything is computed."""
-        ranges = symbol_ranges(self.function)
+        ranges = allowed_ranges(self.function)
         names, seen = argument_names(self.function), set()
         for position, argument in enumerate(self._body.arguments if ranges else ()):
             for where, size in _sizes_in(decode(argument.type)):
                 least, most = size_bounds(size, ranges)
-                if str(size) in seen or least is None or most is None:
+                if str(size) in seen or (most is None and (least or 0) <= 0):
                     continue
                 seen.add(str(size))
-                extent = numbers.as_index(self.sizes.compute(size))
                 named = f" '{names[position]}'" if names[position] else ""
-                message = f"argument #{position}{named}{where}: {size} is {{}}, expected {least} to {most}"
-                inside = (extent >= least) & (extent <= most)
-                tir.ops["assert"](inside, [numbers.as_i64(extent)], kind="ValueError", message=message)
+                self._require_range(f"argument #{position}{named}{where}", size, max(least or 0, 0), most)
+
+    def _require_range(self, where: str, size: SymExpr, least: int, most: int | None) -> None:
+        extent = numbers.as_index(self.sizes.compute(size))
+        expected = f"at least {least}" if most is None else f"{least} to {most}"
+        inside = extent >= least if most is None else (extent >= least) & (extent <= most)
+        message = f"{where}: {size} is {{}}, expected {expected}"
+        tir.ops["assert"](inside, [numbers.as_i64(extent)], kind="ValueError", message=message)
 
     def define_dims(self, info: Info, value: Value) -> None:
         """The symbols in a tensor's type have the sizes of the memory."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Upper bounds of symbolic sizes, from the ranges of their symbols (relax-bind-symbolic-vars)."""
+"""Bounds of symbolic sizes, from the ranges of their symbols (relax-bind-symbolic-vars) and a model's limits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...dialects.core.intervals import OPERATIONS, UNKNOWN, Bounds
-from ...dialects.core.ir_attributes import SYMBOL_RANGES
+from ...dialects.core.ir_attributes import SYMBOL_LIMITS, SYMBOL_RANGES
 from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.core.symbols_expr import Size, terms_of
 from ...dialects.core.symbols_terms import Atom, bounds
@@ -30,9 +30,29 @@ Ranges = Mapping[str, SymbolRange]
 
 def symbol_ranges(function: Operation) -> dict[str, SymbolRange]:
     """The ranges of symbolic sizes that are known, by name."""
-    if SYMBOL_RANGES not in function.attributes:
+    return _noted(function, SYMBOL_RANGES)
+
+
+def symbol_limits(function: Operation) -> dict[str, SymbolRange]:
+    """Return the limits that the model has for symbolic sizes, by name."""
+    return _noted(function, SYMBOL_LIMITS)
+
+
+def allowed_ranges(function: Operation) -> dict[str, SymbolRange]:
+    """Return what callers may pass for symbolic sizes: what both the ranges and the model's limits allow."""
+    ranges = symbol_ranges(function)
+    limits = {name: _both(ranges.get(name, limit), limit) for name, limit in symbol_limits(function).items()}
+    return {**ranges, **limits}
+
+
+def _both(one: SymbolRange, other: SymbolRange) -> SymbolRange:
+    return SymbolRange(max(one.least, other.least), min(one.most, other.most))
+
+
+def _noted(function: Operation, attribute: str) -> dict[str, SymbolRange]:
+    if attribute not in function.attributes:
         return {}
-    return {each.name: SymbolRange(*ir.DenseI64ArrayAttr(each.attr)) for each in function.attributes[SYMBOL_RANGES]}
+    return {each.name: SymbolRange(*ir.DenseI64ArrayAttr(each.attr)) for each in function.attributes[attribute]}
 
 
 def size_bounds(size: Dim, ranges: Ranges) -> Bounds:

@@ -82,6 +82,11 @@ class DeviceProgram(ABC):
     def devices(cls) -> list[str]:
         """What there is of this kind, each with what it has. Raises DeviceError where that cannot be found out."""
 
+    @classmethod
+    def targets(cls) -> list[str]:
+        """Return the targets that fit the devices, in their order; none where targets do not describe devices."""
+        return []
+
     @abstractmethod
     def open(self, codes: Sequence[DeviceCode], signatures: Sequence[Signature], graphs: bool | None) -> None:
         """Finds the device, and sees whether the program can run on it. Raises DeviceError."""

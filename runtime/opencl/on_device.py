@@ -37,6 +37,10 @@ class OpenclProgram(PagedProgram):
     def devices(cls) -> list[str]:
         return [each.table() for each in driver().devices()]
 
+    @classmethod
+    def targets(cls) -> list[str]:
+        return [each.target for each in driver().devices()]
+
     def open(self, codes: Sequence[DeviceCode], signatures: Sequence[Signature], graphs: bool | None) -> None:
         self.driver = driver()
         _check_fits(codes[0], _kernels(codes[0]), self.driver.device(self.number))

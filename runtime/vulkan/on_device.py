@@ -35,6 +35,10 @@ class VulkanProgram(PagedProgram):
     def devices(cls) -> list[str]:
         return [each.table() for each in driver().devices()]
 
+    @classmethod
+    def targets(cls) -> list[str]:
+        return [each.target for each in driver().devices()]
+
     def open(self, codes: Sequence[DeviceCode], signatures: Sequence[Signature], graphs: bool | None) -> None:
         kernels = read_kernels(codes[0])
         self.device = open_device(driver(), self.number)

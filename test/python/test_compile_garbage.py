@@ -45,7 +45,7 @@ def owner_of(item: object) -> str:
     return str(named.__module__)
 
 
-@pytest.mark.parametrize("target", ["llvm", "cuda{arch=sm_80}", "vulkan"])
+@pytest.mark.parametrize("target", ["llvm", "cuda{arch=sm_80}", "vulkan{threads=256}"])
 @pytest.mark.parametrize("name", MODULES)
 def test_no_garbage_of_ours_is_left(name: str, target: str) -> None:
     rx.compile(MODULES[name](), target=target, cache=False, jobs=1)  # what is done once a process comes first

@@ -37,7 +37,7 @@ func.func private @kernel(%x: memref<4xf32>, %y: memref<4xf32>) attributes {tir.
 """
 
 
-@pytest.mark.parametrize("target", ["llvm", "cuda", "vulkan", "opencl"])
+@pytest.mark.parametrize("target", ["llvm", "cuda", "vulkan{threads=256}", "opencl{threads=256}"])
 def test_unreachable_blocks_are_left_out(target: str) -> None:
     executable = rx.compile(rx.Module.parse(_MODULE), target=target)
     if target == "llvm":

@@ -67,3 +67,28 @@ def test_a_file_that_is_no_program(folder: Path) -> None:
 def test_the_list_of_operators(folder: Path) -> None:
     done = run(folder, "--list-torch-operators")
     assert done.returncode == 0 and "aten::linear " in done.stdout
+
+
+class Counting(nn.Module):
+    """Model with state, complex numbers, a size as an argument, and results in a dictionary."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.zeros(4))
+
+    def forward(self, x: torch.Tensor, turn: torch.Tensor, times: int, flag: bool) -> dict[str, object]:
+        self.count.add_(1)
+        return {"sum": x * self.count * times, "turn": turn * 2, "rows": x.shape[0], "none": None, "flag": flag}
+
+
+def test_results_are_compared_with_torch(folder: Path) -> None:
+    shapes = ({0: torch.export.Dim("batch")}, None, torch.export.Dim.DYNAMIC, None)
+    args = (torch.randn(3, 4), torch.ones(2, dtype=torch.complex64), 3, True)
+    torch.export.save(torch.export.export(Counting(), args, dynamic_shapes=shapes), folder / "counting.pt2")
+    assert run(folder, "counting.pt2").returncode == 0
+    program = str(COMPILE.with_name("relax-run"))
+    command = [program, "counting.rxa", "--shape=x:5,4", "--compare"]
+    done = subprocess.run([*command, "counting.pt2"], cwd=folder, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.count("close") == 4
+    done = subprocess.run([*command, "model.pt2"], cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1 and "the program has 4 inputs, 'model.pt2' 1" in done.stderr

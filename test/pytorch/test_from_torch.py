@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -147,6 +148,18 @@ def test_calls_that_do_not_fit_say_where() -> None:
         main(x, {"factor": scale}, 3, scale=scale)
     with pytest.raises(TypeError, match="no argument 'more'"):
         main(x, {"factor": scale}, pair, scale=scale, more=1)
+
+
+def test_keywords_that_are_passed_by_position_are_named() -> None:
+    x, pair, scale = torch.randn(3, 2), Pair(torch.ones(2), torch.ones(2)), torch.tensor(1.0)
+    main = compiled(Structured(), (), {"x": x, "options": {"factor": scale}, "pair": pair, "scale": scale})
+    with pytest.raises(
+        TypeError, match=r"main: takes keywords: x, options, pair, scale; got 1 by position: main\(x=\.\.\.,"
+    ):
+        main(x)
+    some = compiled(Structured(), (x, {"factor": scale}, pair), {"scale": scale})
+    with pytest.raises(TypeError, match=r"takes 3 arguments by position and keywords: scale; got 4 by position"):
+        some(x, {"factor": scale}, pair, scale)
 
 
 def test_structures_survive_a_file(tmp_path: Path) -> None:
@@ -333,6 +346,49 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         rx.from_torch(tmp_path / "other.pt2")
 
 
+@pytest.mark.parametrize("target", ["llvm", "reference"])
+def test_limits_of_sizes_are_those_of_torchs_program(target: str, tmp_path: Path) -> None:
+    args = (torch.randn(8, 4), torch.randn(7, 3), torch.randn(2))
+    dims = {0: 2 * Dim("half", max=5)}, {0: Dim("rows", min=5, max=9)}, {0: Dim("free")}
+    program = torch.export.export(Of(lambda x, y, z: (x * 2, y.sum(0), z + 1)), args, dynamic_shapes=(dims,))
+    torch.export.save(program, tmp_path / "model.pt2")
+    ours, theirs = rx.compile(rx.from_torch(tmp_path / "model.pt2"), target)["main"], program.module()
+    refused = []
+    for sizes in ((2, 5, 1), (10, 9, 100), (12, 7, 2), (8, 4, 2), (8, 10, 2), (0, 7, 2)):
+        given = [torch.randn(size, *each.shape[1:]) for size, each in zip(sizes, args, strict=True)]
+        outcomes = []
+        for function in (ours, theirs):
+            try:
+                function(*given)
+                outcomes.append("")
+            except Exception as error:
+                outcomes.append(str(error))
+        assert bool(outcomes[0]) == bool(outcomes[1]), (sizes, outcomes)
+        refused.append(outcomes[0])
+    assert [bool(each) for each in refused] == [False, False, True, True, True, False]
+    assert "dimension 0: " in refused[2] and "is 12, expected 0 to 10" in refused[2]
+    assert "is 4, expected 5 to 9" in refused[3] and "is 10, expected 5 to 9" in refused[4]
+
+
+def test_limits_of_sizes_leave_the_plan_of_memory_alone() -> None:
+    sizes = (({0: Dim("batch", max=1 << 20)},),)
+    module = rx.from_torch(Of(lambda x: torch.softmax(x, 1) @ x.T), (torch.randn(3, 4),), dynamic_shapes=sizes)
+    main = rx.compile(module)["main"]
+    x = torch.randn(5, 4)
+    torch.testing.assert_close(main(x), torch.softmax(x, 1) @ x.T)
+    with pytest.raises(rx.OptionError, match=r"'batch' cannot be 1048577: @main is for 0\.\.1048576"):
+        rx.compile(module, bind={"batch": (1 << 20) + 1})
+    assert rx.compile(module, bind={"batch": 5})["main"](x).shape == (5, 5)
+
+
+def test_only_the_least_size_may_be_limited() -> None:
+    sizes = (({0: Dim("batch", min=3)},),)
+    main = compiled(Of(lambda x: x + 1), (torch.randn(4),), dynamic_shapes=sizes)
+    assert len(main(torch.zeros(100))) == 100
+    with pytest.raises(ValueError, match="batch is 2, expected at least 3"):
+        main(torch.zeros(2))
+
+
 # ---- refusals ----
 
 
@@ -393,3 +449,14 @@ def test_what_is_no_model(source: Any, options: dict[str, Any], message: str) ->
 def test_training_mode_is_said() -> None:
     with pytest.warns(UserWarning, match="the model is in training mode, and so are BatchNorm1d"):
         rx.from_torch(nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).train(), (torch.randn(3, 4),))
+
+
+def test_a_refused_shape_is_one_message(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(rx.ModelError, match=r"torch\.export cannot trace the model"):
+        rx.from_torch(Of(lambda x, y: x + y), (torch.randn(3), torch.randn(4)))
+    assert not [each for each in caplog.records if each.levelno >= logging.WARNING]
+
+
+def test_a_branch_on_values_is_told_torch_cond() -> None:
+    with pytest.raises(rx.ModelError, match=r"torch\.cond\(condition, if_true, if_false, operands\)"):
+        rx.from_torch(Of(lambda x: x if x.sum() > 0 else -x), (torch.randn(3),))

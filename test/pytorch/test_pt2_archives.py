@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
+import subprocess
+import sys
 import threading
 import zipfile
 from collections import OrderedDict, defaultdict, namedtuple
@@ -311,3 +314,63 @@ def test_results_are_the_models(tmp_path: Path) -> None:
     program = rx.compile(rx.from_torch(saved(case, tmp_path)))["main"]
     found, _ = program(*case.args, torch.zeros((), dtype=torch.int64))
     numpy.testing.assert_allclose(found, expected.detach(), rtol=1e-5)
+
+
+def _in_new_process(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run relax-compile, whose process has imported no package for the file."""
+    command = [sys.executable, "-m", "relax_mlir.tools.compile.driver", str(path), "--check", *options]
+    return subprocess.run(command, text=True, capture_output=True, timeout=600)
+
+
+@pytest.mark.parametrize("options", [(), ("--trust",)])
+def test_types_of_transformers_need_no_import(tmp_path: Path, options: tuple[str, ...]) -> None:
+    outputs = pytest.importorskip("transformers.modeling_outputs")
+    model = Of(lambda _, x: outputs.BaseModelOutput(last_hidden_state=x * 2))
+    found = _in_new_process(saved(Case(model, (_randn(2, 4),)), tmp_path), *options)
+    assert (found.returncode, found.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("options", [(), ("--trust",)])
+def test_operators_of_quantized_models_need_no_import(tmp_path: Path, options: tuple[str, ...]) -> None:
+    import torch.ao.quantization.fx._decomposed
+
+    operators = torch.ops.quantized_decomposed
+
+    def rounded(_: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        found = operators.quantize_per_tensor(x, 0.5, 0, -128, 127, torch.int8)
+        result: torch.Tensor = operators.dequantize_per_tensor(found, 0.5, 0, -128, 127, torch.int8)
+        return result
+
+    found = _in_new_process(saved(Case(Of(rounded), (_randn(2, 4),)), tmp_path), *options)
+    assert (found.returncode, found.stderr) == (0, "")
+
+
+def _of_an_unknown_type(folder: Path) -> Path:
+    """Write a program whose result is of a type that only its author's package registers."""
+    path = saved(Case(Of(lambda _, x: Pair(x, x)), (_randn(2),)), folder)
+    records = pt2_files.records_of(path)
+    text = records[pt2_files.MODEL].replace(b"relax_mlir_test.Pair", b"some_package.models.Pair")
+    return pt2_files.write(folder / "other.pt2", {**records, pt2_files.MODEL: text})
+
+
+def test_the_module_of_an_unknown_type_is_named(tmp_path: Path) -> None:
+    with pytest.raises(rx.ModelError, match=r"'some_package.models.Pair'(.|\n)*--load-plugin=some_package.models\n"):
+        rx.from_torch(_of_an_unknown_type(tmp_path))
+
+
+def test_warnings_of_torch_about_a_file_are_notes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(rx.ModelError, match=r"note: torch says: .*some_package\.models\.Pair"):
+        rx.from_torch(_of_an_unknown_type(tmp_path), trust=True)
+    assert not [each for each in caplog.records if each.levelno >= logging.WARNING]
+
+
+def test_packages_that_fail_to_import_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _of_an_unknown_type(tmp_path)
+    records = pt2_files.records_of(path)
+    text = records[pt2_files.MODEL].replace(b"some_package.models.Pair", b"transformers.modeling_outputs.Missing")
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    monkeypatch.delitem(sys.modules, "transformers.modeling_outputs", raising=False)
+    with pytest.raises(
+        rx.ModelError, match=r"transformers.modeling_outputs, which cannot be imported(.|\n)*pip install"
+    ):
+        rx.from_torch(pt2_files.write(path, {**records, pt2_files.MODEL: text}))

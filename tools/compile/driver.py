@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 from ... import Module, __version__
 from ...bindings.diagnostics import Diagnostic, PassWarning, reporting
 from ...bindings.navigation import operations_in
+from ...compilation.device_targets import target_of_machine
 from ...compilation.options import CompileOptions
 from ...compilation.steps import check, fit, lower_in_place, working
 from ...dialects.core.elements import print_short
@@ -100,8 +101,9 @@ class Driver:
             program.keep(compilation.files)
         if arguments["v"]:
             progress.finish()
-        if cache is not None and cache.problem and (arguments["v"] or (cache.folder and cache.distrust)):
-            self.stderr.write(f"note: {cache.problem}\n")
+        note = cache.new_note() if cache is not None else ""
+        if note:
+            self.stderr.write(f"relax-compile: note: {note}\n")
         return 0
 
     def _check(self, source: str, arguments: Arguments) -> int:
@@ -348,8 +350,9 @@ def _limits(arguments: Arguments) -> Limits:
 
 
 def _options(arguments: Arguments, cache: DiskCache | None, reporting: Reporting) -> CompileOptions:
+    is_program = arguments["emit"] == "artifact" and not arguments["check"]
     return CompileOptions(
-        target=arguments["target"],
+        target=target_of_machine(arguments["target"], is_needed=is_program),
         opt_level=arguments["O"],
         journal=reporting.journal if reporting.is_recorded else None,
         jobs=arguments["jobs"],

@@ -14,6 +14,7 @@ import os
 import time
 from collections.abc import Iterable
 
+from ...compilation.device_targets import target_of_machine
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
 from ...support.files import is_special, refuse_overwriting, refuse_unwritable
@@ -109,6 +110,7 @@ def cached_program(arguments: Arguments, cache: DiskCache | None) -> CachedProgr
     if None in plugins:
         return None
     given = {name: arguments[name] for name in _DECIDING}
+    given["target"] = target_of_machine(arguments["target"], is_needed=False)
     options = json.dumps([given, plugins, compiler_fingerprint()], sort_keys=True)
     try:
         return CachedProgram(cache, arguments.files[0], arguments["o"], options)

@@ -40,12 +40,14 @@ class Difference(NamedTuple):
 class Reference:
     """A model in onnxruntime, with its inputs, and what it computes of them: `outputs` by name."""
 
+    name = "onnxruntime"
+
     def __init__(self, path: str, inputs: Mapping[str, Given], threads: int, model: bytes | None = None):
         """`model` is what to run in place of the file's. Raises RelaxError."""
         try:
             ort = importlib.import_module("onnxruntime")
         except ImportError:
-            raise OptionError("--compare needs onnxruntime: pip install onnxruntime") from None
+            raise OptionError("--compare with an ONNX model needs onnxruntime: pip install onnxruntime") from None
         self.threads = threads
         options = ort.SessionOptions()
         options.log_severity_level = 4  # what goes wrong is raised too
@@ -62,7 +64,7 @@ class Reference:
             values = self.run()
         except Exception as error:  # its exceptions have no class in common
             raise OptionError(f"onnxruntime cannot run '{path}': {(str(error).splitlines() or [''])[0]}") from None
-        self.outputs: dict[str, object] = dict(spread_values(dict(zip(names, values, strict=True))))
+        self.outputs: Mapping[str, object] = dict(spread_values(dict(zip(names, values, strict=True))))
 
 
 def differences(ours: Mapping[str, Array], theirs: Mapping[str, object], tolerance: float) -> list[Difference]:

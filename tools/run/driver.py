@@ -25,6 +25,8 @@ from ..opt.information import shows_information
 from . import compare, outputs
 from .inputs import Given, gathered_inputs, make_inputs, passed, read_inputs, spread_inputs
 from .options import HELP_HEAD, OPTIONS, parse
+from .peer import Peer
+from .peers import Compared, peer_of
 from .timing import time_in_turns, times_against, times_text
 
 #: Options that name files to write.
@@ -105,8 +107,8 @@ class Driver:
         model = arguments["compare"]
         reference = None
         if model is not None:
-            announce("running onnxruntime")
-            reference = compare.Reference(model, inputs, executable.threads)
+            announce(f"running {model}")
+            reference = peer_of(model, Compared(path, executable, name), inputs, trust=arguments["trust"])
         if arguments["benchmark"]:
             with _failures_of(name):
                 ready = executable.ready(name, *map(passed, inputs.values()))
@@ -161,19 +163,17 @@ class Driver:
         for note in notes:
             self.stderr.write(f"relax-run: note: {note}\n")
 
-    def _benchmark(
-        self, ready: Callable[[], object], reference: compare.Reference | None, arguments: Arguments
-    ) -> None:
+    def _benchmark(self, ready: Callable[[], object], reference: Peer | None, arguments: Arguments) -> None:
         if reference is None:
             (seconds,) = time_in_turns([ready], **_counts(arguments))
             write_text(self.stdout, times_text(seconds))
         else:
             seconds, theirs = time_in_turns([ready, reference.run], **_counts(arguments))
-            write_text(self.stdout, times_against(seconds, theirs, "onnxruntime", reference.threads))
+            write_text(self.stdout, times_against(seconds, theirs, reference.name, reference.threads))
         self._note(notes_on_calls(seconds, clock_cost()))
 
     def _compare(
-        self, reference: compare.Reference, results: Mapping[str, Array], others: Mapping[str, Array], tolerance: float
+        self, reference: Peer, results: Mapping[str, Array], others: Mapping[str, Array], tolerance: float
     ) -> int:
         """`others` are the results for other random inputs; none where all inputs are given."""
         found = compare.differences(results, reference.outputs, tolerance)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ...runtime.threads import checked_threads
@@ -16,13 +17,16 @@ REFERENCE, PROGRAM = "reference", ".rxa"
 _MODELS = (*MODEL_SUFFIXES, *MODULE_SUFFIXES)
 #: What says how a program's file is loaded.
 _OF_PROGRAMS = ("verify-key", "sha256", "device", "graphs")
+#: A file's name that is the shape of an input.
+_SHAPE = re.compile(r"[^:/\\]+:[\d,]*")
+_REPEATED = "--shape is given once for each input: --shape {}"
 _INPUT, _OUTPUT, _TIME, _COMPARE = "Inputs", "Outputs", "Times", "Comparison"
 
 OPTIONS: dict[str, Option] = {
     "function": Option("text", _INPUT, "the function to call; main is the default", "name", "main"),
     "input": Option("list", _INPUT, "an input from a file, as x=x.npy, or several by their names from an .npz file; a scalar also as n=5; may be given several times", "name=file.npy|file.npz"),
     "random": Option("number", _INPUT, "the seed for inputs that are not given: floats are normal, integers 0 to 9 (fewer for small types); 0 is the default", "seed", 0),
-    "shape": Option("list", _INPUT, "the shape of an input that is not given, as x:1,3,224,224; a size with a name that nothing determines is 1", "input:sizes"),
+    "shape": Option("list", _INPUT, "the shape of an input that is not given, as x:1,3,224,224; a size with a name that nothing determines is 1; given once for each input: --shape x:1,4 --shape y:4", "input:sizes"),
     "output": Option("text", _OUTPUT, "write the outputs to this .npz file (.npy where there is one output)", "file"),
     "output-dir": Option("text", _OUTPUT, "write each output to <name>.npy in this folder", "folder"),
     "verify-key": Option("text", _INPUT, "refuse the program unless the signature next to it, program.rxa.sig, is by this public Ed25519 key, a PEM file", "key.pub.pem"),
@@ -43,7 +47,7 @@ OPTIONS: dict[str, Option] = {
     "trace": Option("text", _TIME, "write when each kernel, part and step of a part, range of a thread, launch and copy began and ended to this file, JSON that Perfetto (ui.perfetto.dev) and Chrome show", "t.json"),
     "repeat": Option("number", _TIME, "how many calls are timed; 100 is the default, 20 with --profile, 1 with --trace", "n"),
     "warmup": Option("number", _TIME, "how many calls come before them; 10 is the default, 3 with --profile and --trace", "n"),
-    "compare": Option("text", _COMPARE, "run this ONNX model with onnxruntime on the same inputs; the exit code is 1 if the outputs differ; with --each also another program, or the reference", "model.onnx|b.rxa|reference"),
+    "compare": Option("text", _COMPARE, "run this model on the same inputs, ONNX with onnxruntime, TFLite with LiteRT, .pt2 with torch, a module by the reference; or interpret the model that the program was made of by the reference, where relax-compile --observe has kept it; the exit code is 1 if the outputs differ; with --each also another program", "model.onnx|model.tflite|model.pt2|module.mlir|reference|b.rxa"),
     "tolerance": Option("decimal", _COMPARE, "how far outputs may differ, absolutely and relatively: |a - b| <= t + t * |b|; 1e-4 is the default; with --each relative to a value's largest number, and 1e-4 for f32", "t"),
     "each": Option("flag", _COMPARE, "compare the value of each kernel and part, by the model's nodes, and name the first wrong one; for programs of relax-compile --observe", default=False),
     "inputs": Option("text", _COMPARE, "with --each: write the first wrong one's inputs, and what it should give, to this file (.npz)", "file"),
@@ -61,6 +65,7 @@ HELP_HEAD = (
     "  relax-run model.rxa --shape x:1,3,224,224 --profile",
     "  relax-run model.rxa --trace t.json",
     "  relax-run model.rxa --compare model.onnx",
+    "  relax-run model.rxa --compare model.tflite --tolerance=0.01",
     "  relax-run model.rxa --compare reference --each --inputs=culprit.npz",
     "  relax-run model.onnx --reference",
     "  relax-run --list-devices",
@@ -73,12 +78,15 @@ def parse(argv: Sequence[str]) -> Arguments:
     if arguments.asks or arguments["list-devices"]:
         return arguments
     if len(arguments.files) != 1:
-        raise OptionError(f"expected one program, as program.rxa, got {', '.join(arguments.files) or 'none'}")
+        raise OptionError(
+            f"expected one program, as program.rxa, got {', '.join(arguments.files) or 'none'}",
+            notes=[_REPEATED.format(each) for each in arguments.files if _SHAPE.fullmatch(each)][:1],
+        )
     is_model = arguments.files[0].lower().endswith(_MODELS)
     if arguments["reference"] and not is_model:
         raise OptionError(f"--reference runs a model ({', '.join(_MODELS)}), got {arguments.files[0]}")
-    if arguments["trust"] and not arguments["reference"]:
-        raise OptionError("--trust is for .pt2 files, which only --reference runs")
+    if arguments["trust"] and not (arguments["reference"] or (arguments["compare"] or "").endswith(".pt2")):
+        raise OptionError("--trust is for .pt2 files, which only --reference and --compare read")
     for name in _OF_PROGRAMS if arguments["reference"] else ():
         refuse_together(arguments, "reference", name)
     if is_model and not arguments["reference"]:
@@ -120,5 +128,5 @@ def _check_each(arguments: Arguments) -> None:
     for name in ("inputs", "report"):
         if arguments[name] is not None:
             raise OptionError(f"--{name} is for the values of kernels and parts: it needs --each")
-    if other is not None and (other == REFERENCE or other.endswith(PROGRAM)):
+    if other is not None and other.endswith(PROGRAM):
         raise OptionError(f"--compare={other} compares the values of kernels and parts: it needs --each")

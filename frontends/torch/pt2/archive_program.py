@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import json
 import threading
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .archive_tensors import TensorReader
 from .document import read_document
 from .records import ArchiveRecords, check_format
-from .refusals import refuse
+from .refusals import UnreadableError, refuse
+from .registrations import register_named
 from .targets import HasConverter
 
 if TYPE_CHECKING:
@@ -41,6 +44,18 @@ def read_archive(path: Path, has_converter: HasConverter) -> ExportedProgram:
     with deserializing:
         program: ExportedProgram = serialize.ExportedProgramDeserializer().deserialize(document, state, constants, None)
     return program
+
+
+def register_needs(path: Path) -> None:
+    """Import the well-known modules whose operators or types the program in an archive names.
+
+    torch.export.load expects them to be imported. Archives that cannot be read here are left to torch.
+    """
+    try:
+        with ArchiveRecords(path) as records:
+            register_named(json.dumps(records.json(_model_record(records))))
+    except (UnreadableError, zipfile.BadZipFile, OSError, ValueError):
+        return
 
 
 def _model_record(records: ArchiveRecords) -> str:

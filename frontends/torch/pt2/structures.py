@@ -14,12 +14,13 @@ from typing import Any
 
 from .checked_names import check_identifier
 from .refusals import refuse, shortened
+from .registrations import import_hint, register_type
 
 _PROTOCOL = 1
 _KEYS = {"type", "context", "children_spec"}
 #: Factories of defaultdicts: constructors of Python's own containers and numbers.
 _FACTORIES = ("list", "dict", "set", "tuple", "int", "float", "bool", "str")
-_DEFAULTDICT, _DICT = "collections.defaultdict", "builtins.dict"
+_DEFAULTDICT, _DICT, _NAMEDTUPLE = "collections.defaultdict", "builtins.dict", "collections.namedtuple"
 
 
 def check_structure(text: str, *, has_arguments: bool) -> str:
@@ -46,21 +47,31 @@ def _check_tree(tree: Any) -> None:
 
 
 def _check_node(kind: object, context: object) -> None:
-    from torch.utils._pytree import SERIALIZED_TYPE_TO_PYTHON_TYPE
-
-    if not isinstance(kind, str) or kind not in SERIALIZED_TYPE_TO_PYTHON_TYPE:
-        refuse(
-            f"an argument or a result is of the type {shortened(kind)}, which torch does not know in this process",
-            "import the package that registers the type first; relax-compile does so by --load-plugin",
-        )
+    _check_type(kind)
     if kind == _DEFAULTDICT:
         _check_factory(context)
+        return
+    if kind == _NAMEDTUPLE:
+        _check_type(context)
         return
     try:
         value = json.loads(context) if isinstance(context, str) else context
     except ValueError:
-        return  # a text, such as the name of a named tuple's type
+        return  # a text that torch keeps as a text
     _check_enumerations(value)
+
+
+def _check_type(name: object) -> None:
+    """Refuse types that torch does not know in this process."""
+    from torch.utils._pytree import SERIALIZED_TYPE_TO_PYTHON_TYPE
+
+    if isinstance(name, str) and name not in SERIALIZED_TYPE_TO_PYTHON_TYPE:
+        register_type(name)
+    if not isinstance(name, str) or name not in SERIALIZED_TYPE_TO_PYTHON_TYPE:
+        refuse(
+            f"an argument or a result is of the type {shortened(name, 120)}, which torch does not know in this process",
+            import_hint("type", str(name).rpartition(".")[0]),
+        )
 
 
 def _check_factory(context: object) -> None:

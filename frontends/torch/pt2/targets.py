@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, TypeAlias
 
 from .refusals import refuse, shortened
+from .registrations import import_hint, register_operators
 
 #: Checks whether an operator of torch has a converter.
 HasConverter: TypeAlias = Callable[[Any], bool]
@@ -61,7 +62,7 @@ def _check_higher_order(target: str, operator: str, has_converter: HasConverter)
 
     found = getattr(torch.ops.higher_order, operator, None)
     if not isinstance(found, torch._ops.HigherOrderOperator):
-        _refuse_unknown(target)
+        _refuse_unknown(target, "")
     if not has_converter(found):
         refuse(f"a node calls {shortened(target)}, an operator on graphs that has no converter")
 
@@ -71,7 +72,10 @@ def _check_overload(
 ) -> None:
     found = _overload(namespace, operator, overload)
     if found is None:
-        _refuse_unknown(target)
+        register_operators(namespace)
+        found = _overload(namespace, operator, overload)
+    if found is None:
+        _refuse_unknown(target, namespace)
     if has_converter(found):
         return
     name = found._schema.name
@@ -105,8 +109,8 @@ def _has_kernel(operator: Any) -> bool:
     return bool(torch._C._dispatch_has_kernel(name))
 
 
-def _refuse_unknown(target: str) -> NoReturn:
+def _refuse_unknown(target: str, namespace: str) -> NoReturn:
     refuse(
-        f"a node calls {shortened(target)}, an operator that torch does not know in this process",
-        "import the package that registers the operator first; relax-compile does so by --load-plugin",
+        f"a node calls {shortened(target, 120)}, an operator that torch does not know in this process",
+        import_hint("operator", namespace if namespace not in _COMPUTING else ""),
     )

@@ -17,7 +17,7 @@ from ....dialects.core.symbols import Dim, SymExpr
 from ....dialects.core.symbols_expr import Size as Symbolic
 from ....dialects.core.symbols_expr import terms_of, value_of
 from ....dialects.core.symbols_terms import Atom, bounds
-from ....passes.lower_calls.size_bounds import size_bounds, symbol_ranges
+from ....passes.lower_calls.size_bounds import allowed_ranges, size_bounds
 from .c_names import CNames
 from .expressions import Expression, Size, binary, choice, name, of_size, product, quotient, remainder
 from .types import INDEX, interface_type
@@ -106,7 +106,7 @@ class _SizeFormulas:
 
     def __init__(self, function: Operation, names: CNames, made: Interface) -> None:
         self._function, self._names, self._made = function, names, made
-        self._ranges = symbol_ranges(function)
+        self._ranges = allowed_ranges(function)
         self._known: dict[str, Expression] = {}
 
     def define(self, label: str, info: Info) -> None:

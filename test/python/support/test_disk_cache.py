@@ -220,6 +220,10 @@ def test_a_user_without_a_home_has_no_cache(tmp_path: Path, monkeypatch: pytest.
     cache.clear()
     message = "nothing is kept: this user has no home folder; RELAX_MLIR_CACHE names another place"
     assert cache.problem == message and list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(disk_cache, "_NOTED", set())
+    assert DiskCache().new_note() == "", "nothing was to be kept"
+    assert cache.new_note() == f"{message}: each start compiles anew"
+    assert cache.new_note() == ""
 
 
 @pytest.mark.parametrize(("mode", "inner"), [(0o777, False), (0o702, False), (0o777, True), (0o775, True)])

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -226,8 +227,36 @@ def test_another_folder(tmp_path: Path, cache: DiskCache) -> None:
 def test_a_folder_that_cannot_be_written(tmp_path: Path, cache: DiskCache) -> None:
     (tmp_path / "file").write_text("")
     shown = made(model(tmp_path / "model.onnx"), "-o", tmp_path / "out.rxa", f"--cache-dir={tmp_path / 'file'}")
-    assert shown.endswith(f"note: nothing is kept in '{tmp_path / 'file'}': Not a directory\n")
+    note = f"nothing is kept in '{tmp_path / 'file'}': Not a directory: each start compiles anew"
+    assert shown.endswith(f"relax-compile: note: {note}\n")
     assert (tmp_path / "out.rxa").exists()
+
+
+def test_a_cache_that_cannot_be_written_is_told_without_being_asked(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    command = [sys.executable, "-m", "relax_mlir.tools.relax_compile", model(tmp_path / "model.onnx"), "-o", "x.rxa"]
+    found = []
+    for changed in ({"RELAX_MLIR_CACHE": str(tmp_path / "file" / "inner")}, {"RELAX_MLIR_CACHE": str(tmp_path / "c")}):
+        environment = {**os.environ, **changed}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, text=True, capture_output=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        found.append(done.stderr.count("each start compiles anew"))
+    assert found == [1, 0]
+
+
+def test_rx_compile_warns_once_for_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    module = rx.Module()
+    with module.function("main", [rx.tensor((3, 5))]) as f:
+        f.returns(rx.relax.exp(*f))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            rx.compile(module, cache=tmp_path / "file" / "inner")
+        rx.compile(module, cache=tmp_path / "other")
+    assert [(each.filename, str(each.message)) for each in caught] == [
+        (__file__, f"nothing is kept in '{tmp_path}/file/inner': Not a directory: each start compiles anew")
+    ]
 
 
 def test_what_cannot_be_written_is_the_same_error(tmp_path: Path, cache: DiskCache) -> None:

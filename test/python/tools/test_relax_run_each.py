@@ -223,7 +223,6 @@ def test_a_program_without_names_of_nodes(folder: Path, tmp_path: Path) -> None:
         (["a.rxa", "--each", "--compare=reference", "--tolerance=nan"], "option --tolerance expects a number that is "),
         (["a.rxa", "--each", "--compare=reference", "--tolerance=inf"], "option --tolerance expects a number that is "),
         (["a.rxa", "--each", "--compare=reference", "--benchmark"], "--each and --benchmark exclude each other"),
-        (["a.rxa", "--compare=reference"], "--compare=reference compares the values of kernels and parts: it needs -"),
         (["a.rxa", "--compare=b.rxa"], "--compare=b.rxa compares the values of kernels and parts: it needs --each"),
         (["a.rxa", "--inputs=x.npz"], "--inputs is for the values of kernels and parts: it needs --each"),
         (["a.rxa", "--report=x.html"], "--report is for the values of kernels and parts: it needs --each"),

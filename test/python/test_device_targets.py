@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Targets of devices without options: the device of this machine."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from relax_mlir.runtime.errors import DeviceError
+from relax_mlir.runtime.opencl.on_device import OpenclProgram
+from relax_mlir.runtime.vulkan.on_device import VulkanProgram
+from relax_mlir.tools.relax_compile import run
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+FOUND = {VulkanProgram: ["vulkan{subgroup=8 fma=twice}", "vulkan"], OpenclProgram: ["opencl{language=c}"]}
+
+
+def module() -> rx.Module:
+    made = rx.Module()
+    with made.function("main", [rx.tensor((4,))]) as f:
+        f.returns(relax.exp(*f))
+    return made
+
+
+@pytest.fixture
+def devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind, targets in FOUND.items():
+        monkeypatch.setattr(kind, "targets", classmethod(lambda cls, targets=targets: targets))
+
+
+@pytest.fixture
+def no_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    def targets(cls: type) -> list[str]:
+        raise DeviceError("no Vulkan loader: install one")
+
+    monkeypatch.setattr(VulkanProgram, "targets", classmethod(targets))
+    monkeypatch.setattr(OpenclProgram, "targets", classmethod(lambda cls: []))
+
+
+@pytest.mark.usefixtures("devices")
+def test_the_first_device_is_meant() -> None:
+    assert rx.compile(module(), "vulkan")._artifact.devices[0].data == (
+        rx.compile(module(), "vulkan{subgroup=8 fma=twice}")._artifact.devices[0].data
+    )
+    own, other = (rx.compile(module(), each)._artifact.devices[0].data for each in ("opencl", "opencl{language=c}"))
+    assert bytes(own) == bytes(other)
+
+
+@pytest.mark.usefixtures("devices")
+def test_another_device_by_its_number() -> None:
+    usual = rx.compile(module(), "vulkan{threads=256}")._artifact.devices[0].data
+    assert rx.compile(module(), "vulkan", device="vulkan:1")._artifact.devices[0].data == usual
+    with pytest.raises(rx.OptionError, match="device='vulkan:2': this machine has 2 devices of vulkan"):
+        rx.compile(module(), "vulkan", device="vulkan:2")
+
+
+@pytest.mark.usefixtures("no_device")
+def test_a_machine_without_a_device() -> None:
+    with pytest.raises(
+        rx.RelaxError, match=r"there is no device: no Vulkan loader: install one\n.*vulkan{threads=256}"
+    ):
+        rx.compile(module(), "vulkan")
+    with pytest.raises(rx.RelaxError, match=r"target 'opencl' is the first device of this machine, and there is no"):
+        rx.compile(module(), "opencl")
+    rx.compile(module(), "vulkan{threads=256}")
+
+
+@pytest.mark.usefixtures("no_device")
+def test_relax_compile_needs_the_device_for_programs_alone(tmp_path: Path) -> None:
+    (tmp_path / "model.mlir").write_text(str(module()))
+
+    def outcome(*options: str) -> tuple[int, str]:
+        out, errors = io.StringIO(), io.StringIO()
+        return run(["--target=vulkan", *options], io.StringIO(), out, errors), errors.getvalue()
+
+    path = str(tmp_path / "model.mlir")
+    code, errors = outcome(path, "-o", str(tmp_path / "x.rxa"))
+    assert code == 1 and "relax-compile: error: target 'vulkan' is the first device of this machine" in errors
+    assert outcome(path, "--emit=tir", "-o", str(tmp_path / "x.mlir")) == (0, "")

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A TFLite model in LiteRT's interpreter, without delegates: the kernels that define what operators compute."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from ...support.errors import OptionError
+from ...support.suggest import counted
+from .inputs import Given
+from .peer import Made
+
+
+def litert_peer(path: str, inputs: Mapping[str, Given], threads: int) -> Made:
+    """Return the peer of a model. Raise OptionError."""
+    try:
+        package = importlib.import_module("ai_edge_litert.interpreter")
+    except ImportError:
+        raise OptionError("--compare with a TFLite model needs LiteRT: pip install ai-edge-litert") from None
+    try:
+        interpreter = package.Interpreter(
+            model_path=path,
+            num_threads=threads,
+            experimental_op_resolver_type=package.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+        )
+    except (ValueError, RuntimeError) as error:
+        raise _refusal(path, error) from None
+    given = _by_place(interpreter, inputs, path)
+
+    def run() -> dict[str, Any]:
+        for place, value in given.items():
+            interpreter.set_tensor(place, value)
+        interpreter.invoke()
+        return {each["name"]: interpreter.get_tensor(each["index"]) for each in interpreter.get_output_details()}
+
+    try:
+        _resize(interpreter, given)
+        outputs = run()
+    except (ValueError, RuntimeError) as error:
+        raise _refusal(path, error) from None
+    return Made("LiteRT without delegates", threads, run, outputs)
+
+
+def _by_place(interpreter: Any, inputs: Mapping[str, Given], path: str) -> dict[int, Any]:
+    """Return the inputs by the interpreter's indices: by name, or in order if the names differ."""
+    import numpy
+
+    details = interpreter.get_input_details()
+    names = [each["name"] for each in details]
+    if len(details) != len(inputs):
+        raise OptionError(f"the program has {counted(len(inputs), 'input')}, '{path}' {len(details)}")
+    values = [inputs[each] for each in names] if set(names) == set(inputs) else list(inputs.values())
+    return {each["index"]: numpy.asarray(value) for each, value in zip(details, values, strict=True)}
+
+
+def _resize(interpreter: Any, given: Mapping[int, Any]) -> None:
+    for place, value in given.items():
+        interpreter.resize_tensor_input(place, value.shape, strict=True)
+    interpreter.allocate_tensors()
+
+
+def _refusal(path: str, error: Exception) -> OptionError:
+    return OptionError(f"LiteRT cannot run '{path}': {(str(error).splitlines() or [''])[0]}")

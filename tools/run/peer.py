@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Another way to compute a program's results, to compare them and the time with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+
+class Peer(Protocol):
+    """Another way to compute a program's results."""
+
+    @property
+    def name(self) -> str:
+        """Return the name for messages and times."""
+
+    @property
+    def threads(self) -> int:
+        """Return the number of threads of a call."""
+
+    @property
+    def run(self) -> Callable[[], object]:
+        """Return a function that calls the model with the inputs."""
+
+    @property
+    def outputs(self) -> Mapping[str, object]:
+        """Return the results by name."""
+
+
+class Made(NamedTuple):
+    """Peer whose results come from one call of `run`."""
+
+    name: str
+    threads: int
+    run: Callable[[], object]
+    outputs: Mapping[str, object]
+
+
+def numbered(arrays: Sequence[object]) -> dict[str, object]:
+    """Return arrays without names of their own by their places."""
+    return {str(place): each for place, each in enumerate(arrays)}

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What --compare compares with: a model in onnxruntime, LiteRT or torch, or the reference interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...runtime import Executable
+from ...runtime.arrays import to_numpy
+from ...support.errors import OptionError, RelaxError
+from ..common.models import ONNX, TFLITE, TORCH, kind_of, read_model
+from .compare import Reference
+from .inputs import Given, passed
+from .options import REFERENCE
+from .peer import Made, Peer, numbered
+
+
+class Compared(NamedTuple):
+    """Program whose results are compared: its file, and the function that is called."""
+
+    path: str
+    executable: Executable
+    function: str
+
+
+def peer_of(other: str, program: Compared, inputs: Mapping[str, Given], *, trust: bool) -> Peer:
+    """Return what --compare names, with its results for these inputs. Raise RelaxError."""
+    threads = program.executable.threads
+    if other == REFERENCE:
+        return _by_definitions(program, inputs)
+    kind = kind_of(other)
+    if kind == ONNX:
+        return Reference(other, inputs, threads)
+    if kind == TFLITE:
+        from .litert_peer import litert_peer  # its package is needed by this kind alone
+
+        return litert_peer(other, inputs, threads)
+    if kind == TORCH:
+        from .torch_peer import torch_peer  # so is torch
+
+        return torch_peer(other, inputs, threads, trust=trust)
+    return _by_interpreter(other, program.function, inputs)
+
+
+def _by_definitions(program: Compared, inputs: Mapping[str, Given]) -> Made:
+    """Interpret the model that a program was made of, which programs of --observe hold."""
+    if program.executable.definitions is None:
+        raise OptionError(
+            f"--compare=reference interprets the model that {program.path} was made of, and the program does not hold "
+            "it: compile with --observe, or name the file of a module, --compare=module.mlir"
+        )
+    from ...testing.program_values import RESULTS, ProgramValues  # the compiler
+
+    values = ProgramValues(program.executable, program.function, list(inputs.values()), program.path)
+    return _interpreted(lambda: values.of_model()[RESULTS][0])
+
+
+def _by_interpreter(path: str, function: str, inputs: Mapping[str, Given]) -> Made:
+    from ...interpreter.reference import reference  # the compiler
+
+    called = reference(read_model(path))[function]
+    return _interpreted(lambda: _flat(called(*map(_copied, inputs.values()))))
+
+
+def _interpreted(run: Callable[[], Sequence[Any]]) -> Made:
+    try:
+        results = run()
+    except RelaxError:
+        raise
+    except (ValueError, TypeError) as error:
+        raise OptionError(f"the reference cannot run the module with these inputs: {error}") from None
+    return Made("the reference", 1, run, numbered([each for each in results if each is not None]))
+
+
+def _flat(returned: Any) -> list[Any]:
+    if isinstance(returned, (list, tuple)):
+        return [array for each in returned for array in _flat(each)]
+    return [returned]
+
+
+def _copied(value: Given) -> Any:
+    """Return arrays of the reference's own: a function may write to its arguments."""
+    if isinstance(value, list):
+        return list(map(_copied, value))
+    return to_numpy(passed(value)).copy() if hasattr(value, "shape") else value
