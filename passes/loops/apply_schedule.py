@@ -10,7 +10,7 @@ from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import located_error
-from ...dialects.core.ir_attributes import SCHEDULE_PLACES
+from ...dialects.core.ir_attributes import READ_ONLY, SCHEDULE_PLACES
 from ...dialects.tir.prim_func import schedule_lines
 from ...support.errors import RelaxError
 from ..core.pipeline import Pipeline
@@ -21,6 +21,7 @@ from .schedule import Schedule
 from .schedule_files import at_file
 from .source_writer import SourceWriter
 from .tree import Tree, loops_in
+from .tree_reader import Read
 from .tree_writer import Writer, write_tree
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def apply_schedule(
         writer = KernelWriter if has_threads else Writer if has_vectors else SourceWriter
         write_tree(scratch.function, read, tree, writer)
         _check_loaded(scratch.function)
+        _note_read_only(scratch.function, read, tree)
     except RelaxError as error:
         raise located_error(error.message, function.location, error.notes) from None
     # A kernel of one block is a loop of one step, which is none for canonicalize.
@@ -88,6 +90,18 @@ def _check_loaded(function: Operation) -> None:
                 f"an intrinsic, or a copy of a memory, emits '{name}', which is of no dialect that is loaded",
                 notes=[f"load it before: relax_mlir.bindings.context.load_dialects(context, ['{dialect}'])"],
             )
+
+
+def _note_read_only(function: Operation, read: Read, tree: Tree) -> None:
+    """State the parameters that are only read, where functions of the device's owner have emitted calls on them."""
+    if not any(op.name == "tir.call_extern" for op in operations_in(function)):
+        return
+    numbers = {argument: number for number, argument in enumerate(body_of(function).arguments)}
+    written = {access.buffer for block in tree.blocks() for access in block.writes}
+    given = {each: numbers[value] for each, value in read.memory.items() if each.is_given and value in numbers}
+    kept = sorted(number for buffer, number in given.items() if buffer not in written)
+    with function.context:
+        function.attributes[READ_ONLY] = ir.DenseI64ArrayAttr.get(kept)
 
 
 def _scheduled(function: Operation) -> Schedule:

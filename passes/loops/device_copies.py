@@ -14,9 +14,8 @@ from ...bindings.mlir import ir
 from ...dialects.core.indices import is_below, regrouped
 from ...dialects.core.symbols_expr import Size, extremum, substituted, variables_of
 from ...emit import loops
-from ...emit.extern_calls import strided_metadata
 from ...emit.numbers import Number, as_index
-from ...emit.subviews import part_of, seen_as
+from ...emit.subviews import part_of, seen_as, strided_metadata
 from .body_scalars import Element
 from .boxes import box_of
 from .buffer_allocation import BufferPlace

@@ -149,6 +149,10 @@ def _header(program: Program, functions: list[Written]) -> str:
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
         f"/* Bytes for what functions compute on the way, {kind}. */",
         f"#define {upper}_ARENA_BYTES {program.arena.size}\n",
+        *(
+            f"/* Bytes in the memory '{memory}'. */\n#define {upper}_{each.macro}_BYTES {each.bytes}\n"
+            for memory, each in program.memories.items()
+        ),
         f"/* What a status that is not 0 stands for; %lld is where {name}_numbers belong, in their order. */",
         f"const char *{name}_message(int status);",
         f"extern int64_t {name}_numbers[{MOST_NUMBERS}];\n",
@@ -194,9 +198,10 @@ def _code(program: Program, functions: list[Written]) -> str:
     parts = [
         "\n".join([f'#include "{name}.h"\n', *includes]),
         _OPTIMIZATION,
-        "\n".join(sorted(program.externs.values())),
+        "\n".join(program.externs.lines()),
         "\n".join(constants),
         _memory(program, body),
+        *(each.text for each in program.memories.values()),
         _numbers(program),
         *helper_texts(program.helpers),
         body,
