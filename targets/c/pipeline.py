@@ -35,7 +35,7 @@ def stages(options: str) -> tuple[Stage, ...]:
         common.INTRINSICS,
         common.open_stage(
             "plan",
-            ("tir-simplify-indices", "tir-plan{target=@target}"),
+            ("tir-simplify-indices", "tir-plan{target=@target vectors=false}"),
             "rules of targets whose C this is choose how loops run: by their memories, copies and instructions",
         ).with_options(options),
         Stage(
