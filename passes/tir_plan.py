@@ -28,9 +28,10 @@ from .schedule.registry import ScheduleContext
 class TirPlan(MachinePass):
     """Chooses how the loops of tensor programs run on a target: tiles, vectors, order, as attributes."""
 
-    #: Whether schedules become kernels, and vectors, as tir-apply-schedule will be told: copies and intrinsics of
-    #: devices may decline the code.
+    # Copies and intrinsics of devices may decline a schedule's code, for which it is emitted once.
+    #: Whether tir-apply-schedule will make kernels of bound loops.
     threads: bool = False
+    #: Whether tir-apply-schedule will make vectors of vectorized loops.
     vectors: bool = True
 
     name: ClassVar[str] = "tir-plan"

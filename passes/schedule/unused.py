@@ -29,15 +29,18 @@ def unused_rules(
 ) -> list[Reason]:
     """Return the rules of others than this project that were not tried, with the reasons. `asked` are all rules that
     are for the PrimFunc, `tried` those that have declined it."""
-    done, mine = {*tried, taken}, set(asked)
-    found: list[Reason] = []
+    done = {each.function for each in (*tried, *([taken] if taken is not None else ()))}
+    first = "the PrimFunc's own schedule" if taken is None else taken.function.__name__
+    later = {each.function for each in asked}
+    subjects: dict[str, list[str]] = {}
+    reasons: dict[str, str] = {}
     for rule in all_schedules(context.target):
-        if rule.is_own or rule in done:
+        if rule.is_own or rule.function in done:
             continue
-        first = "the PrimFunc's own schedule" if taken is None else taken.function.__name__
-        reason = f"{first} comes first" if rule in mine else f"is for {rule.shown}"
-        found.append({"name": rule.label, "reason": reason})
-    return found
+        subjects.setdefault(rule.label, []).append(rule.shown)
+        is_for = f"is for {', '.join(subjects[rule.label])}"
+        reasons[rule.label] = f"{first} comes first" if rule.function in later else is_for
+    return [{"name": name, "reason": reason} for name, reason in reasons.items()]
 
 
 def has_rules(context: ScheduleContext) -> bool:

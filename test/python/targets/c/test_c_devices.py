@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from c_programs import COMPILER, CProgram, needs_compiler
 from relax_mlir.emit.subviews import part_of
+from relax_mlir.support.plugins import load_plugin
 
 import relax_mlir as rx
 from relax_mlir import relax, tir
@@ -314,3 +315,38 @@ def test_copies_of_any_strides_and_places() -> None:
     places = {int(each) for each in (result.T - right)[:, 0]}
     assert {high - low for low, high in zip(sorted(places), sorted(places)[1:], strict=False)} == {32}
     np.testing.assert_array_equal(result.T[:, 1:], right[:, 1:])
+
+
+# ---- the example ----
+
+EXAMPLE = Path(__file__).parents[4] / "examples" / "dsp"
+
+
+def test_relax_check_compiles_the_functions_of_the_target() -> None:
+    """Each case is a program of C, linked with the C source that `libraries=` names; the device computes it."""
+    load_plugin(str(EXAMPLE / "dsp_target.py"))
+    report = rx.testing.check("dsp", target="dsp", only=["relax.matmul i8 *"], jobs=1)
+    assert len(report.verdicts) >= 3 and all(each.verdict == "right" for each in report.verdicts), report.summary()
+
+
+def test_the_makefile_links_the_functions(tmp_path: Path) -> None:
+    load_plugin(str(EXAMPLE / "dsp_target.py"))
+    files = rx.sources(product(16, 32), "dsp")
+    assert f"EXTERN ?= {EXAMPLE / 'dsp.c'}\n" in files["Makefile"] and "$^ $(EXTERN) -lm" in files["Makefile"]
+    for name, held in files.items():
+        (tmp_path / name).write_bytes(held if isinstance(held, bytes) else held.encode())
+    a, b = numbers(16, 32), numbers(32, 48)
+    a.tofile(tmp_path / "a.bin"), b.tofile(tmp_path / "b.bin")
+    macro = 'DSP_SCRATCHPAD=__attribute__((section(".near"), aligned(16)))'
+    flags = f"CFLAGS=-O1 -std=c99 -Wall -Wextra -Werror '-D{macro}'"
+    for command in (["make", flags], ["./model", "a.bin", "b.bin"]):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "result.npy"), expected(a, b))
+
+
+def test_a_program_that_calls_nothing_has_no_word_of_it() -> None:
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((4,))}) as f:
+        f.returns(relax.exp(*f))
+    assert "EXTERN" not in str(rx.sources(module, "tdsp")["Makefile"])
