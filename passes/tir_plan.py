@@ -36,7 +36,10 @@ class TirPlan(MachinePass):
 
     name: ClassVar[str] = "tir-plan"
     anchor: ClassVar[str] = "builtin.module"
-    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "linalg", "scf", "tensor", "vector")
+    dependent_dialects: ClassVar[tuple[str, ...]] = (
+        *("arith", "func", "linalg", "scf", "tensor", "vector"),
+        *("affine", "bufferization", "gpu", "llvm", "math", "memref"),  # of what copies and intrinsics emit
+    )
 
     def run(self, op: Operation) -> None:
         functions, journal = prim_funcs_in(op), Journal.active()

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ...bindings.ir import Operation
@@ -49,16 +50,13 @@ def apply_schedule(
     name = symbol_name(function)
     scratch, tree = _scheduled(function).scratch_of(name)
     try:
-        if features is not None:
-            _check_features(tree, features)
-        copies = _written(scratch, tree, writer_of(has_threads=has_threads, has_vectors=has_vectors), constants)
-        _check_loaded(scratch.function)
+        with _located(function):
+            if features is not None:
+                _check_features(tree, features)
+            copies = _written(scratch, tree, writer_of(has_threads=has_threads, has_vectors=has_vectors), constants)
+            _check_loaded(scratch.function)
     except Decline as decline:
         raise located_error(f"the schedule of @{name} cannot be done: {decline.reason}", function.location) from None
-    except RelaxError as error:
-        if error.location:
-            raise
-        raise located_error(error.message, function.location, error.notes) from None
     # A kernel of one block is a loop of one step, which is none for canonicalize.
     tidied = "func.func(cse)" if has_threads else "func.func(canonicalize,cse)"
     Pipeline([tidied], verify_each=False).run(scratch.module, all_or_nothing=False)
@@ -70,6 +68,17 @@ def apply_schedule(
     made = next(op for op in operations_of(function.block) if op != function and symbol_name(op) == name)
     function.erase()
     return made, {each.parameter: each.of for each in copies}
+
+
+@contextmanager
+def _located(function: Operation) -> Iterator[None]:
+    """Errors without a location get the function's."""
+    try:
+        yield
+    except RelaxError as error:
+        if error.location:
+            raise
+        raise located_error(error.message, function.location, error.notes) from None
 
 
 def writer_of(*, has_threads: bool, has_vectors: bool) -> type[Writer]:
@@ -84,7 +93,8 @@ def declined(schedule: Schedule, name: str, writer: type[Writer], constants: Cal
     if not needs_owner(tree):
         return None
     try:
-        _written(scratch, tree, writer, constants())
+        with _located(scratch.function):
+            _written(scratch, tree, writer, constants())
     except Decline as decline:
         return decline
     for op in operations_in(scratch.function):

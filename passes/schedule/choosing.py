@@ -95,8 +95,8 @@ class Chooser:
         from ..loops.apply_schedule import declined, writer_of
 
         writer = writer_of(has_threads=self.has_threads, has_vectors=self.has_vectors)
-        decline = declined(outcome, name, writer, lambda: self.callers[name].constants())
-        if decline is not None:
-            return decline
+        refused = declined(outcome, name, writer, lambda: self.callers[name].constants())
+        if refused is not None:
+            return refused
         outcome.write()
         return outcome
