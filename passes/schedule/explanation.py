@@ -12,7 +12,7 @@ from ..core.facts import ScheduleFact
 _Fact = Mapping[str, Any]
 
 
-def explanation(facts: Sequence[Mapping[str, object]]) -> str:
+def explain(facts: Sequence[Mapping[str, object]]) -> str:
     """Return two tables: the rule and the intrinsics of each kernel, and the reasons of those that are not used. The
     facts are those of a Journal(schedules=True)."""
     kernels = [fact for fact in facts if fact["kind"] == ScheduleFact.kind]

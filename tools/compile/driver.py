@@ -169,9 +169,9 @@ class Compilation:
 
     def _tell_schedules(self) -> None:
         if self.arguments["explain-schedules"]:
-            from ...passes.schedule.explanation import explanation
+            from ...passes.schedule.explanation import explain
 
-            self.driver.stderr.write(explanation(self._reporting.journal.facts))
+            self.driver.stderr.write(explain(self._reporting.journal.facts))
 
     def _run(self, source: str) -> Artifact | None:
         """What was written, where it is a program."""

@@ -193,7 +193,7 @@ def test_rules_and_intrinsics_that_are_not_used_say_why() -> None:
     (rule,) = [reason for name, reason in unused.items() if name.startswith("by_the_unit for")]
     assert rule == "is for operator 'relax.matmul'"
     assert unused[f"{target}.dot"] == "it has 2 inputs, 'exp' 1"
-    text = rx.schedules.explanation(facts)
+    text = rx.schedules.explain(facts)
     assert text.startswith("kernel  computes") and "not used" in text and "is for operator 'relax.matmul'" in text
 
 
