@@ -18,16 +18,28 @@ def called_in_c(op: Operation) -> str:
     return string_value(op.attributes["func"]) if op.name in (CALL_EXTERN, "tir.call_pure_extern") else ""
 
 
+#: Headers of the C library, with the functions of theirs that programs do not declare.
+_HEADERS = {
+    "ctype": "tolower toupper isalpha isdigit".split(),
+    "stdio": "printf fprintf sprintf snprintf puts putchar scanf".split(),
+    "stdlib": "abs labs llabs div malloc calloc realloc free exit abort".split(),
+    "string": "memcpy memmove memset memcmp memchr strlen strcpy strcmp strcat".split(),
+}
+
+
 class Externs:
     """Declarations of C functions. Calls with pointers to several types give the parameter the type void *."""
 
     def __init__(self, names: CNames) -> None:
         self._names = names
         self._declared: dict[str, tuple[str, list[str]]] = {}
+        #: Of the C library, those that declare functions which are called.
+        self.headers: set[str] = set()
 
     def declare(self, function: str, returned: str, parameters: Sequence[str]) -> None:
         """Note a call. Raises RefusalError where an earlier call has other numbers or kinds of arguments."""
         if self._names.is_known(function):
+            self.headers.update(header for header, names in _HEADERS.items() if function in names)
             return
         known_return, known = self._declared.get(function, (returned, list(parameters)))
         pairs = list(zip(known, parameters, strict=False))

@@ -211,8 +211,8 @@ def _code(program: Program, functions: list[Written]) -> str:
         if each in program.used_constants
     ]
     includes = ["#include <math.h>", "#include <stdbool.h>", "#include <stdint.h>"]
-    if program.options.is_heap:
-        includes.append("#include <stdlib.h>")
+    headers = program.externs.headers | ({"stdlib"} if program.options.is_heap else set())
+    includes += [f"#include <{each}.h>" for each in sorted(headers)]
     parts = [
         "\n".join([f'#include "{name}.h"\n', *includes]),
         _OPTIMIZATION,

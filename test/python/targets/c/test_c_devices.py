@@ -268,6 +268,51 @@ def test_the_last_dimension_is_contiguous() -> None:
         rx.sources(calling(every_second))
 
 
+def copy_by_the_library(source: Any, target: Any) -> None:
+    *rows, length = rx.loops.sizes(source)
+    size = length * BYTES[str(source.type.element_type)]
+
+    def copy_row(*at: Any) -> None:
+        tir.call_extern("memcpy", [rx.loops.part(target, *at), rx.loops.part(source, *at), size], ())
+
+    rx.loops.nest(rows, copy_row)
+
+
+rx.schedules.register_memory("tdsp.near", bytes=8 << 10, copy=copy_by_the_library)
+rx.schedules.register_memory("tdsp_near", bytes=8 << 10, copy=copy_by_the_library)
+
+
+@pytest.mark.parametrize("options", ["", "{memory=heap}"])
+def test_functions_of_the_c_library_and_two_memories_of_one_name(options: str) -> None:
+    """Headers declare the functions, and arrays have names of their own."""
+    sch = rx.Schedule(turned)
+    sch.compute_at(sch.cache_read("Y", "X", "tdsp.near"), sch.get_loops("Y")[0])
+    sch.cache_write("Y", 0, "tdsp_near")
+    program = CProgram(sch.mod, f"c{options}")
+    assert str(program.files["model.c"]).count("memcpy(") >= 2
+    x = np.arange(48, dtype="int32").reshape(6, 8)
+    (result,) = program(x)
+    np.testing.assert_array_equal(result, x.T * 3)
+
+
+def test_layers_share_the_memory() -> None:
+    stand_in()
+    first, second = numbers(32, 48), numbers(48, 16)
+    module = rx.Module()
+    with module.function("main", {"a": rx.tensor(("n", 32), "i8")}) as f:
+        (a,) = f
+        hidden = relax.matmul(a, relax.const(first), out_dtype="int32")
+        hidden = relax.clip(relax.right_shift(hidden, relax.const(np.int32(9))), -128, 127)
+        hidden = relax.astype(hidden, "int8")
+        f.returns(relax.matmul(hidden, relax.const(second), out_dtype="int32"))
+    program = CProgram(module, "tdsp", bind={"n": "1..9"})
+    before = count("tdsp_dots")
+    (result,) = program(x := numbers(7, 32))
+    middle = np.clip((x.astype("int32") @ first) >> 9, -128, 127)
+    np.testing.assert_array_equal(result, middle @ second)
+    assert count("tdsp_dots") - before == 7 * (2 * 3 + 3 * 1)
+
+
 # ---- copies of any strides, and places in a memory ----
 
 
