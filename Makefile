@@ -63,7 +63,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-pythons test-processes conformance check-codegens reference lint format typecheck bench fuzz mutants generate docs wheel clean distclean
 .PHONY: stablehlo-interpret jax-tests test-torch-inductor torch-models
-.PHONY: test-torch torch-ops env-torch test-jax jax-harnesses env-jax test-tvm env-tvm npu test-gpu-real env-opencl
+.PHONY: test-torch torch-ops env-torch test-jax jax-harnesses env-jax test-tvm env-tvm npu dsp test-gpu-real env-opencl
 .PHONY: env env-dev env-site env-pythons env-release site dist models bench-models gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
 
@@ -117,6 +117,9 @@ stablehlo-interpret: env ## the tests of StableHLO's interpreter, compared with 
 npu: env ## the models of examples/npu, whole, on its simulated accelerator, against their references
 	@$(BIN)/python examples/npu/run_resnet.py
 	@$(BIN)/python examples/npu/run_llama.py
+
+dsp: env ## relax-check of the target of examples/dsp, whose code is C with functions of a device: products, half of them
+	@$(BIN)/relax-check dsp --target=dsp --load-plugin=examples/dsp/dsp_target.py --only=relax.matmul --share=0.5 -q
 
 test-processes: env ## the lit tests again, each command a process of its own
 	@$(LIT) --param processes=1 test

@@ -14,6 +14,7 @@ from ..support.errors import RelaxError
 from .arithmetic import result_of
 from .memrefs import root_of
 from .numbers import Number, as_i64, as_index, number, on_each_element, operation
+from .subviews import strided_metadata
 
 
 def extern_call(op: OpView) -> list[Value]:
@@ -22,7 +23,7 @@ def extern_call(op: OpView) -> list[Value]:
     """
     called = op.operation
     name = string_value(called.attributes["func"])
-    refused = next(filter(None, map(_refuse_buffer, called.operands)), None)
+    refused = next(filter(None, map(refused_buffer, called.operands)), None)
     if refused is not None:
         raise located_error(f"C function '{name}': {refused}", called.location)
     operands = [each for value in called.operands for each in _as_c(value)]
@@ -33,8 +34,8 @@ def extern_call(op: OpView) -> list[Value]:
     return list(call.results)
 
 
-def _refuse_buffer(value: Value) -> str | None:
-    """Why C cannot be given a buffer; None where it can, and for what is no buffer."""
+def refused_buffer(value: Value) -> str | None:
+    """Return the reason why C cannot be given a buffer, or None. Scalars have no reason."""
     if isinstance(value.type, ir.UnrankedMemRefType):
         return f"a {value.type} is no C type: its rank is not known"
     if not isinstance(value.type, ir.MemRefType):
@@ -52,7 +53,9 @@ def _refuse_buffer(value: Value) -> str | None:
 
 
 def _as_c(value: Value) -> list[Value]:
-    """A scalar as it is; a buffer as C is given it."""
+    """Return what C is given for a scalar or a buffer. A size or an index is an int64_t, like a number."""
+    if isinstance(value.type, ir.IndexType):
+        return [as_i64(value)]
     if not isinstance(value.type, ir.MemRefType):
         return [value]
     rank = value.type.rank
@@ -78,14 +81,6 @@ def _element_bytes(memref: Value) -> int:
     is_number = isinstance(element, (ir.FloatType, ir.IntegerType, ir.IndexType))
     bits = bit_width(str(element)) if is_number else 0
     return 1 if bits == 1 else 0 if bits % 8 else bits // 8
-
-
-def strided_metadata(memref: Value) -> Operation:
-    """The buffer, its offset, its sizes, its strides."""
-    type_, index = memref.type, ir.IndexType.get()
-    base = ir.MemRefType.get([], type_.element_type, memory_space=type_.memory_space)
-    results = [base, *[index] * (1 + 2 * type_.rank)]
-    return ir.Operation.create("memref.extract_strided_metadata", results=results, operands=[memref])
 
 
 def call_on_floats(function: str, operands: list[Number]) -> Number:

@@ -18,6 +18,7 @@ from ..bindings.ir import Block, Operation, Type, Value
 from ..bindings.mlir import i64_attribute, ir
 from ..dialects.core.ir_attributes import PARALLEL, THREADS
 from ..dialects.tir import dialect as tir
+from ..support.errors import RelaxError
 from . import linalg
 from .arithmetic import result_of
 from .linalg import segments, static_and_dynamic
@@ -25,6 +26,7 @@ from .linalg import size as size
 from .linalg import sizes as sizes
 from .numbers import Number, Size, as_i64, constant, given, operation
 from .numbers import as_index as index
+from .subviews import part_of, strided_metadata
 
 #: Every buffer begins at a multiple of this, in bytes: a cache line, and the widest vector.
 ALIGNMENT = 64
@@ -48,6 +50,24 @@ def store(value: Value | float, memref: Value, *indices: Index) -> None:
     """A Python number is stored as the memref's elements are."""
     scalar = value if isinstance(value, Value) else constant(value, memref.type.element_type)
     ir.Operation.create("memref.store", operands=[scalar, memref, *(index(each) for each in indices)])
+
+
+def part(memref: Value, *indices: Index) -> Value:
+    """Return the part of a memref at these indices of its first dimensions: a row of a matrix, for instance."""
+    extents = sizes(memref)
+    if len(indices) > len(extents):
+        raise RelaxError(f"loops.part: {memref.type} has {len(extents)} dimensions, got {len(indices)} indices")
+    kept = range(len(indices), len(extents))
+    starts = [each if isinstance(each, int) else index(each) for each in indices]
+    return part_of(memref, [*starts, *(0 for _ in kept)], kept, [extents[dim] for dim in kept], [1] * len(kept))
+
+
+def strides(memref: Value) -> list[Size]:
+    """Return how many elements apart neighbors are along each dimension: an integer where the type states it."""
+    known, _ = memref.type.get_strides_and_offset()
+    unknown = ir.ShapedType.get_dynamic_stride_or_offset()
+    found = list(strided_metadata(memref).results)[2 + len(known) :] if unknown in known else known
+    return [index(value) if each == unknown else each for value, each in zip(found, known, strict=True)]
 
 
 def copy(source: Value, target: Value) -> None:

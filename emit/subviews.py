@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..bindings.ir import Type, Value
+from ..bindings.ir import Operation, Type, Value
 from ..bindings.mlir import ir
 from .arithmetic import result_of
 from .linalg import static_and_dynamic
@@ -38,6 +38,14 @@ def seen_as(memref: Value, offset: Size, sizes: Sequence[Size], strides: Sequenc
     (start,), _ = static_and_dynamic([offset])
     type_ = _type(memref, sizes, static_and_dynamic(strides)[0], start)
     return result_of("memref.reinterpret_cast", [memref, *operands], type_, **attributes)
+
+
+def strided_metadata(memref: Value) -> Operation:
+    """Create the operation whose results are the buffer, its offset, its sizes and its strides."""
+    type_, index = memref.type, ir.IndexType.get()
+    base = ir.MemRefType.get([], type_.element_type, memory_space=type_.memory_space)
+    results = [base, *[index] * (1 + 2 * type_.rank)]
+    return ir.Operation.create("memref.extract_strided_metadata", results=results, operands=[memref])
 
 
 def _type(memref: Value, sizes: Sequence[Size], strides: Sequence[int], offset: int) -> Type:

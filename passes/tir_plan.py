@@ -4,80 +4,71 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
-from ..bindings.mlir import dialect_module, ir, string_value
+from ..bindings.mlir import dialect_module, ir
 from ..bindings.navigation import body_of, function_type_of, has_body, operations_of, symbol_name
-from ..bindings.rewriting import Decline, blaming_at, located_error
-from ..dialects.core.ir_attributes import SCHEDULE, TIR_TARGET
+from ..bindings.rewriting import located_error
+from ..dialects.core.ir_attributes import SCHEDULE
 from ..dialects.tir.prim_func import prim_funcs_in, schedule_lines
 from ..support.callbacks import enters
 from ..targets.core.machine_pass import MachinePass
 from .core.facts import ScheduleFact
 from .core.journal import Journal
 from .core.registry import register_pass
-from .schedule.constant_arguments import Callers, callers_in
-from .schedule.registry import ScheduleContext, ScheduleFunction, schedules_of
+from .schedule.choosing import Chooser
+from .schedule.constant_arguments import Callers
+from .schedule.registry import ScheduleContext
 
 
 @register_pass
+@dataclass(frozen=True)
 class TirPlan(MachinePass):
     """Chooses how the loops of tensor programs run on a target: tiles, vectors, order, as attributes."""
 
+    # Copies and intrinsics of devices may decline a schedule's code, for which it is emitted once.
+    #: Whether tir-apply-schedule will make kernels of bound loops.
+    threads: bool = False
+    #: Whether tir-apply-schedule will make vectors of vectorized loops.
+    vectors: bool = True
+
     name: ClassVar[str] = "tir-plan"
     anchor: ClassVar[str] = "builtin.module"
-    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "linalg", "scf", "tensor", "vector")
+    dependent_dialects: ClassVar[tuple[str, ...]] = (
+        *("arith", "func", "linalg", "scf", "tensor", "vector"),
+        *("affine", "bufferization", "gpu", "llvm", "math", "memref"),  # of what copies and intrinsics emit
+    )
 
     def run(self, op: Operation) -> None:
-        functions = prim_funcs_in(op)
+        functions, journal = prim_funcs_in(op), Journal.active()
         context = ScheduleContext(self.chosen.name, self.chosen)
-        journal = Journal.active()
-        callers = {} if journal is None or journal.steps is None else callers_in(op.operation)
+        chooser = Chooser(op.operation, context, self.threads, self.vectors, journal)
         for function in functions:
-            schedule, place, declined = self._schedule(op.operation, function, context)
+            fact = _scheduled(op.operation, function, chooser)
             if journal is not None:
-                name = symbol_name(function)
-                steps = _steps(journal, callers[name], context) if name in callers else []
-                journal.add(ScheduleFact(name, schedule, place, declined, steps))
+                if journal.steps is not None:
+                    fact.steps = _steps(journal, chooser.callers[fact.kernel], context)
+                journal.add(fact)
         _drop_named_schedules(op.operation, functions)
 
-    def _schedule(
-        self, module: Operation, function: Operation, context: ScheduleContext
-    ) -> tuple[str, str, list[dict[str, str]]]:
-        """The schedule that took a PrimFunc, none where it becomes plain loops; where it is; why others did not."""
-        if schedule_lines(function) is not None:
-            return SCHEDULE, "the PrimFunc", []
-        if SCHEDULE in function.attributes:
-            named = str(function.attributes[SCHEDULE])
-            _apply_named_schedule(module, function)
-            return named, "the module", []
-        if TIR_TARGET in function.attributes:
-            context = replace(context, target=string_value(function.attributes[TIR_TARGET]))
-        declined: list[dict[str, str]] = []
-        for schedule in schedules_of(function, context.target):
-            decline = _declined(schedule.function, function, context)
-            if decline is None:
-                return schedule.function.__name__, schedule.place, declined
-            declined.append({"schedule": schedule.label, "reason": decline.reason})
-        return "", "", declined
+
+def _scheduled(module: Operation, function: Operation, chooser: Chooser) -> ScheduleFact:
+    """Schedule a PrimFunc: by the schedule that it has or names, else by a rule."""
+    if schedule_lines(function) is not None:
+        return chooser.scheduled_before(function, SCHEDULE, "the PrimFunc", lambda: _read(function))
+    if SCHEDULE in function.attributes:
+        named = str(function.attributes[SCHEDULE])
+        _apply_named_schedule(module, function)
+        return chooser.scheduled_before(function, named, "the module", lambda: None)
+    return chooser.schedule(function)
 
 
-def _declined(schedule: ScheduleFunction, function: Operation, context: ScheduleContext) -> Decline | None:
-    try:
-        what = f"schedule '{schedule.__name__}' of @{symbol_name(function)}"
-        with blaming_at(what, schedule, function, Decline):
-            outcome = schedule(function, context)
-    except Decline as decline:
-        return decline
-    if outcome is None or isinstance(outcome, Decline):
-        return outcome
+def _read(function: Operation) -> object:
     from .loops.schedule import Schedule  # seldom needed, and all primitives with it
 
-    if isinstance(outcome, Schedule):
-        outcome.write()
-    return None
+    return Schedule(function)
 
 
 def _steps(journal: Journal, callers: Callers, context: ScheduleContext) -> list[str]:

@@ -122,6 +122,7 @@ _NAMESPACES = {
         "interpreter.registry": "all_references register_reference",
     },
     "schedules": {
+        "passes.schedule.explanation": "explain",
         "passes.schedule.registry": "ScheduleContext register_plan register_schedule",
         "passes.schedule.plan": "Panel Plan",
         "passes.loops.tensor_intrins": "register_tensor_intrin",

@@ -119,6 +119,7 @@ from .passes.relax_convert_layout import ConvertLayout as ConvertLayout
 from .passes.relax_legalize_ops import LegalizeOps as LegalizeOps
 from .passes.relax_partition import Partition as Partition
 from .passes.relax_run_codegen import RunCodegen as RunCodegen
+from .passes.schedule.explanation import explain as explain
 from .passes.schedule.plan import Panel as Panel
 from .passes.schedule.plan import Plan as Plan
 from .passes.schedule.registry import ScheduleContext as ScheduleContext

@@ -7,6 +7,7 @@ from .passes.loops.memories import all_memories as all_memories
 from .passes.loops.memories import register_memory as register_memory
 from .passes.loops.primitives import register_primitive as register_primitive
 from .passes.loops.tensor_intrins import register_tensor_intrin as register_tensor_intrin
+from .passes.schedule.explanation import explain as explain
 from .passes.schedule.plan import Panel as Panel
 from .passes.schedule.plan import Plan as Plan
 from .passes.schedule.registry import ScheduleContext as ScheduleContext

@@ -51,14 +51,17 @@ def compile_objects(files: Mapping[str, str], command: Sequence[str], flags: Seq
         return [(folder / f"{source}.o").read_bytes() for source in sources]
 
 
-def load_library(files: Mapping[str, str | bytes], command: Sequence[str], flags: Sequence[str]) -> ctypes.CDLL:
-    """The files, without a main, as one library in this process. Raises RelaxError with the compiler's own words."""
+def load_library(
+    files: Mapping[str, str | bytes], command: Sequence[str], flags: Sequence[str], mode: int = ctypes.DEFAULT_MODE
+) -> ctypes.CDLL:
+    """The files, without a main, as one library in this process; `mode` is RTLD_GLOBAL for functions that libraries
+    behind it call. Raises RelaxError with the compiler's own words."""
     with temporary_folder("relax-c-") as folder:
         for name, held in files.items():
             (folder / name).write_bytes(held if isinstance(held, bytes) else held.encode())
         sources = [name for name in files if name.endswith((".c", ".S")) and name != "main.c"]
         _run([*command, "-std=c99", "-fPIC", "-shared", *flags, "-o", "program.so", *sources, "-lm"], folder)
-        return ctypes.CDLL(str(folder / "program.so"))
+        return ctypes.CDLL(str(folder / "program.so"), mode)
 
 
 def _run(command: Sequence[str], folder: Path | None) -> str:

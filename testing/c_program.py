@@ -6,6 +6,7 @@ from __future__ import annotations
 import builtins
 import ctypes
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import count
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from ..interpreter.held_values import stored
 from ..runtime.guard_pages import guarded
 from ..support.c_compiler import find_compiler, load_library
 from ..support.errors import RefusalError
+from ..targets.core.registry import libraries_of, parse_target
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -38,6 +40,7 @@ class CProgram:
         self._inputs, self._outputs = _tensors(module)
         sizes = [self._sizes(arguments) for arguments in calls]
         bounds = {name: f"0..{max(each[name] for each in sizes)}" for name in (sizes[0] if sizes else ())}
+        load_functions(libraries_of(parse_target(target).name))
         self._library = load_library(sources(module, target, bind=bounds), find_compiler(), _FLAGS)
         self._numbers = count()
 
@@ -77,6 +80,17 @@ class CProgram:
         for number in (ctypes.c_int64 * 4).in_dll(self._library, "model_numbers"):
             text = text.replace("%lld", str(number), 1)
         return text
+
+
+@cache
+def load_functions(libraries: tuple[str, ...]) -> None:
+    """Load the C functions that programs of a target call, for all of this process: libraries, and C sources, which
+    are compiled."""
+    for each in libraries:
+        if each.endswith(".c"):
+            load_library({"functions.c": f'#include "{each}"\n'}, find_compiler(), ("-O1",), mode=ctypes.RTLD_GLOBAL)
+        else:
+            ctypes.CDLL(each, mode=ctypes.RTLD_GLOBAL)
 
 
 def _tensors(module: Module) -> tuple[list[TensorInfo], list[TensorInfo]]:

@@ -320,6 +320,8 @@ COUNTED = _row("relax.counted", _ALLOCATIONS, _UNIT, "relax-lower-calls -> host-
 #: On an allocation: another block gets it, and gives it back.
 PASSED_ON = _row("relax.passed", _ANY, _UNIT, "tir-bufferize -> tir-bufferize", "bufferize")
 
+#: The numbers of the parameters that a scheduled function only reads: calls of C functions do not say it themselves.
+READ_ONLY = _row("tir.read_only", _FUNCTIONS, _INTEGERS, "tir-apply-schedule -> backends that write source files")
 #: On an allocation: the memory of a device that it is all of, by its name.
 DEVICE_MEMORY = _row("tir.memory", _ALLOCATIONS, _TEXT, "tir-apply-schedule -> backends of devices")
 

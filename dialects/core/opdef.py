@@ -30,6 +30,7 @@ OPERAND_KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     "elementwise": ((), "a scalar or vector of numbers"),
     "object": (("@relax::@object",), "an object (!relax.object)"),
     "any": ((), "a value"),
+    "passed": ((), "a value or a number"),
 }
 
 

@@ -55,7 +55,8 @@ def as_operand(value: object, kind: str, name: str, create: Create) -> Value:
     is_number = hasattr(value, "__array__") or isinstance(value, (int, float))
     is_several = isinstance(value, (list, tuple)) or (is_number and getattr(value, "ndim", 0) > 0)
     is_symbol = isinstance(value, (str, SymExpr))
-    if kind == "scalar" or (kind == "tensor_or_scalar" and (is_number or is_symbol) and not is_several):
+    is_single = (is_number or (is_symbol and kind != "passed")) and not is_several
+    if kind == "scalar" or (kind in ("tensor_or_scalar", "passed") and is_single):
         return _scalar_operand(value, name, create)
     can_be_constant = kind.startswith("tensor") and (is_number or is_several)
     hint = " (make it one with relax.const)" if can_be_constant else ""

@@ -30,6 +30,7 @@ _INFO_CLASSES: dict[str, tuple[type, ...]] = {
     "elementwise": (ScalarInfo, VectorInfo),
     "object": (ObjectInfo,),
     "any": (),
+    "passed": (),
 }
 
 

@@ -39,7 +39,7 @@ def bitreverse(x: Value, **at: Unpack[At]) -> Value:
     """The bits in reverse order."""
 
 def call_extern(func: str, args: Value | Sequence[Value] = ..., *, ty: TypesLike, **at: Unpack[At]) -> Any:
-    """Calls a C function; ty is its result's type, () for none."""
+    """Calls a C function; ty is its result's type, () for none. Numbers are passed as i64, f64 or i1."""
 
 def call_packed(func: str, args: Value | Sequence[Value] = ..., *, ty: TypesLike, **at: Unpack[At]) -> Any:
     """Calls a packed function; ty is its result's type, () for none."""

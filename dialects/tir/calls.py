@@ -68,11 +68,11 @@ _PACKED = {"func": Str(doc="the global name of the packed function")}
 
 _NAMES = "func args ty"
 
-op("call_extern", "*args:any", attrs=_EXTERN, results="result?", explicit="ty", signature=_NAMES, role="call",
-   pure=False,
-   verify=_verify_extern, doc="Calls a C function; ty is its result's type, () for none.")  # fmt: skip
+op("call_extern", "*args:passed", attrs=_EXTERN, results="result?", explicit="ty", signature=_NAMES, role="call",
+   pure=False, verify=_verify_extern,
+   doc="Calls a C function; ty is its result's type, () for none. Numbers are passed as i64, f64 or i1.")  # fmt: skip
 # Pure as MLIR means it: what it reads through a pointer must not change.
-op("call_pure_extern", "*args:any", attrs=_EXTERN, results="result?", explicit="ty", signature=_NAMES, role="call",
+op("call_pure_extern", "*args:passed", attrs=_EXTERN, results="result?", explicit="ty", signature=_NAMES, role="call",
    verify=_verify_pure_extern,
    doc="Calls a C function that has no effect and reads nothing that changes.")  # fmt: skip
 op("call_packed", "*args:any", attrs=_PACKED, results="result?", explicit="ty", signature=_NAMES, role="call",

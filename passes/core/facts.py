@@ -149,6 +149,12 @@ class ScheduleFact(Fact):
     declined: Sequence[Mapping[str, str]] = ()
     #: Where a journal asks for them: lines of a schedule that do the same, or a comment that says why there are none.
     steps: Sequence[str] = ()
+    #: The operators that the kernel computes.
+    operator: str = ""
+    #: Where a journal asks for them: the tensor intrinsics that are used, and the `name` and `reason` of each rule and
+    #: intrinsic that was registered from outside and is not used.
+    intrinsics: Sequence[str] = ()
+    unused: Sequence[Mapping[str, str]] = ()
 
 
 @dataclass(eq=False, repr=False)

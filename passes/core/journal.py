@@ -70,9 +70,11 @@ class PassFact(Fact):
 class Journal:
     """Facts in the order in which they were noted."""
 
-    def __init__(self, *, steps: bool = False) -> None:
-        """With `steps` it also has the schedules that kernels' plans stand for, which takes time for each kernel."""
+    def __init__(self, *, steps: bool = False, schedules: bool = False) -> None:
+        """With `steps` it also has the schedules that kernels' plans stand for, which takes time for each kernel; with
+        `schedules` the intrinsics of kernels, and the reasons of rules and intrinsics that are not used."""
         self.facts: list[dict[str, Any]] = []
+        self.explains_schedules = schedules
         #: Those that are told before tir-plan sees a kernel; None where none are asked for.
         self.steps: dict[str, list[str]] | None = {} if steps else None
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...dialects.core.symbols_expr import Size, make_variable, variables_of
 from ...support.errors import RelaxError
+from .body_scalars import Compute, Element
 from .handles import BlockRV, IndexMap, LoopRV
 from .intrins import TensorIntrin, all_intrins, computed_by, find_intrin, orders_of
 from .tree import REDUCE, Access, Block, Iter, Tree, iter_variable
@@ -207,9 +208,47 @@ def _fits(block: Block, name: str, intrin: TensorIntrin) -> list[_Fit] | str:
                          for a, b in zip(mine, target.accesses, strict=True))  # fmt: skip
             # Another layout costs something, but less than one more run in a hundred.
             found.append(_Fit(name, intrin, order, iters, intrin.engine.cost_of(runs) * (1 + relaid / 100)))
-    if found:
-        return found
-    return f"it computes {computed_by(target)}, '{block.name}' {computed_by(block)}, with other elements or iters"
+    return found or _difference(block, target)
+
+
+def _difference(block: Block, target: Block) -> str:
+    """Return how a block differs from the block of an intrinsic with as many inputs."""
+    mine, wanted = _elements(block), _elements(target)
+    if sorted(mine) != sorted(wanted):
+        return f"its elements are {', '.join(wanted)}, those of '{block.name}' {', '.join(mine)}"
+    if next(orders_of(block, target), None) is None:
+        return f"it computes {computed_by(target)}, '{block.name}' {computed_by(block)}"
+    return f"no iters of '{block.name}' go along the operands as the intrinsic's {_kinds(target)} do"
+
+
+#: Operations that take integers without a sign, by which buffers of such are known.
+_UNSIGNED = ("arith.extui", "arith.uitofp")
+
+
+def _elements(block: Block) -> list[str]:
+    """Return the element types of the operands, as ui8 where a block reads integers without a sign."""
+    computed = [each for result in block.results for each in result.walk() if isinstance(each, Compute)]
+    used = [each.operands for each in computed if each.name in _UNSIGNED]
+    unsigned = {operand.number for operands in used for operand in operands if isinstance(operand, Element)}
+    names = [str(access.buffer.element) for access in block.accesses]
+    return [f"u{each}" if number in unsigned else each for number, each in enumerate(names)]
+
+
+def _kinds(block: Block) -> str:
+    return ", ".join(f"{each.name} ({'a reduction' if each.kind == REDUCE else 'spatial'})" for each in block.iters)
+
+
+def why_not(blocks: Sequence[Block], name: str, intrin: TensorIntrin) -> str:
+    """Return why no block is computed by an intrinsic: the reason of the block with as many inputs, or of the last."""
+    (target,) = intrin.tree.blocks()
+    if not blocks:
+        return "there are no blocks to compute"
+    for block in sorted(blocks, key=lambda each: len(each.reads) != len(target.reads)):
+        found = _fits(block, name, intrin)
+        if not isinstance(found, str):
+            return f"it fits '{block.name}', and no rule has chosen it"
+    alike = [block for block in blocks if len(block.reads) == len(target.reads)]
+    return str(_fits([*alike, blocks[-1]][0], name, intrin))
 
 
 _Classes = dict[tuple[str, frozenset[int]], list[Iter]]

@@ -14,12 +14,12 @@ from ...bindings.mlir import ir
 from ...dialects.core.indices import is_below, regrouped
 from ...dialects.core.symbols_expr import Size, extremum, substituted, variables_of
 from ...emit import loops
-from ...emit.extern_calls import strided_metadata
 from ...emit.numbers import Number, as_index
-from ...emit.subviews import part_of, seen_as
+from ...emit.subviews import part_of, seen_as, strided_metadata
 from .body_scalars import Element
 from .boxes import box_of
 from .buffer_allocation import BufferPlace
+from .device_calls import call_owner
 from .intrins import TENSORIZED
 from .memories import DeviceMemory, find_memory
 from .ranges import Guard, factor_of, guards
@@ -185,7 +185,7 @@ Sizes = Callable[[Size], "Number | int"]
 def emit_copy(copy: DeviceCopy, size: Sizes, memory: Mapping[Buffer, tuple[Value, BufferPlace]]) -> None:
     """The copy here, where there is something to copy; `size` gives what a size is here."""
     assert copy.memory.copy is not None
-    function = copy.memory.copy
+    function, what = copy.memory.copy, f"copy= of memory '{copy.memory.name}' for block '{copy.block.name}'"
     conditions = [condition for guard in copy.where for condition in guard.conditions(size)]
     sizes = [size(each) for each in copy.sizes]
     if not copy.is_certain:
@@ -195,7 +195,7 @@ def emit_copy(copy: DeviceCopy, size: Sizes, memory: Mapping[Buffer, tuple[Value
 
     def body() -> None:
         source, target = (_view(side, sizes, size, memory) for side in (copy.source, copy.target))
-        function(source, target)
+        call_owner(what, function, source, target)
 
     loops.when_all(conditions, body)
 

@@ -30,6 +30,7 @@ from ...support.replacing import replace
 from .body_scalars import Expr, IterIndex, Load
 from .buffer_allocation import BufferPlace, places_of
 from .checks import placed
+from .device_calls import call_owner
 from .device_copies import DeviceCopy, copies_of, emit_copy
 from .flat_accesses import flattened
 from .intrins import INTRIN, TENSORIZED, find_intrin, operands_of
@@ -189,7 +190,8 @@ class Writer:
 
     def _wait(self, waits: Waits, name: str, state: WriterState) -> None:
         for wait, pending in waits.get(name, {}).items():
-            wait(0 if state.only_starts else pending)  # nothing of what would be behind it has been started then
+            # Where reductions only start, nothing of what would be behind the awaited one has been started.
+            call_owner(f"wait= at '{name or self._tree.name}'", wait, 0 if state.only_starts else pending)
 
     def _copied(self, copy: DeviceCopy, state: WriterState) -> None:
         if state.only_starts:
@@ -291,7 +293,8 @@ class Writer:
             for access, dims, sizes, steps in operands:
                 memory, at = self._at(access, state)
                 memrefs.append(part_of(memory, at, dims, sizes, steps))
-            intrin.emit(*memrefs, *([state.stack] if intrin.needs_stack else []))
+            stack = [state.stack] if intrin.needs_stack else []
+            call_owner(f"tensor intrinsic '{loop.annotations[INTRIN]}'", intrin.emit, *memrefs, *stack)
 
         asked = [guard for block in blocks_in([loop]) for guard in guards(block, self._extents)]
         self._where(asked, state, None, body)

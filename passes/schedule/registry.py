@@ -120,6 +120,12 @@ class Schedule(NamedTuple):
         return f"{self.function.__name__} for {self.target} ({self.place})"
 
     @property
+    def shown(self) -> str:
+        """What the schedule is for, in words."""
+        kind = "structure" if self.structure else "operator" if "." in self.subject else "pattern"
+        return f"{kind} '{self.subject}'"
+
+    @property
     def is_own(self) -> bool:
         """Whether it is this project's: those of others come first."""
         return self.function.__module__.partition(".")[0] == __name__.partition(".")[0]
@@ -127,14 +133,9 @@ class Schedule(NamedTuple):
 
 _SCHEDULES = Registry[Schedule](
     lambda schedule: (schedule.subject, schedule.target),
-    lambda new, taken: f"{_shown(new)} has a schedule for target '{new.target}' already: {taken.place}",
+    lambda new, taken: f"{new.shown} has a schedule for target '{new.target}' already: {taken.place}",
     clash=lambda new, taken: new.is_own == taken.is_own,
 )
-
-
-def _shown(schedule: Schedule) -> str:
-    kind = "structure" if schedule.structure else "operator" if "." in schedule.subject else "pattern"
-    return f"{kind} '{schedule.subject}'"
 
 
 @types_checked

@@ -10,6 +10,7 @@ from ...bindings.ir import Module
 from ...passes.core.stages import Stage
 from ...support.errors import RefusalError
 from ..core.backend import Backend, ChosenTarget, Machine
+from ..core.registry import libraries_of
 from .source.options import source_options
 
 if TYPE_CHECKING:
@@ -39,4 +40,4 @@ class CBackend(Backend):
     def sources(self, module: Module, target: ChosenTarget, version: str) -> dict[str, str | bytes]:
         from .source.files import source_files
 
-        return source_files(module.operation, source_options(target), version)
+        return source_files(module.operation, source_options(target), version, libraries_of(target.name))

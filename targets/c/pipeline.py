@@ -33,9 +33,14 @@ def stages(options: str) -> tuple[Stage, ...]:
         common.LEGALIZE,
         common.fuse(),
         common.INTRINSICS,
+        common.open_stage(
+            "plan",
+            ("tir-simplify-indices", "tir-plan{target=@target vectors=false}"),
+            "rules of targets whose C this is choose how loops run: by their memories, copies and instructions",
+        ).with_options(options),
         Stage(
             "apply",
-            ("tir-simplify-indices", "tir-apply-schedule{target=@target vectors=false steps=true}"),
+            ("tir-apply-schedule{target=@target vectors=false steps=true}",),
             "loops run as schedules say, else as the target's steps do; compilers make vectors of them",
             verify="end",
         ).with_options(options),

@@ -33,7 +33,7 @@ _PLAN = Stage(
     (
         "tir-simplify-indices",
         "tir-fuse-rows{target=@target}",
-        "tir-plan{target=@target}",
+        "tir-plan{target=@target threads=true}",
         "tir-apply-schedule{threads=true}",
     ),
     "rows become steps of a loop, products get plans, what has a schedule runs as that says",

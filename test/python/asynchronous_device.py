@@ -18,8 +18,9 @@ from typing import Any
 from c_programs import COMPILER
 from own_rules import without_new
 from relax_mlir.emit import linalg
-from relax_mlir.emit.extern_calls import address_of, strided_metadata
+from relax_mlir.emit.extern_calls import address_of
 from relax_mlir.emit.numbers import as_i64, constant
+from relax_mlir.emit.subviews import strided_metadata
 from relax_mlir.passes.loops.intrins import _INTRINS
 from relax_mlir.passes.loops.memories import _MEMORIES
 

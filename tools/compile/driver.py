@@ -152,6 +152,7 @@ class Compilation:
             warnings.simplefilter("ignore", PassWarning)  # what is declined stands in the table
             artifact = self._run(source)
         self._tell_partition()
+        self._tell_schedules()
         if artifact is not None and self._reporting.is_asked_for:
             with self.progress.step("report"):
                 self._reporting.write(artifact, source)
@@ -167,6 +168,12 @@ class Compilation:
             facts = self._reporting.journal.facts
             explained = explanation(facts) if self.arguments["explain-partition"] else ""
             self.driver.stderr.write(partition_table(facts) + explained)
+
+    def _tell_schedules(self) -> None:
+        if self.arguments["explain-schedules"]:
+            from ...passes.schedule.explanation import explain
+
+            self.driver.stderr.write(explain(self._reporting.journal.facts))
 
     def _run(self, source: str) -> Artifact | None:
         """What was written, where it is a program."""

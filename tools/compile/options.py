@@ -48,6 +48,7 @@ OPTIONS: dict[str, Option] = {
     "strict-partition": Option("flag", _PARTS, "a codegen that declines a part, or fails, is an error; without it the part is the target's", default=False),
     "partition-elsewhere": Option("flag", _PARTS, "the program runs on another machine: what this one lacks to run a part is not reported, and no error with --strict-partition", default=False),
     "explain-partition": Option("flag", _PARTS, "tell of each operator that stays the pattern that came nearest, and why it does not match", default=False),
+    "explain-schedules": Option("flag", _WATCH, "tell of each kernel the rule that schedules it, and the tensor intrinsics; of rules and intrinsics of your own that are not used, the reason", default=False),
     "list-codegens": Option("flag", _PARTS, "list the external codegens that there are, with their patterns", default=False),
     "jobs": Option("number", _SPEED, "how many processes may compile kernels at once; as many as there are CPUs is the default", "n"),
     "cache-dir": Option("text", _SPEED, "where programs and kernels are kept; the default is $RELAX_MLIR_CACHE, else relax-mlir in the user's cache folder", "folder"),

@@ -37,9 +37,10 @@ class Reporting:
         self._shapes = _shapes(arguments)
         self._before = _earlier(arguments)
         has_steps = self.is_asked_for or arguments["emit"] == "schedules"
-        self.journal = Journal(steps=has_steps)
+        explains_schedules: bool = arguments["explain-schedules"]
+        self.journal = Journal(steps=has_steps, schedules=explains_schedules)
         #: Whether the compilation is to write into the journal.
-        self.is_recorded = has_steps or bool(arguments["partition"])
+        self.is_recorded = has_steps or explains_schedules or bool(arguments["partition"])
 
     def check(self, artifact: Artifact) -> None:
         """Refuses, before anything is written, shapes that do not fit."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ....bindings.ir import Operation, Value
 from ....bindings.navigation import ancestors, callee_of, operations_in, users_of
+from ....dialects.core.ir_attributes import DEVICE_MEMORY
 from ....emit.memrefs import ALIGNMENT
 from .size_bounds import SizeBounds
 from .types import BYTES, memory_type
@@ -56,7 +57,7 @@ def _place(inside: list[Operation], start: int, offsets: dict[Value, int], bound
     ends = _ends(inside)
     height, alive = start, list[_Piece]()
     for position, op in enumerate(inside):
-        if op.name not in ("memref.alloc", "memref.alloca") or is_on_stack(op):
+        if op.name not in ("memref.alloc", "memref.alloca") or is_on_stack(op) or DEVICE_MEMORY in op.attributes:
             continue
         memref = op.results[0]
         size = bytes_of(memref, bounds)

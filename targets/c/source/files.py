@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import os
+from collections.abc import Collection, Sequence
 
 from ....bindings.ir import Operation
 from ....dialects.core.infos import TensorInfo
@@ -90,9 +91,9 @@ _MAKEFILE = """\
 # make && ./{name}: runs it on zeros; ./{name} x.bin: on the bytes of files, one for each input.
 CC ?= cc
 CFLAGS ?= -O3 -std=c99 -Wall -Wextra
-
+{extern}
 {name}: main.o {name}.o {name}_data.o{weights}
-\t$(CC) $(CFLAGS) -o $@ $^ -lm
+\t$(CC) $(CFLAGS) -o $@ $^{link} -lm
 
 %.o: %.c {name}.h
 \t$(CC) $(CFLAGS) -c -o $@ $<
@@ -112,8 +113,17 @@ _WEIGHTS_RULE = """\
 """
 
 
-def source_files(module: Operation, options: SourceOptions, version: str = "") -> dict[str, str | bytes]:
-    """The files by name. Raises RelaxError, with the place, for what C does not have."""
+_EXTERN = """\
+# C functions that the model calls: sources, objects, libraries that have them.
+EXTERN ?={libraries}
+"""
+
+
+def source_files(
+    module: Operation, options: SourceOptions, version: str = "", libraries: Sequence[str] = ()
+) -> dict[str, str | bytes]:
+    """The files by name; `libraries` have the C functions that a program calls. Raises RelaxError, with the place, for
+    what C does not have."""
     program = Program(module, options)
     functions = FunctionsWriter(program).write_all()
     name = options.name
@@ -132,10 +142,18 @@ def source_files(module: Operation, options: SourceOptions, version: str = "") -
     return {
         **{file: f"{_MADE.format(version=made, what=what)}\n\n{text}" for file, (what, text) in texts.items()},
         "main.c": main_file(name, interfaces),
-        "Makefile": _MAKEFILE.format(name=name, weights=needed, rule=rule),
+        "Makefile": _MAKEFILE.format(name=name, weights=needed, rule=rule, **_linked(program, libraries)),
         **weights,
         **({f"{name}_ffi.c": entries_file(name, options.part, interfaces)} if options.is_for_ffi else {}),
     }
+
+
+def _linked(program: Program, libraries: Sequence[str]) -> dict[str, str]:
+    """What the Makefile says of C functions that are not the program's; nothing where it calls none."""
+    if not program.externs.lines():
+        return {"extern": "", "link": ""}
+    words = "".join(f" {each if os.path.dirname(each) else f'-l:{each}'}" for each in libraries)
+    return {"extern": _EXTERN.format(libraries=words), "link": " $(EXTERN)"}
 
 
 # ---- model.h ----
@@ -149,6 +167,10 @@ def _header(program: Program, functions: list[Written]) -> str:
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
         f"/* Bytes for what functions compute on the way, {kind}. */",
         f"#define {upper}_ARENA_BYTES {program.arena.size}\n",
+        *(
+            f"/* Bytes in the memory '{memory}'. */\n#define {upper}_{each.macro}_BYTES {each.bytes}\n"
+            for memory, each in program.memories.items()
+        ),
         f"/* What a status that is not 0 stands for; %lld is where {name}_numbers belong, in their order. */",
         f"const char *{name}_message(int status);",
         f"extern int64_t {name}_numbers[{MOST_NUMBERS}];\n",
@@ -189,14 +211,15 @@ def _code(program: Program, functions: list[Written]) -> str:
         if each in program.used_constants
     ]
     includes = ["#include <math.h>", "#include <stdbool.h>", "#include <stdint.h>"]
-    if program.options.is_heap:
-        includes.append("#include <stdlib.h>")
+    headers = program.externs.headers | ({"stdlib"} if program.options.is_heap else set())
+    includes += [f"#include <{each}.h>" for each in sorted(headers)]
     parts = [
         "\n".join([f'#include "{name}.h"\n', *includes]),
         _OPTIMIZATION,
-        "\n".join(sorted(program.externs.values())),
+        "\n".join(program.externs.lines()),
         "\n".join(constants),
         _memory(program, body),
+        *(each.text for each in program.memories.values()),
         _numbers(program),
         *helper_texts(program.helpers),
         body,

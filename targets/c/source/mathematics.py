@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
-from ....bindings.ir import Operation
-from ....bindings.mlir import string_value
-from .expressions import Expression, binary, call, cast, integer
+from typing import NamedTuple
+
+from ....bindings.ir import Operation, Value
+from ....bindings.mlir import ir, string_value
+from ....emit.extern_calls import refused_buffer
+from ....support.errors import RefusalError
+from .expressions import Expression, binary, call, cast, integer, of_size
 from .floats import c_function
 from .integers import chosen, compared, cut, helped, is_bool
-from .types import literal, machine_width, scalar_type
+from .types import INDEX, literal, machine_width, scalar_type
 from .writer import FunctionWriter, Rule, ScalarRule, scalar
 
 _SAME = (
@@ -73,10 +77,32 @@ def call_now(writer: FunctionWriter, op: Operation, function: str) -> None:
         writer.line(f"{made.text};")
 
 
+class PassedArgument(NamedTuple):
+    """An argument of a call: its type in the function's declaration, and its text."""
+
+    c_type: str
+    text: Expression
+
+
+def _passed_to(writer: FunctionWriter, function: str, value: Value) -> list[PassedArgument]:
+    """Return the arguments for one operand: a scalar, or a pointer and the strides of all dimensions but the last."""
+    if not isinstance(value.type, (ir.MemRefType, ir.UnrankedMemRefType)):
+        return [PassedArgument(scalar_type(value.type), writer.get(value))]
+    refused = refused_buffer(value)
+    if refused is not None:
+        raise RefusalError(f"C function '{function}': {refused}")
+    view = writer.view(value)
+    const = "const " if writer.program.is_constant(writer.function, value) else ""
+    strides = [PassedArgument(INDEX, of_size(stride)) for stride in view.strides[:-1]]
+    return [PassedArgument(f"{const}{view.memory_type} *", view.address()), *strides]
+
+
 def _called(writer: FunctionWriter, op: Operation, function: str) -> Expression:
+    """Return the call, whose function the program declares."""
+    passed = [each for operand in op.operands for each in _passed_to(writer, function, operand)]
     returned = scalar_type(op.results[0].type) if op.results else "void"
-    writer.program.declare_extern(function, returned, [scalar_type(each.type) for each in op.operands])
-    return call(function, *writer.all(list(op.operands)))
+    writer.program.externs.declare(function, returned, [each.c_type for each in passed])
+    return call(function, *(each.text for each in passed))
 
 
 RULES: dict[str, Rule] = {

@@ -14,6 +14,7 @@ from ....emit.tensors import SlicePlace, kept_axes
 from ....support.errors import RefusalError
 from .arena import is_on_stack
 from .control import loop
+from .device_memories import device_memory_of
 from .expressions import Expression, Size, binary, cast, integer, name, of_size, product
 from .integers import is_bool
 from .memref_views import MemrefView, dense, refined, static_or
@@ -104,6 +105,10 @@ def _allocate(writer: FunctionWriter, op: Operation) -> None:
     type_ = result.type
     sizes = static_or(list(type_.shape), _named(writer, writer.all(list(op.operands)), "size"))
     element = memory_type(type_.element_type)
+    array = writer.program.memories.get(device_memory_of(result))
+    if array is not None:
+        writer.know(result, dense(name(f"{array.name}.bytes"), type_.element_type, sizes))
+        return
     chosen = writer.names.fresh(writer.program.buffer_name(result))
     writer.program.write_allocation(writer, op, chosen, element, sizes)
     writer.know(result, dense(name(chosen), type_.element_type, sizes))
@@ -269,6 +274,16 @@ def _address(writer: FunctionWriter, op: Operation) -> None:
     writer.define(op.results[0], cast("int64_t", cast("intptr_t", pointer)))
 
 
+def _metadata(writer: FunctionWriter, op: Operation) -> None:
+    """Define a buffer, its offset, its sizes and its strides."""
+    view = writer.view(op.operands[0])
+    base, offset, *others = op.results
+    writer.know(base, MemrefView(view.pointer, view.element, (), ()))
+    numbers = (view.offset, *view.sizes, *view.strides)
+    for result, number in zip((offset, *others), numbers, strict=True):
+        writer.define(result, of_size(number), "place")
+
+
 def _same(writer: FunctionWriter, op: Operation) -> None:
     writer.know(op.results[0], writer.view(op.operands[0]))
 
@@ -313,6 +328,7 @@ RULES: dict[str, Rule] = {
     "memref.alloca": _on_stack,
     "memref.dealloc": _deallocate,
     "memref.extract_aligned_pointer_as_index": _address,
+    "memref.extract_strided_metadata": _metadata,
     "memref.view": _view_of_bytes,
     "memref.cast": _cast,
     "builtin.unrealized_conversion_cast": _conversion,

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ....bindings.diagnostics import made_at
 from ....bindings.ir import Operation, Value
+from ....bindings.mlir import ir
 from ....bindings.navigation import (
     body_of,
     callee_of,
@@ -21,13 +21,15 @@ from ....bindings.navigation import (
     users_of,
 )
 from ....dialects.core.call_graph import refuse_recursion
-from ....dialects.core.ir_attributes import ARENA, GRAPH_INPUTS, OPERATOR
+from ....dialects.core.ir_attributes import ARENA, DEVICE_MEMORY, GRAPH_INPUTS, OPERATOR, READ_ONLY, SITE
 from ....dialects.tir.prim_func import ASSERT, is_prim_func
 from ....emit.memrefs import root_of
 from ....support.errors import RefusalError
 from .arena import is_handed_on, is_in_loop, plan_arena
 from .c_names import CNames
+from .device_memories import device_memories, device_memory_of
 from .expressions import Size, of_size
+from .externs import CALL_EXTERN, Externs, called_in_c
 from .memref_views import MemrefView
 from .options import SourceOptions
 from .size_bounds import SizeBounds
@@ -57,9 +59,10 @@ class Program:
         self.context = module.context
         self.options = options
         prefix = options.name
-        self.names = CNames([f"{prefix}_{word}" for word in ("numbers", "message", "messages")])
         self.functions = {symbol_name(each): each for each in functions_in(module) if has_body(each)}
         self._inside = {name: operations_in(function) for name, function in self.functions.items()}
+        called = {called_in_c(op) for inside in self._inside.values() for op in inside} - {""}
+        self.names = CNames([*(f"{prefix}_{word}" for word in ("numbers", "message", "messages")), *called])
         self.public = [name for name, each in self.functions.items() if _is_public(each)]
         if not self.public:
             raise RefusalError("target 'c': the module has no public graph function, so nothing in it could be called")
@@ -70,6 +73,7 @@ class Program:
         self._callers = {name: [op for op in self._calls_in_all() if callee_of(op) == name] for name in self.order}
         self.bounds = SizeBounds(self.functions, self._callers)
         self.arena = plan_arena(self.functions, list(reversed(self.order)), self.bounds)
+        self.memories = device_memories((op for name in self.order for op in self._inside[name]), self.names)
         self.failing = self._failing(calls)
         self.written = self._written()
         self.function_names = {name: self.names.fresh(f"{prefix}_{name}") for name in self.public}
@@ -77,7 +81,7 @@ class Program:
         self._constants = {name: self.names.fresh(f"{prefix}_{name}") for name in self.globals}
         #: Asked for while functions are written.
         self.helpers: set[str] = set()
-        self.externs: dict[str, str] = {}
+        self.externs = Externs(self.names)
         self.used_constants: set[str] = set()
         self.messages: list[Message] = []
 
@@ -120,6 +124,8 @@ class Program:
 
         In static memory nothing is given back: there only what a loop makes anew each time has no place.
         """
+        if DEVICE_MEMORY in op.attributes:
+            return False
         is_handed = is_handed_on(op) and (self.options.is_heap or is_in_loop(op))
         return is_handed or op.results[0] not in self.arena.offsets
 
@@ -131,7 +137,17 @@ class Program:
             arguments = {value: position for position, value in enumerate(body_of(function).arguments)}
             targets = (root_of(target) for op in self._inside[name] for target in _targets(op, found))
             found[name] = {arguments[root] for root in targets if root in arguments}
+            passed = (root_of(each) for op in self._inside[name] for each in _passed_to_c(op))
+            found[name] |= {arguments[root] for root in passed if root in arguments} - self._only_read(name)
         return found
+
+    def _only_read(self, name: str) -> set[int]:
+        """Return the parameters that a function is known to only read, as its schedule or its calls state it."""
+        function = self.functions[name]
+        if READ_ONLY in function.attributes:
+            return set(function.attributes[READ_ONLY])
+        counts = {_input_count(call) for call in self._callers[name]}
+        return set(range(min(counts, default=0)))
 
     # ---- what functions ask for ----
 
@@ -139,9 +155,13 @@ class Program:
         self.used_constants.add(name)
         return self._constants[name]
 
-    def declare_extern(self, function: str, returned: str, parameters: Iterable[str]) -> None:
-        if not self.names.is_known(function):
-            self.externs[function] = f"extern {returned} {function}({', '.join(parameters) or 'void'});"
+    def is_constant(self, function: str, memref: Value) -> bool:
+        """Return True if C has the memory of a memref as const: constants, and parameters that are only read."""
+        root = root_of(memref)
+        if not isinstance(root.owner, ir.Block):
+            return bool(root.owner.name == "memref.get_global")
+        arguments = list(body_of(self.functions[function]).arguments)
+        return root in arguments and arguments.index(root) not in self.written[function]
 
     def status_of(self, op: Operation, function: str) -> int:
         """The number that stands for a check that fails."""
@@ -157,7 +177,10 @@ class Program:
         return self.messages.index(message) + 1
 
     def buffer_name(self, memref: Value) -> str:
-        """After the kernel that first gets it."""
+        """Return a name: of the device's memory, or after the kernel that first gets the buffer."""
+        array = self.memories.get(device_memory_of(memref))
+        if array is not None:
+            return array.name
         if ARENA in memref.owner.operation.attributes:
             return "workspace"
         first = next((user for user in reversed(users_of(memref)) if user.name == "func.call"), None)
@@ -203,3 +226,16 @@ def _targets(op: Operation, written: dict[str, set[int]]) -> list[Value]:
     if op.name in ("memref.store", "memref.copy"):
         return [operands[1]]
     return []
+
+
+def _passed_to_c(op: Operation) -> list[Value]:
+    """Return the buffers that a C function gets, which may write to them."""
+    return [each for each in op.operands if isinstance(each.type, ir.MemRefType)] if op.name == CALL_EXTERN else []
+
+
+def _input_count(call: Operation) -> int:
+    """Return the number of operands in front of those that a call writes; 0 where it is unknown."""
+    if SITE not in call.attributes:
+        return 0
+    inputs, outputs = (len(call.attributes[SITE][key]) for key in ("inputs", "outputs"))
+    return inputs if inputs + outputs == len(call.operands) else 0

@@ -14,8 +14,8 @@ from ....bindings.navigation import operations_in_functions, symbol_name
 from ....bindings.rewriting import replace_op
 from ....dialects.core.ir_attributes import BY_VALUE, DYNAMIC_SHARED, KERNELS
 from ....emit import memrefs
-from ....emit.extern_calls import strided_metadata
 from ....emit.numbers import Number, as_i64, number, operation
+from ....emit.subviews import strided_metadata
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...host.llvm_ops import address_of, load, pointer_of, stack, store, view_of

@@ -15,11 +15,11 @@ from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import ancestors, body_of, made_by, operations_in, operations_of
 from ....emit.combiner import combiners
-from ....emit.extern_calls import strided_metadata
 from ....emit.loops import for_range, when
 from ....emit.loops import store as store_scalar
 from ....emit.memrefs import root_of, storage_bytes
 from ....emit.numbers import Number, as_index, number
+from ....emit.subviews import strided_metadata
 from ....emit.vectors import from_elements
 from ..emit.memory_access import elements, load, store
 from ..parallel_work import is_structured, touches

@@ -180,6 +180,37 @@ def test_kernels_of_a_device_are_shown_and_not_left_behind(tanh: Path, tmp_path:
     assert not path.exists()
 
 
+DECLINING = """
+import relax_mlir as rx
+
+rx.register_target(rx.Target("explained", parents=("llvm",), doc="Of a test."))
+
+
+@rx.schedules.register_schedule(["elemwise", "broadcast", "injective"], target="explained")
+def never(function, context):
+    return context.decline("it never does")
+
+
+@rx.schedules.register_schedule(operator="relax.matmul", target="explained")
+def products(function, context):
+    return context.decline("it is not asked")
+"""
+
+
+def test_schedules_are_explained(tanh: Path, tmp_path: Path) -> None:
+    """Also where the program is found in the cache."""
+    (tmp_path / "explained.py").write_text(DECLINING)
+    options = ("-o", tmp_path / "out.rxa", "--target=explained", f"--load-plugin={tmp_path / 'explained.py'}")
+    for _ in range(2):
+        code, _, errors = outcome(tanh, *options, "--explain-schedules")
+        assert code == 0
+        assert "kernel" in errors and "relax.tanh" in errors and "vectorize_each (llvm/schedule.py:" in errors
+        assert "never for explained (" in errors and "declined: it never does" in errors
+        assert "products for explained (" in errors and "is for operator 'relax.matmul'" in errors
+    code, _, errors = outcome(tanh, *options)
+    assert (code, errors) == (0, "")
+
+
 def test_shapes_of_inputs(tanh: Path) -> None:
     assert "%arg0: tensor<5x4xf32>" in made(tanh, "--emit=relax", "--shape", "x:5,4")
     text = made(tanh, "--emit=relax", "--shape=x:rows,4", "--shape=w:?")

@@ -64,7 +64,8 @@ def test_the_builder_returns_the_result_or_nothing():
     [
         (("f", []), "'tir.call_extern' op misses 'ty': the type of each result"),
         (("f", [], "int"), "'tir.call_extern' op 'ty': 'int' is not a type"),
-        (("f", [1], ()), "operand 'args' must be an SSA value, got int"),
+        (("f", ["x"], ()), "operand 'args' must be an SSA value, got str"),
+        (("f", [[1, 2]], ()), "operand 'args' must be an SSA value, got list"),
         (("f", 1, ()), "operand 'args' must be a list of values, got int"),
         ((None, [], ()), "misses attribute 'func'"),
         ((3, [], ()), "attribute 'func' expects a string, got 3"),
@@ -74,3 +75,19 @@ def test_the_builder_refuses(arguments, message):
     with Module(), pytest.raises(RelaxError) as caught:
         tir.call_extern(*arguments)
     assert message in str(caught.value)
+
+
+def test_numbers_are_arguments_of_c_functions():
+    with Module() as module:
+
+        def body(x):
+            tir.call_extern("f", [1, 2.5, True, x], ())
+
+        make_prim_func("f", ["f32"], [], body)
+    (call,) = [op for op in module.body.operations[0].regions[0].blocks[0].operations if op.name == "tir.call_extern"]
+    assert [str(each.type) for each in call.operands] == ["i64", "f64", "i1", "f32"]
+
+
+def test_packed_functions_take_values_alone():
+    with Module(), pytest.raises(RelaxError, match="must be an SSA value, got int"):
+        tir.call_packed("f", [1], ())

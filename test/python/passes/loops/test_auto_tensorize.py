@@ -132,6 +132,18 @@ def test_the_cheapest_is_taken(cost: Any, chosen: str) -> None:
     assert ("device.sram" in sch.show()) == (chosen == "product")
 
 
+LARGEST_SUMS = """
+@T.prim_func
+def largest_sums(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), Y: T.Buffer((8, 8), "float32")):
+    for i, j, k in T.grid(8, 8, 8):
+        with T.block("Y"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                Y[vi, vj] = T.float32(0)
+            Y[vi, vj] = T.max(Y[vi, vj], A[vi, vk] + B[vk, vj])
+"""
+
+
 def test_what_fits_nothing_is_refused_with_the_reasons() -> None:
     sch = rx.Schedule(kernel("softmax").module())
     before = sch.show()
@@ -139,10 +151,13 @@ def test_what_fits_nothing_is_refused_with_the_reasons() -> None:
         sch.auto_tensorize("S", "device.product")
     assert "'device.product': it has 2 inputs, 'S' 1" in str(refused.value)
     sch = rx.Schedule(kernel("products_of_bytes").module())
-    with pytest.raises(rx.RelaxError, match=r"it computes C\[vi, vj\] \+ A"):
+    with pytest.raises(rx.RelaxError, match=r"its elements are f32, f32, f32, those of 'C' (u?i8|i16), "):
         sch.auto_tensorize("C", "device.product")
+    sch = rx.Schedule(rx.Module.from_script(LARGEST_SUMS))
+    with pytest.raises(rx.RelaxError, match=r"it computes C\[vi, vj\] \+ A.*, 'Y' T.max\(Y"):
+        sch.auto_tensorize("Y", "device.product")
     with pytest.raises(rx.RelaxError, match=r"did you mean 'device\.product'"):
-        sch.auto_tensorize("C", "device.produkt")
+        sch.auto_tensorize("Y", "device.produkt")
     split = rx.Schedule(kernel("matmul_relu").module())
     split.split(split.get_loops("Y")[0], [None, 4])
     shown = split.show()
