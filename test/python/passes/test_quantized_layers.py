@@ -38,7 +38,7 @@ def numbers(match: Match, *names: str) -> list[Any]:
 
 
 def real(value: Any, scale: Any, zero_point: Any, axis: int = 0) -> Any:
-    return relax.dequantize(value, relax.const(numpy.float32(scale)), relax.const(zero_point), axis=axis)
+    return relax.dequantize(value, relax.const(numpy.asarray(scale, "float32")), relax.const(zero_point), axis=axis)
 
 
 def rounded(value: Any, scale: float = 0.5, zero_point: int = -3) -> Any:
@@ -150,6 +150,19 @@ def test_a_value_that_others_use_ends_the_layer() -> None:
     assert not layers(module)
     (match,) = layers(module, real_results=True)
     assert [op.name for op in match.operations].count("relax.quantize") == 0
+
+
+@pytest.mark.parametrize(("columns", "number"), [(3, 0), (2000, 0), (2000, None)])
+def test_zero_points_that_are_one_number(columns: int, number: int | None) -> None:
+    """However many there are: large constants are kept in another way."""
+    zeros = numpy.zeros(columns, "int8") if number == 0 else numpy.arange(columns).astype("int8")
+
+    def body(x: Any) -> Any:
+        w = relax.const(numpy.ones((2, columns), "int8"))
+        return rounded(relax.matmul(real(x, 0.125, numpy.int8(7)), real(w, 1, zeros, axis=1)))
+
+    (match,) = layers(module_of((5, 2), body))
+    assert match.number("w_zero_point") == number
 
 
 # ---- what front ends make ----
