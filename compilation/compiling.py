@@ -147,9 +147,13 @@ def chosen(module: Module, target: str = "llvm", *, opt_level: int = USUAL_LEVEL
 
 
 @types_checked
-def stages(target: str = "llvm", opt_level: int = USUAL_LEVEL) -> Stages:
-    """The stages of a target at a level, 0 to 3, to be changed and given to `compile`."""
-    return stages_of(target, opt_level)
+def stages(target: str = "llvm", opt_level: int = USUAL_LEVEL, *, partition: Wanted = ()) -> Stages:
+    """Return the stages of a target at a level, 0 to 3, to be changed and given to `compile`.
+
+    partition: codegens, as in `compile`. The stages then contain `partition-input` and `partition`, or
+    `partition-kernels` for codegens with patterns of kernels.
+    """
+    return CompileOptions(target=target, opt_level=opt_level, partition=partition).stages()
 
 
 @types_checked

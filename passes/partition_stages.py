@@ -23,12 +23,16 @@ from .relax_run_codegen import RunCodegen
 #: What codegens may be asked for as: text like mynpu{cores=4}, one or several, or the pass with all its options.
 Wanted = str | Sequence[str] | Partition
 
+#: The stages of a partition: layers in one form, operators that become parts, kernels that do.
+INPUT, PARTITION, PARTITION_OF_KERNELS = "partition-input", "partition", "partition-kernels"
+
 _KERNELS, _DEQUANTIZE, _SOFTMAX = "relax.call_tir", "relax.dequantize", "relax.nn.softmax"
 _ATTENTION = frozenset({"relax.nn.attention", "relax.nn.attention_bias", "relax.nn.attention_cached"})
 _INTEGERS, _SIMPLIFY, _FOLD = "integers", "simplify", "fold"
 #: The stages that take apart what codegens' patterns name. Weights of few bits are no such thing: they are codes,
 #: which no codegen could take once they are numbers.
 _FOR_KERNELS = (_INTEGERS, "attention", "heads", "products", "launches")
+_ONE_FORM = ("relax-canonicalize-layers", "relax-fold-constant")
 #: Passes that compute what is known.
 _FOLDING = ("relax-canonicalize", "relax-fold-constant")
 
@@ -46,8 +50,14 @@ def with_partition(stages: Stages, wanted: Wanted, *, strict: bool = False, else
     if of_operators:
         stages = _with_operators(stages, of_operators, [each for each in chosen if _has_patterns(each, False)])
     if of_kernels:
-        stages = stages.insert_after("legalize", "partition-kernels", of_kernels)
+        stages = stages.insert_after("legalize", PARTITION_OF_KERNELS, of_kernels)
     return stages
+
+
+def before_partition(stages: Stages) -> Stages:
+    """Return the stages that lead to what the first codegens get: operators, or kernels where none takes operators."""
+    place = next(place for place, name in enumerate(stages.names) if name in (PARTITION, PARTITION_OF_KERNELS))
+    return replace(stages, stages=stages.stages[:place])
 
 
 def _with_operators(stages: Stages, passes: tuple[Pass, ...], chosen: Sequence[ChosenCodegen]) -> Stages:
@@ -63,7 +73,8 @@ def _with_operators(stages: Stages, passes: tuple[Pass, ...], chosen: Sequence[C
     simplify, fold = (_again(before, name) for name in (_SIMPLIFY, _FOLD))
     others = [stage for stage in behind if stage not in integers]
     rest = [*integers, *(simplify if behind else []), *others, *fold]
-    return replace(stages, stages=(*ahead, Stage("partition", passes), *rest, *after))
+    form = _keeping(Stage(INPUT, _ONE_FORM, "layers have one form, for codegens' patterns"), kept)
+    return replace(stages, stages=(*ahead, form, Stage(PARTITION, passes), *rest, *after))
 
 
 def _is_for_kernels(stage: Stage, names: frozenset[str]) -> bool:

@@ -13,6 +13,7 @@ from .passes.patterns.match import Refusal, find, match, matches_of, why_not
 from .passes.patterns.matched import Match
 from .passes.patterns.operator_patterns import Op, every, is_filled, is_op
 from .passes.patterns.outputs import outputs
+from .passes.patterns.quantized_layers import quantized_conv, quantized_linear
 from .passes.patterns.rewrite import rewrite
 from .passes.patterns.tree import GraphPattern, is_const, wildcard
 from .passes.structures.structure import Structure, structure, structures
@@ -33,6 +34,8 @@ __all__ = [
     "match",
     "matches_of",
     "outputs",
+    "quantized_conv",
+    "quantized_linear",
     "rewrite",
     "structure",
     "structures",

@@ -1,38 +1,143 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Quantized numbers that are dequantized and quantized again, with nothing between that makes new numbers."""
+"""Quantized numbers that are dequantized and quantized again: moved or limited between, they stay integers."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...bindings.ir import OpView, Value
 from ...bindings.rewriting import made_again
-from ...dialects.core.infos import bit_width
-from ...dialects.relax.known_constants import elements_of, floats_of
+from ...dialects import relax
+from ...dialects.core.infos import bit_width, is_unsigned
+from ...dialects.relax import const
+from ...dialects.relax.known_constants import NUMPY_NAME, elements_of, floats_of
 from ...dialects.relax.values import as_result, dtype_of, normal_axis, shape_of, with_dtype
 from ..patterns.matched import Match
 from ..patterns.operator_patterns import is_op
+from ..patterns.tree import GraphPattern, is_const
 from .rules import X, rule
+
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 # Scales with which products and quotients neither overflow nor lose digits below the smallest normal number.
 _SMALLEST, _LARGEST = {"f32": 1e-30, "f16": 1e-3}, {"f32": 1e30, "f16": 64.0}
+_MOVES = frozenset(f"relax.{name}" for name in "reshape flatten permute_dims expand_dims squeeze strided_slice".split())
+_RELU = "relax.nn.relu"
 
 
 def requantize_nothing(found: Match) -> Value | None:
-    """quantize(dequantize(q)) is q, and quantize(move(dequantize(q))) is move(q), of the same scale and zero point.
+    """Fold quantize(f(dequantize(q))) with one scale and zero point to f of the integers; quantize(dequantize(q)) is q.
 
-    The distance to the zero point comes back as a whole number nearly, which is then rounded.
+    The distance to the zero point comes back as nearly a whole number, which is then rounded. Each f moves elements or
+    limits them. Quantizing never decreases, so that limits may as well be quantized and applied to integers.
     """
-    op, movers, numbers = found.op(), found.all("moved"), found[X]
-    if not _are_inverse(found.op("inner"), op, moved=bool(movers)):
+    op, inner, steps, numbers = found.op(), found.op("inner"), found.all("step"), found[X]
+    moves = any(step.owner.operation.name in _MOVES for step in steps)
+    if not _are_inverse(inner, op, moved=moves):
         return None
-    for moved in reversed(movers):
-        numbers = _moved(moved, numbers)
+    limits = [_limits(step, op) for step in steps]
+    if any(limit is None for limit in limits):
+        return None
+    for step, limit in zip(reversed(steps), reversed(limits), strict=True):
+        assert limit is not None
+        numbers = (
+            _limited(numbers, limit, op.axis) if any(each is not None for each in limit) else _moved(step, numbers)
+        )
     return as_result(op, numbers)
 
 
 def _moved(moved: Value, numbers: Value) -> Value:
-    """The same done with the numbers."""
+    """Return the integers after an operator that moves elements, or as they are after one that limits nothing."""
     mover = moved.owner.operation
+    if mover.name not in _MOVES:
+        return numbers
     return made_again(mover, [numbers, *list(mover.operands)[1:]], [with_dtype(moved, dtype_of(numbers))]).results[0]
+
+
+# ---- limits ----
+
+#: The least and the largest integers, by channel or 0-D; None where there is no limit.
+_Limits = tuple["ndarray | None", "ndarray | None"]
+
+
+def _limits(step: Value, quantize: OpView) -> _Limits | None:
+    """Return the limits of an operator on reals as the integers that the operator `quantize` makes of them.
+
+    None if a limit is not known, or is not a number.
+    """
+    operation = step.owner.operation
+    if operation.name in _MOVES:
+        return None, None
+    low, high = _real_limits(step)
+    sides = [(None, False) if real is None else (_quantized(real, step, quantize), True) for real in (low, high)]
+    if any(is_limited and integers is None for integers, is_limited in sides):
+        return None
+    (least, _), (most, _) = sides
+    if least is not None and most is not None and (least > most).any():
+        return None
+    lowest, highest = _range(dtype_of(quantize.operation.results[0]))
+    return (
+        None if least is None or (least <= lowest).all() else least,
+        None if most is None or (most >= highest).all() else most,
+    )
+
+
+def _real_limits(step: Value) -> tuple[Value | float | None, Value | float | None]:
+    name, operands = step.owner.operation.name, list(step.owner.operation.operands)
+    if name == _RELU:
+        return 0.0, None
+    if name in ("relax.maximum", "relax.minimum"):
+        limit = next(each for each in reversed(operands) if elements_of(each) is not None)
+        return (limit, None) if name == "relax.maximum" else (None, limit)
+    return operands[1], operands[2]
+
+
+def _quantized(real: Value | float, step: Value, quantize: OpView) -> ndarray | None:
+    """Return a limit as integers, by the arithmetic of relax.quantize; 0 is the zero point itself."""
+    _, scale, zero_point = quantize.operation.operands
+    zeros, lowest, highest = elements_of(zero_point), *_range(dtype_of(quantize.operation.results[0]))
+    if zeros is None or ((zeros < lowest) | (zeros > highest)).any():
+        return None
+    if real == 0.0:
+        return zeros.astype("int64")
+    import numpy
+
+    limit, scales = None if isinstance(real, float) else elements_of(real), elements_of(scale)
+    # Other floats round the limit before they compare with it.
+    if limit is None or limit.size != 1 or scales is None or scales.dtype != "float32" or dtype_of(step) != "f32":
+        return None
+    with numpy.errstate(all="ignore"):
+        quotient = limit.reshape(()).astype("float32") / scales
+    if numpy.isnan(quotient).any():
+        return None
+    return numpy.clip(numpy.rint(quotient) + zeros.astype("float64"), lowest, highest).astype("int64")
+
+
+def _range(dtype: str) -> tuple[int, int]:
+    bits = bit_width(dtype)
+    return (0, 2**bits - 1) if is_unsigned(dtype) else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def _limited(numbers: Value, limits: _Limits, axis: int) -> Value:
+    """Return the integers within limits."""
+    least, most = limits
+    if least is not None and most is not None and least.size == most.size == 1:
+        return relax.clip(numbers, int(least.reshape(())), int(most.reshape(())))
+    for name, limit in (("maximum", least), ("minimum", most)):
+        if limit is not None:
+            numbers = relax.dialect.ops[name](numbers, _constant(limit, numbers, axis))
+    return numbers
+
+
+def _constant(limit: ndarray, numbers: Value, axis: int) -> Value:
+    """Return limits as a constant that broadcasts to the integers: one for all, or one for each place of an axis."""
+    rank = len(shape_of(numbers) or ())
+    shape = () if limit.size == 1 else (limit.size, *[1] * (rank - 1 - normal_axis(axis, rank)))
+    return const(limit.reshape(shape).astype(NUMPY_NAME[dtype_of(numbers)]))
+
+
+# ---- scales ----
 
 
 def _are_inverse(inner: OpView, outer: OpView, *, moved: bool) -> bool:
@@ -67,8 +172,13 @@ def is_same(one: Value, other: Value) -> bool:
     return left is not None and right is not None and left.dtype == right.dtype and left.tolist() == right.tolist()
 
 
-_movers = is_op(*(f"relax.{name}" for name in "reshape flatten permute_dims expand_dims squeeze strided_slice".split()))
 _dequantized = is_op("relax.dequantize")(X, ...).named("inner")
-_moved_or_not = _dequantized.repeated(lambda x: _movers(x, ...).used_once().named("moved"))
+_moves, _limiting = is_op(*sorted(_MOVES)), is_op(_RELU, "relax.clip")
+_bounds = is_op("relax.maximum", "relax.minimum")
 
-PATTERNS = (rule(is_op("relax.quantize")(_moved_or_not, ...), requantize_nothing),)
+
+def _step(x: GraphPattern) -> GraphPattern:
+    return (_moves(x, ...) | _limiting(x, ...) | _bounds(x, is_const())).used_once().named("step")
+
+
+PATTERNS = (rule(is_op("relax.quantize")(_dequantized.repeated(_step), ...), requantize_nothing),)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...bindings.ir import Operation, OpView, Value
 from ...bindings.navigation import users_of
-from ...dialects.relax.known_constants import is_constant, splat
+from ...dialects.relax.known_constants import elements_of, is_constant, splat
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .operator_patterns import Op
@@ -66,8 +66,13 @@ class Match:
         return self.get(name) is not None
 
     def number(self, name: str) -> int | float | bool | None:
-        """The number that a part's value is everywhere, if it is one: of `is_filled`."""
-        return splat(self[name])
+        """Return the number that a part's value is everywhere, or None: of `is_filled`, or of any constant."""
+        value = self[name]
+        known, elements = splat(value), elements_of(value)
+        if known is not None or elements is None or elements.size == 0 or (elements != elements.flat[0]).any():
+            return known
+        number: int | float | bool = elements.flat[0].item()
+        return number
 
     def get(self, name: str) -> Value | None:
         """The value of a part; None where what may be there is not."""

@@ -86,6 +86,19 @@ class Module:
         q = R.quantize(m, scale, zero)
         return q
 
+    # A ReLU of dequantized integers is a maximum with their zero point.
+    # CHECK-LABEL: def relu(
+    # CHECK-NEXT: q: R.Tensor((4, 4), "int8") = R.maximum(x, R.const(3, "int8"))
+    # CHECK-NEXT: return q
+    @R.function
+    def relu(x: R.Tensor((4, 4), "int8")) -> R.Tensor((4, 4), "int8"):
+        scale = R.const(0.25, "float32")
+        zero = R.const(3, "int8")
+        d = R.dequantize(x, scale, zero)
+        m = R.nn.relu(d)
+        q = R.quantize(m, scale, zero)
+        return q
+
     # A part of an axis is split before it is cut out, where the other axes stay as they are.
     # CHECK-LABEL: def heads(
     # CHECK: R.reshape(x, (4, 4, 2))

@@ -43,7 +43,7 @@ from ..common.models import MODULE, ONNX, STABLEHLO, TFLITE, TORCH, TOSA, front_
 from ..opt.information import shows_information
 from ..opt.listing import made_by
 from ..report.page import Reporting
-from .options import HELP_HEAD, OPTIONS, SOURCE, STAGE
+from .options import HELP_HEAD, INPUT, OPTIONS, SOURCE, STAGE
 from .program_cache import CachedProgram
 from .progress import KernelProgress, Progress
 
@@ -189,7 +189,7 @@ class Compilation:
         lower_in_place(module.owner, self.options, self.stages, lambda name: self._shown(name, module))
         if self.emit in ("llvm", "ll"):
             find_backend(self.target.name).complete(module.owner, self.target)
-        if self.emit in ("relax", "tir", "llvm", STAGE):
+        if self.emit in ("relax", INPUT, "tir", "llvm", STAGE):
             module.verify()  # nothing else does behind the last stage
             # What goes on keeps where it comes from: programs name a model's nodes.
             head = made_by("the LLVM dialect") if self.emit == "llvm" else ""
@@ -381,6 +381,10 @@ def _stages_for(emit: str, options: CompileOptions, arguments: Arguments) -> Sta
         return replace(stages_of(options.target, options.opt_level), stages=())
     last = "fuse" if emit == "tir" else arguments["stop"] or ""
     stages = options.stages()
+    if emit == INPUT:
+        from ...passes.partition_stages import before_partition
+
+        stages = before_partition(stages)
     if emit == "schedules":
         from ...compilation.schedules import until_planned
 

@@ -13,8 +13,10 @@ from ..common.models import MODEL_SUFFIXES, trust_option
 
 _GENERAL, _MODEL, _PARTS, _SPEED, _WATCH = "Output", "Model", "External codegens", "Speed", "Watching"
 
+#: The module before codegens get parts of it, as text.
+INPUT = "partition-input"
 #: What --emit can make: text that may go to standard output, and bytes that need a file, with what its name ends with.
-TEXTS, FILES = ("relax", "tir", "schedules", "llvm", "ll", "asm"), {"obj": ".o", "artifact": ".rxa"}
+TEXTS, FILES = ("relax", INPUT, "tir", "schedules", "llvm", "ll", "asm"), {"obj": ".o", "artifact": ".rxa"}
 #: And a folder of source files, which `-o folder/` asks for by its end.
 SOURCE = "source"
 #: What --stop makes of --emit.
@@ -22,7 +24,7 @@ STAGE = "stage"
 
 OPTIONS: dict[str, Option] = {
     "o": Option("text", _GENERAL, "the file to write, or with / at its end the folder for source files (--target c); without it, a program or an object file of model.onnx is model.rxa or model.o in the current folder, and text goes to standard output", "file"),
-    "emit": Option("text", _GENERAL, "what to make: the imported module (relax), what becomes kernels, after the stage fuse (tir), how the loops of each kernel run, as Python (schedules), the LLVM dialect (llvm), LLVM IR (ll; what gpu modules hold is not in it), assembly (asm, needs llvmlite), an object file (obj), source files in the folder -o (source, for --target c), or a program to load and run (artifact, the default)", "|".join((*TEXTS, *FILES, SOURCE)), "artifact", (*TEXTS, *FILES, SOURCE)),
+    "emit": Option("text", _GENERAL, "what to make: the imported module (relax), the module as the codegens of --partition get it (partition-input), what becomes kernels, after the stage fuse (tir), how the loops of each kernel run, as Python (schedules), the LLVM dialect (llvm), LLVM IR (ll; what gpu modules hold is not in it), assembly (asm, needs llvmlite), an object file (obj), source files in the folder -o (source, for --target c), or a program to load and run (artifact, the default)", "|".join((*TEXTS, *FILES, SOURCE)), "artifact", (*TEXTS, *FILES, SOURCE)),
     "stop": Option("text", _GENERAL, "write the module as it is after this stage, as text that can be looked at, edited, kept, and goes on with --start", "stage"),
     "start": Option("text", _GENERAL, "go on from this stage, with a module that --stop has written after the one before", "stage"),
     "target": Option("text", _GENERAL, "what to make code for: llvm is this machine, llvm{cpu=haswell} and llvm{triple=aarch64-linux-gnu} are others", "target", "llvm"),
@@ -167,6 +169,8 @@ def _check_sources(arguments: Arguments) -> None:
 
 def _check_partition(arguments: Arguments) -> None:
     if not arguments["partition"]:
+        if arguments["emit"] == INPUT:
+            raise OptionError(f"--emit={INPUT} is what codegens get: --partition=<codegens> names some")
         for name in ("partition-plan", "strict-partition", "partition-elsewhere", "explain-partition"):
             if arguments[name] != OPTIONS[name].default:
                 raise OptionError(f"--{name} is for external codegens: --partition=<codegens> names some")

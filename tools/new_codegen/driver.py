@@ -16,8 +16,10 @@ from ..opt.information import shows_information
 from .options import HELP_HEAD, OPTIONS, parse
 
 _ENDING = ".in"
-#: What can be asked for in addition: lines of the templates that begin with `@operator@` are there with it alone.
-_PARTS = ("operator", "target")
+#: What can be asked for. Lines of the templates that begin with `@operator@` are there with that part alone.
+_PARTS = ("operator", "target", "quantized")
+#: The layers that the codegen takes where none of int8 are asked for.
+_REAL = "real"
 
 
 def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
@@ -38,6 +40,7 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
 
 def package(name: str, parts: Sequence[str] = ()) -> dict[str, str]:
     """The files of a package by their paths."""
+    parts = parts if "quantized" in parts else (_REAL, *parts)
     words = {"name": name, "Name": "".join(word.title() for word in name.split("_")), "version": VERSION}
     files: dict[str, str] = {}
     for part in ("codegen", *parts):
@@ -56,7 +59,7 @@ def _chosen(text: str, parts: Sequence[str]) -> str:
     """Without the lines of what was not asked for; the others without the mark in front, `@operator@`."""
     lines = []
     for line in text.splitlines(keepends=True):
-        for part in _PARTS:
+        for part in (_REAL, *_PARTS):
             mark = f"@{part}@"
             if line.startswith(mark):
                 line = line.removeprefix(mark) if part in parts else ""

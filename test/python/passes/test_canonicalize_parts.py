@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -196,14 +196,76 @@ def test_scales_that_lose_something(scale: float) -> None:
 
 
 def test_other_numbers_between() -> None:
-    for move, other in ((relax.nn.relu, None), (lambda x: x, 0.75)):
+    for move, other in ((relax.exp, None), (lambda x: x, 0.75), (relax.nn.relu, 0.75)):
         module = requantized("int8", 0.5, 0, "float32", move, other)
-        assert op_names(changed(module, PASS)).count("relax.quantize") == 1
+        assert op_names(keeps_results(module, PASS, [all_of("int8")])).count("relax.quantize") == 1
 
     def twice(x: Any) -> Any:
         return relax.add(relax.reshape(x, (2, 128)), x)
 
     assert op_names(changed(requantized("int8", 0.5, 0, "float32", twice), PASS)).count("relax.quantize") == 1
+
+
+LIMITS: dict[str, Callable[[Any], Any]] = {
+    "relu": relax.nn.relu,
+    "relu6": lambda x: relax.clip(x, 0, 6),
+    "hardtanh": lambda x: relax.clip(x, -1.0, 1.0),
+    "beyond": lambda x: relax.clip(x, -1e30, 1e30),
+    "infinite": lambda x: relax.clip(x, -numpy.inf, 2.3),
+    "maximum": lambda x: relax.maximum(x, relax.const(numpy.float32(-1.7))),
+    "minimum": lambda x: relax.minimum(relax.const(numpy.full((1, 1), 0.9, "float32")), x),
+    "moved": lambda x: relax.nn.relu(relax.reshape(relax.clip(x, -3.0, 2.0), (256,))),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@draws(12)
+@given(st.data())
+def test_limited_between(dtype: str, data: Any) -> None:
+    """Limits on reals are limits on integers, to the last bit for every byte."""
+    limits = numpy.iinfo(dtype)
+    zero = data.draw(st.integers(int(limits.min), int(limits.max)))
+    scale = data.draw(st.sampled_from([0.023529412, 0.5, 1.0]) | st.floats(2**-12, 1e4, width=32))
+
+    def body(x: Any) -> Any:
+        step, offset = relax.const(numpy.float32(scale)), relax.const(numpy.array(zero, dtype))
+        made = [limit(relax.dequantize(x, step, offset)) for limit in LIMITS.values()]
+        return tuple(relax.quantize(each, step, offset, out_dtype=dtype) for each in made)
+
+    after = keeps_results(built([(2, 128)], body, dtype), PASS, [all_of(dtype)], tolerance=0)
+    assert not {"relax.quantize", "relax.dequantize", "relax.nn.relu"} & set(op_names(after))
+
+
+def test_limits_that_bytes_have_anyway_go() -> None:
+    for dtype, zero in (("int8", -128), ("uint8", 0)):
+        assert exactly(requantized(dtype, 0.5, zero, "float32", relax.nn.relu)) == []
+        assert exactly(requantized(dtype, 0.5, zero, "float16", relax.nn.relu)) == []
+        limited = requantized(dtype, 0.5, zero, "float32", lambda x: relax.clip(x, 0, 50))
+        assert exactly(limited)[-1:] == ["relax.minimum"]
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        lambda x: relax.clip(x, 1.0, -1.0),
+        lambda x: relax.maximum(x, relax.const(numpy.float32(numpy.nan))),
+        lambda x: relax.maximum(x, relax.const(numpy.linspace(0, 1, 128, dtype="float32"))),
+        lambda x: relax.add(relax.nn.relu(x), x),
+    ],
+)
+def test_limits_that_are_none(limit: Callable[[Any], Any]) -> None:
+    module = requantized("int8", 0.5, 3, "float32", limit)
+    assert op_names(changed(module, PASS)).count("relax.quantize") == 1
+
+
+def test_limits_with_a_zero_point_for_each_channel() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((3, 256), "int8")]) as f:
+        scale, zero = relax.const(numpy.array([0.5, 1, 2], "f4")), relax.const(numpy.array([-7, 0, 90], "i1"))
+        y = relax.clip(relax.nn.relu(relax.dequantize(*f, scale, zero, axis=0)), 0, 6)
+        f.returns(relax.quantize(y, scale, zero, axis=0, out_dtype="int8"))
+    after = keeps_results(module, PASS, [numpy.tile(all_of("int8").reshape(1, 256), (3, 1))], tolerance=0)
+    assert set(op_names(after)) == {"relax.maximum", "relax.minimum"}
 
 
 def test_one_scale_for_each_channel() -> None:

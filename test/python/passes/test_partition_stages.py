@@ -206,6 +206,6 @@ def test_where_the_stages_are() -> None:
     with codegen([("npu.exp", is_op("relax.exp"))]) as npu, codegen([("dsp.any", is_op("relax.call_tir"))], "dsp"):
         names = with_partition(rx.stages("llvm", 3), [npu, "dsp"]).names
     ahead, behind = names[: names.index("partition")], names[names.index("partition") + 1 :]
-    assert ahead == ["simplify", "blocks", "norms", "fold"]
+    assert ahead == ["simplify", "blocks", "norms", "fold", "partition-input"]
     assert behind[:7] == ["integers", "simplify-rest", "attention", "heads", "products", "fold-rest", "layouts"]
     assert behind[7:9] == ["legalize", "partition-kernels"]

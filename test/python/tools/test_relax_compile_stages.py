@@ -13,9 +13,11 @@ import pytest
 from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
+from partitioning import codegen
 from relax_mlir.tools.relax_compile import run
 
 import relax_mlir as rx
+from relax_mlir.patterns import is_op
 
 onnx = pytest.importorskip("onnx", reason="models are made with onnx: it comes with the extra `onnx`")
 
@@ -117,6 +119,21 @@ def test_two_parts_give_the_same_program(stop: str, start: str, model: Path, who
     assert out.read_bytes() == whole
 
 
+def test_what_codegens_get(model: Path) -> None:
+    """As stages give it, in the same words; the table of the partition is for those that come to it."""
+    given = made(model, "--emit=partition-input", "--partition=example_npu")
+    assert "relax.matmul" in given and "relax.call_external" not in given
+    stages = rx.stages(TARGET, partition="example_npu").until("partition-input")
+    assert given == rx.lower(rx.from_onnx(model), TARGET, pipeline=stages).print().rstrip("\n") + "\n"
+    assert "1 part by example_npu" in repr(rx.compile(rx.Module.parse(given), TARGET, partition="example_npu"))
+
+
+def test_what_codegens_of_kernels_get(model: Path) -> None:
+    with codegen([("npu.any", is_op("relax.call_tir"))]):
+        assert "relax.call_tir" in made(model, "--emit=partition-input", "--partition=npu")
+        assert rx.stages(TARGET, partition="npu")["partition-kernels"]
+
+
 def test_another_precision(model: Path, planned: str, tmp_path: Path) -> None:
     narrow = made(model, "--precision=bf16", "--stop=plan")
     assert "bf16" in narrow and "bf16" not in planned
@@ -178,6 +195,7 @@ def test_a_plan_that_does_not_fit_is_refused_with_the_reason(
         (["M", "--stop=plan", "--emit=llvm"], "--stop writes the module after a stage, --emit=llvm something else"),
         (["M", "--stop=plan", "--report=r.html"], "--report shows a whole compilation, and --stop ends before"),
         (["m.mlir", "--start=plan", "--report=r.html"], "--report shows a whole compilation, and --start begins"),
+        (["M", "--emit=partition-input"], "--emit=partition-input is what codegens get: --partition=<codegens> names"),
         (["M", "--stop=plan", "--sign=key.pem"], "--sign is for programs"),
     ],
 )

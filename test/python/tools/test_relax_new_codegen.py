@@ -24,15 +24,20 @@ def new_codegen(*arguments: str) -> tuple[int, str, str]:
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("made") / "othernpu"
-    code, out, errors = new_codegen("othernpu", f"-o={folder}", "--operator", "--target")
+    return written(tmp_path_factory.mktemp("made") / "othernpu", "--operator", "--target")
+
+
+def written(folder: Path, *options: str) -> Path:
+    """Write a package, named after its folder, and install it as pip would."""
+    name = folder.name
+    code, out, errors = new_codegen(name, f"-o={folder}", *options)
     assert code == 0, errors
     assert out.startswith(f"{folder}: 1") and "make test" in out
     points = (folder / "pyproject.toml").read_text().partition('[project.entry-points."relax_mlir.plugins"]\n')[2]
     lines = [line.replace('"', "") for line in points.partition("\n\n")[0].splitlines()]
-    installed = folder / "relax_othernpu-0.1.0.dist-info"
+    installed = folder / f"relax_{name}-0.1.0.dist-info"
     installed.mkdir()
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: relax-othernpu\nVersion: 0.1.0\n")
+    (installed / "METADATA").write_text(f"Metadata-Version: 2.1\nName: relax-{name}\nVersion: 0.1.0\n")
     (installed / "entry_points.txt").write_text("\n".join(["[relax_mlir.plugins]", *lines, ""]))
     return folder
 
@@ -75,12 +80,32 @@ def test_its_lit_tests_pass(package: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.fixture(scope="module")
+def quantized(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made") / "bytenpu"
+    return written(folder, "--quantized", "--operator")
+
+
+def test_of_quantized_layers_its_lit_tests_pass(quantized: Path) -> None:
+    done = command(quantized, "lit.main", "-sv", "test")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not (quantized / "bytenpu" / "precision.py").exists()
+
+
+@pytest.mark.slow
+def test_of_quantized_layers_its_tests_pass(quantized: Path) -> None:
+    for words in (["mypy"], ["pytest", "-q"]):
+        done = command(quantized, *words)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_what_was_not_asked_for_is_not_there(tmp_path: Path) -> None:
     folder = tmp_path / "plain"
     assert new_codegen("plain_npu", f"-o={folder}")[0] == 0
     texts = {path: path.read_text() for path in folder.rglob("*") if path.is_file()}
     assert folder / "plain_npu" / "codegen.py" in texts
-    assert not any(mark in text for text in texts.values() for mark in ("@name@", "@Name@", "@operator@", "@target@"))
+    marks = [f"@{mark}@" for mark in ("name", "Name", "operator", "target", "real", "quantized")]
+    assert not any(mark in text for text in texts.values() for mark in marks)
     assert not any("operators" in path.name or "target" in path.name for path in texts)
     assert "class PlainNpu(" in (folder / "plain_npu" / "codegen.py").read_text()
 
