@@ -17,9 +17,9 @@ from .options import HELP_HEAD, OPTIONS, parse
 
 _ENDING = ".in"
 #: What can be asked for. Lines of the templates that begin with `@operator@` are there with that part alone.
-_PARTS = ("operator", "target", "quantized")
-#: The layers that the codegen takes where none of int8 are asked for.
-_REAL = "real"
+_PARTS = ("operator", "target", "quantized", "process")
+#: Parts that are there where another one is not asked for: layers of f32, and a unit in the program's own process.
+_OTHERWISE = {"quantized": "real", "process": "local"}
 
 
 def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
@@ -40,8 +40,9 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
 
 def package(name: str, parts: Sequence[str] = ()) -> dict[str, str]:
     """The files of a package by their paths."""
-    parts = parts if "quantized" in parts else (_REAL, *parts)
-    words = {"name": name, "Name": "".join(word.title() for word in name.split("_")), "version": VERSION}
+    parts = (*(other for part, other in _OTHERWISE.items() if part not in parts), *parts)
+    camel = "".join(word.title() for word in name.split("_"))
+    words = {"name": name, "Name": camel, "NAME": name.upper(), "version": VERSION}
     files: dict[str, str] = {}
     for part in ("codegen", *parts):
         for path, text in _templates(part):
@@ -59,7 +60,7 @@ def _chosen(text: str, parts: Sequence[str]) -> str:
     """Without the lines of what was not asked for; the others without the mark in front, `@operator@`."""
     lines = []
     for line in text.splitlines(keepends=True):
-        for part in (_REAL, *_PARTS):
+        for part in (*_OTHERWISE.values(), *_PARTS):
             mark = f"@{part}@"
             if line.startswith(mark):
                 line = line.removeprefix(mark) if part in parts else ""

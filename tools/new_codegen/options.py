@@ -15,6 +15,7 @@ _PACKAGE = "Package"
 OPTIONS: dict[str, Option] = {
     "o": Option("text", _PACKAGE, "the folder to write, which is new or empty; ./<name> is the default", "folder"),
     "quantized": Option("flag", _PACKAGE, "a codegen of quantized layers, int8, in place of layers of f32", default=False),
+    "process": Option("flag", _PACKAGE, "the unit in a process of its own, as a board behind a socket: its server, and the program's connection", default=False),
     "target": Option("flag", _PACKAGE, "also a target of that name, with a rule of its own, for what it compiles besides the parts", default=False),
     "operator": Option("flag", _PACKAGE, "also a dialect with an operator of its own: its row, its meaning, its rule and its pattern", default=False),
     **COMMON_OPTIONS,
@@ -29,8 +30,8 @@ HELP_HEAD = (
     "  cd mynpu && pip install -e '.[test]' && make test",
     "  relax-new-codegen mynpu && make -C mynpu fresh        (tested in an environment of its own)",
     "",
-    "It takes dense layers at once, --quantized linear layers and convolutions of int8, and numpy stands for the hardware:",
-    "replace that, then the patterns.",
+    "It takes dense layers at once, --quantized linear layers and convolutions of int8, and numpy stands for the hardware,",
+    "with --process behind a socket: replace that, then the patterns.",
 )
 
 
