@@ -145,6 +145,10 @@ def _damage(place: int) -> str:
     return ""
 
 
+#: The layout of torch's tensors that have their elements in memory with strides.
+_STRIDED = "torch.strided"
+
+
 def has_negated_views(cls: type) -> bool:
     """Whether arrays of a class, as torch's, may be views with the other sign than their memory: DLPack has no such."""
     return hasattr(cls, "is_neg")
@@ -156,6 +160,9 @@ def is_negated(array: Any) -> bool:
 
 def _exported(array: Any) -> CapsuleType:
     """With the elements that it shows, and without torch's gradient, which programs know nothing of."""
+    layout = str(getattr(array, "layout", _STRIDED))
+    if layout.startswith("torch.") and layout != _STRIDED:
+        raise UnsupportedArray(f"expected a strided tensor, got one with the layout {layout}: x.to_dense() makes one")
     if is_negated(array):
         array = array.resolve_neg()
     if getattr(array, "requires_grad", False):

@@ -36,7 +36,8 @@ from .manifest import Fields, Signature, parse_signature
 
 FORMAT_VERSION = 5
 #: Version 4 launches no more blocks than its host code says; version 3 calls these devices by other tables.
-_READ_VERSIONS = (3, 4, FORMAT_VERSION)
+#: docs/versions.md tells these numbers: `make generate` writes them there.
+READ_VERSIONS = (3, 4, FORMAT_VERSION)
 _READ_SINCE = {"vulkan": 4, "opencl": 4}
 # The packed-function ABI that the code was compiled against: tvm-ffi's major and minor version.
 ABI_VERSION = (0, 1)
@@ -230,8 +231,8 @@ def parse_artifact(data: memoryview, verify_constants: bool = True) -> Artifact:
     magic, version, manifest_bytes, code_bytes, size = _HEADER.unpack_from(data)
     if magic != MAGIC:
         raise ArtifactError("not an artifact: it does not begin like one")
-    if version not in _READ_VERSIONS:
-        listed = f"{_READ_VERSIONS[0]} to {FORMAT_VERSION}"
+    if version not in READ_VERSIONS:
+        listed = f"{READ_VERSIONS[0]} to {FORMAT_VERSION}"
         raise ArtifactError(f"its format version is {version}, this release reads versions {listed}")
     if size != data.nbytes:
         raise ArtifactError(f"damaged: it has {data.nbytes} bytes, its header says {size}")

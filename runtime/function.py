@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..support.ending import ending, refuse_at_end
@@ -12,6 +12,7 @@ from .arguments import are_passed_as_they_are, prepared
 from .arrays import has_negated_views
 from .display import documentation, python_signature, signature_text
 from .foreign_types import PackedFunction
+from .gradients import warn_of_gradients
 from .manifest import Signature
 from .results import Give, giver
 
@@ -38,6 +39,8 @@ class Function:
         #: By types of arguments how results are given, and the places of arrays that can be views with another sign:
         #: each call asks them.
         self._givers: dict[tuple[type, ...], tuple[Give | None, tuple[int, ...]]] = {}
+        #: Whether a caller was told that results have no gradients.
+        self._has_warned = False
         #: What pickle calls to have it again, with arguments; its program says so.
         self.again: tuple[Callable[..., Function], tuple[object, ...]] | None = None
 
@@ -50,6 +53,8 @@ class Function:
         for place in asked:
             if arguments[place].is_neg():  # type: ignore[attr-defined]
                 give = None
+            if not self._has_warned and arguments[place].requires_grad:  # type: ignore[attr-defined]
+                self._warn(arguments)
         if give is None:
             give, arguments = self._looked_at(arguments)
         refusal = None
@@ -73,6 +78,8 @@ class Function:
         types = tuple(map(type, arguments))
         give, asked = self._givers.get(types, _UNKNOWN)
         if give is None:
+            if not self._has_warned:
+                self._warn(arguments)
             if not are_passed_as_they_are(self._described, arguments):
                 others = tuple(prepared(self._described, arguments))
                 return giver(self._described, arguments), others
@@ -83,6 +90,10 @@ class Function:
         if any(arguments[place].is_neg() for place in asked):
             return give, tuple(prepared(self._described, arguments))
         return give, arguments
+
+    def _warn(self, arguments: Iterable[object]) -> None:
+        names = [each.name for each in self._described.inputs]
+        self._has_warned = warn_of_gradients(self.__name__, names, arguments)
 
     def call_again(self, arguments: Sequence[object], refusal: Exception) -> object:
         """With copies. Only of what the entry refuses before anything runs: nothing is computed twice."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..support.argument_types import types_checked
 from ..support.errors import OptionError
 from .executable import Executable
+from .gradients import warn_of_gradients
 
 if TYPE_CHECKING:
     import torch
@@ -39,12 +40,15 @@ def to_torch(
 
         def __init__(self) -> None:
             super().__init__()
+            self._has_warned = False
             #: The names of buffers, which cannot have dots, by those of the program's arguments.
             self._names = {name: name.replace(".", "_") for name in given}
             for name, tensor in given.items():
                 self.register_buffer(self._names[name], tensor.clone())
 
         def forward(self, *arguments: Any, **named: Any) -> Any:
+            if not self._has_warned:
+                self._has_warned = warn_of_gradients(function, inputs, (*arguments, *named.values()))
             own = {name: getattr(self, buffer) for name, buffer in self._names.items()}
             with torch.no_grad():
                 result = call(*arguments, **named, **own)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -264,3 +265,59 @@ def test_torch_and_tvm_ffi_in_any_order(saved: Path, name: str) -> None:
 
 def test_tvm_ffi_gives_torch_s_tensors(doubled: Any) -> None:
     assert type(doubled(tvm_ffi.from_dlpack(torch.ones(1, 4)))) is tvm_ffi.Tensor
+
+
+def test_dropped_gradients_are_told_once(doubled: Any) -> None:
+    main, plain = double("float32")["main"], torch.ones(2, 3)
+    needed = plain.clone().requires_grad_()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        main(plain)
+        for quiet in (torch.no_grad, torch.inference_mode):
+            with quiet():
+                main(needed)
+        assert not caught, "nobody expects gradients there"
+        for _ in range(2):
+            assert not main(needed).requires_grad
+        double("float32")["main"](x=needed)  # in the first call of a program, by name
+    assert [each.filename for each in caught] == [__file__] * 2
+    assert "main: argument 'x' requires gradients, and a compiled program's results have none" in str(caught[0].message)
+
+
+def test_dropped_gradients_of_modules_and_structures() -> None:
+    class Inner(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(3))
+
+        def forward(self, x: torch.Tensor, options: dict[str, torch.Tensor]) -> torch.Tensor:
+            return x * options["scale"] + self.weight
+
+    args = torch.ones(2, 3), {"scale": torch.ones(3)}
+    executable = rx.compile(rx.from_torch(Inner(), args))
+    needed = args[0], {"scale": torch.ones(3, requires_grad=True)}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for function in (executable["main"], rx.to_torch(executable)):
+            function(*args)
+        assert not caught, "trained weights of a model that is imported for inference are no arguments"
+        executable["main"](*needed)
+        rx.to_torch(executable)(args[0].clone().requires_grad_(), args[1])
+    assert [each.filename for each in caught] == [__file__] * 2
+
+
+def test_training_by_torch_compile_is_not_warned_of() -> None:
+    model = torch.compile(torch.nn.Linear(3, 2), backend="relax_mlir")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model(torch.ones(4, 3, requires_grad=True)).sum().backward()
+
+
+@pytest.mark.parametrize("convert", ["to_sparse", "to_sparse_csr", "to_sparse_csc"])
+def test_sparse_tensors_are_refused_in_words(doubled: Any, convert: str) -> None:
+    sparse = getattr(torch.ones(2, 3), convert)()
+    for call in (doubled, double("float32")["main"]):
+        with pytest.raises(
+            UnsupportedArray, match=r"'x': .*expected a strided tensor, .* torch\.sparse_\w+: x\.to_dense"
+        ):
+            call(sparse)

@@ -4,11 +4,15 @@
 // RUN: not relax-opt %s --relax-canonicalise 2>&1 | FileCheck %s --check-prefix=OWN-FLAG
 // RUN: not relax-opt %s --emit-bytcode 2>&1 | FileCheck %s --check-prefix=OPTION
 // RUN: not relax-opt %s --pass_pipeline=cse 2>&1 | FileCheck %s --check-prefix=UNDERSCORE
+// RUN: not relax-opt %s --emit=llvm 2>&1 | FileCheck %s --check-prefix=COMPILE
+// RUN: not relax-opt %s --benchmark 2>&1 | FileCheck %s --check-prefix=TOOL
 // RUN: not relax-opt %s --xyzzyxyzzy 2>&1 | FileCheck %s --check-prefix=NOTHING-LIKE
 // FLAG: relax-opt: error: unknown option '--canonicalise'; did you mean 'canonicalize'? (--help lists them)
 // OWN-FLAG: relax-opt: error: unknown option '--relax-canonicalise'; did you mean 'relax-canonicalize'?
 // OPTION: relax-opt: error: unknown option '--emit-bytcode'; did you mean 'emit-bytecode'?
 // UNDERSCORE: relax-opt: error: unknown option '--pass_pipeline=cse'; did you mean 'pass-pipeline'?
+// COMPILE: relax-opt: error: unknown option '--emit=llvm'; relax-compile has it (--help lists them)
+// TOOL: relax-opt: error: unknown option '--benchmark'; relax-run has it (--help lists them)
 // NOTHING-LIKE: relax-opt: error: unknown option '--xyzzyxyzzy' (--help lists them)
 
 // RUN: not relax-opt %s --pass-pipeline='builtin.module(func.func(canonicalise))' 2>&1 | FileCheck %s --check-prefix=PASS

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TextIO, TypeAlias, TypeVar
 
 from ...support.errors import OptionError, RelaxError
 from ...support.plugins import plugin_problems
-from ...support.suggest import suggest
+from ...support.suggest import nearest, suggest
 from .guard import doing
 
 _COLUMN = 34
@@ -40,6 +40,8 @@ class Option(NamedTuple):
 SHELLS = ("bash", "zsh", "fish")
 #: Other spellings of options.
 _SHORT = {"h": "help"}
+#: Names that other compilers have for the option of a level, for hints.
+_LEVELS = {"opt-level": "O", "optimization-level": "O", "optimize": "O"}
 #: What every tool has.
 COMMON_OPTIONS = {
     "print-completion": Option(
@@ -88,10 +90,12 @@ def parse_arguments(
     *,
     is_pass: Callable[[str], bool] = lambda name: False,
     pass_names: Callable[[], Iterable[str]] = tuple,
+    tool_with: Callable[[str], str] = lambda name: "",
 ) -> Arguments:
     """Raises RelaxError that names the argument at fault. Options may be written with one or two dashes.
 
-    Where a tool runs passes, they are flags like others, and take their options as value.
+    Where a tool runs passes, they are flags like others, and take their options as value. `tool_with` names another
+    tool that has an option, for the error.
     """
     parsed = Arguments(options)
     rest = list(argv)
@@ -114,9 +118,20 @@ def parse_arguments(
             # The wheel's own tools take a pass's options as the flag's value.
             parsed.passes.append(f"{name}{{{given}}}" if given else name)
         else:
-            hint = suggest(name, [*options, *pass_names()])
+            hint = _hint(name, value, options, pass_names, tool_with(name))
             raise OptionError(f"unknown option '{argument}'{hint} (--help lists them)", notes=plugin_problems())
     return parsed
+
+
+def _hint(
+    name: str, value: str, options: Mapping[str, Option], pass_names: Callable[[], Iterable[str]], tool: str
+) -> str:
+    """Return the end of the error about an unknown option."""
+    if tool:
+        return f"; {tool} has it"
+    levels = {each: short for each, short in _LEVELS.items() if short in options}
+    level = levels.get(nearest(name, [*options, *levels]) or "")
+    return f"; did you mean '-{level}{value}'?" if level else suggest(name, [*options, *pass_names()])
 
 
 def parse_one(

@@ -19,6 +19,7 @@ GENERATORS = [
     "gen_front_ends.py",
     "gen_attributes.py",
     "gen_stubs.py",
+    "gen_version_numbers.py",
 ]
 # These take long (the first needs mpmath, make env-dev): run by hand; only whether it is due is checked.
 # And the signatures of the codegen contract, which change on purpose only.

@@ -88,9 +88,21 @@ _NAMING_PASSES = ("mlir-print-ir-before", "mlir-print-ir-after")
 _PRINTING_IR = (*_NAMING_PASSES, *(f"mlir-print-ir-{when}" for when in ("before-all", "after-all", "after-change", "after-failure")))  # fmt: skip
 
 
+#: Options of other tools that are looked for here: tools/opt imports no other tool.
+_ELSEWHERE = {
+    **dict.fromkeys("bind check donate emit observe partition precision report target".split(), "relax-compile"),
+    **dict.fromkeys("benchmark compare each input profile random threads".split(), "relax-run"),
+}
+
+
+def tool_with(name: str) -> str:
+    """Return the tool that has an option which relax-opt lacks, such as --emit; an empty text if none is known."""
+    return _ELSEWHERE.get(name, "")
+
+
 def parse(argv: Sequence[str], is_pass: Callable[[str], bool], pass_names: Callable[[], list[str]]) -> Arguments:
     """Raises RelaxError that names the argument at fault."""
-    parsed = parse_arguments(argv, OPTIONS, is_pass=is_pass, pass_names=pass_names)
+    parsed = parse_arguments(argv, OPTIONS, is_pass=is_pass, pass_names=pass_names, tool_with=tool_with)
     if len(parsed.files) > 1:
         raise OptionError(f"one input file at a time, got {', '.join(parsed.files)}")
     parsed.files = parsed.files or ["-"]

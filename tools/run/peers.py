@@ -83,4 +83,5 @@ def _copied(value: Given) -> Any:
     """Return arrays of the reference's own: a function may write to its arguments."""
     if isinstance(value, list):
         return list(map(_copied, value))
-    return to_numpy(passed(value)).copy() if hasattr(value, "shape") else value
+    array: Any = passed(value)
+    return to_numpy(array).copy() if hasattr(value, "shape") else value

@@ -88,7 +88,8 @@ def _tensor(torch: Any, value: Given, example: Any) -> Any:
 
 def _results(program: Any, returned: Sequence[Any]) -> list[Any]:
     """Return the results in the order of the imported function: the model's own, then changed values."""
-    own, changed = [], []
+    own: list[Any] = []
+    changed: list[Any] = []
     for spec, value in zip(program.graph_signature.output_specs, returned, strict=True):
         if type(spec.arg).__name__ != "ConstantArgument":
             (changed if spec.kind.name in _CHANGED else own).append(value)

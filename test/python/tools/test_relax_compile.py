@@ -301,6 +301,8 @@ def test_what_cannot_be_imported(tanh: Path, tmp_path: Path) -> None:
     [
         ([], "expected one input file, model.onnx, model.pt2, model.tflite or module.mlir, got none"),
         (["a.onnx", "b.onnx"], "got a.onnx, b.onnx"),
+        (["M", "-o", "x", "--opt-levl=2"], "unknown option '--opt-levl=2'; did you mean '-O2'?"),
+        (["M", "-o", "x", "--opt_level", "3"], "unknown option '--opt_level'; did you mean '-O'?"),
         (["M", "-o", "x", "--emitt=obj"], "unknown option '--emitt=obj'; did you mean 'emit'?"),
         (
             ["M", "--emit=object"],

@@ -15,7 +15,10 @@ from pathlib import Path
 
 import pytest
 from relax_mlir.bindings.mlir import wheel_folder
+from relax_mlir.tools.compile import options as of_compile
+from relax_mlir.tools.opt import options
 from relax_mlir.tools.opt.driver import is_script
+from relax_mlir.tools.run import options as of_run
 
 import relax_mlir as rx
 
@@ -341,3 +344,11 @@ def test_a_script_without_a_name_is_known_by_its_beginning(head: str) -> None:
 @pytest.mark.parametrize("text", [TEXT, "", "// @f\n" + TEXT, "#a = 1\nmodule {}", '"a.b"() : () -> ()', "from.a\n"])
 def test_other_text_without_a_name_is_mlirs(text: str) -> None:
     assert not is_script("-", text)
+
+
+def test_options_of_other_tools_are_there() -> None:
+    """relax-opt names the tool that has an option, such as --emit."""
+    tools = {"relax-compile": of_compile.OPTIONS, "relax-run": of_run.OPTIONS}
+    assert options.tool_with("emit") == "relax-compile" and options.tool_with("benchmark") == "relax-run"
+    for name, tool in options._ELSEWHERE.items():
+        assert name in tools[tool] and name not in options.OPTIONS

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Warning for callers who may expect gradients of a program's results: programs give tensors without any."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Sequence
+
+#: Packages whose frames are not the caller's.
+_INNER = (f"{__name__.partition('.')[0]}.", "torch.")
+
+
+def warn_of_gradients(function: str, names: Sequence[str], arguments: Iterable[object]) -> bool:
+    """Warn of a tensor of torch that requires gradients, unless torch records none. Return True after a warning."""
+    place = next((place for place, each in enumerate(arguments) if getattr(each, "requires_grad", False)), None)
+    if place is None:
+        return False
+    # Another thread may be importing torch.
+    is_recording = getattr(sys.modules.get("torch"), "is_grad_enabled", None)
+    if is_recording is None or not is_recording():
+        return False
+    name = f" '{names[place]}'" if place < len(names) and names[place] else f" #{place}"
+    warnings.warn(
+        f"{function}: argument{name} requires gradients, and a compiled program's results have none: call it under "
+        "torch.no_grad(), or train by torch.compile(model, backend='relax_mlir')",
+        stacklevel=_distance_to_caller(),
+    )
+    return True
+
+
+def _distance_to_caller() -> int:
+    """Return the stack level of the caller of a program, for a warning of the function that asks."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(_INNER):
+        frame, level = frame.f_back, level + 1
+    return level
