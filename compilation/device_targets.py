@@ -5,34 +5,26 @@ from __future__ import annotations
 
 from ..runtime.device_kinds import targets_of_devices
 from ..runtime.errors import DeviceError
-from ..support.errors import OptionError, RefusalError
+from ..support.errors import OptionError
 from ..support.suggest import counted
 
-#: Targets whose options describe a device, with options that suit most devices.
-_USUAL = {"vulkan": "vulkan{threads=256}", "opencl": "opencl{threads=256}"}
+_KINDS = ("vulkan", "opencl")
 
 
-def target_of_machine(target: str, device: str | None = None, *, is_needed: bool = True) -> str:
+def target_of_machine(target: str, device: str | None = None) -> str:
     """Return a target with the options of a device of this machine, if the target is a device's and has no options.
 
-    The device is the first one, or `device`, as "vulkan:1". Raise RelaxError if the machine has no such device, unless
-    the target is for code to look at alone, which needs none.
+    The device is the first one, or `device`, as "vulkan:1". On a machine without such devices the target stays as it
+    is, and the code suits most devices.
     """
-    if target not in _USUAL:
+    if target not in _KINDS:
         return target
     try:
         found = targets_of_devices(target)
-    except DeviceError as error:
-        found, reason = [], f": {error}"
-    else:
-        reason = ""
+    except DeviceError:
+        found = []
     if not found:
-        if not is_needed:
-            return target
-        raise RefusalError(
-            f"target '{target}' is the first device of this machine, and there is no device{reason}",
-            notes=[f"for a device elsewhere, the options say what it has: '{_USUAL[target]}' suits most GPUs"],
-        )
+        return target
     number = _number_of(target, device)
     if number >= len(found):
         raise OptionError(f"device='{device}': this machine has {counted(len(found), 'device')} of {target}")

@@ -359,7 +359,7 @@ def _limits(arguments: Arguments) -> Limits:
 def _options(arguments: Arguments, cache: DiskCache | None, reporting: Reporting) -> CompileOptions:
     is_program = arguments["emit"] == "artifact" and not arguments["check"]
     return CompileOptions(
-        target=target_of_machine(arguments["target"], is_needed=is_program),
+        target=target_of_machine(arguments["target"]) if is_program else arguments["target"],
         opt_level=arguments["O"],
         journal=reporting.journal if reporting.is_recorded else None,
         jobs=arguments["jobs"],

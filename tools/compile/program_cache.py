@@ -110,7 +110,7 @@ def cached_program(arguments: Arguments, cache: DiskCache | None) -> CachedProgr
     if None in plugins:
         return None
     given = {name: arguments[name] for name in _DECIDING}
-    given["target"] = target_of_machine(arguments["target"], is_needed=False)
+    given["target"] = target_of_machine(arguments["target"])
     options = json.dumps([given, plugins, compiler_fingerprint()], sort_keys=True)
     try:
         return CachedProgram(cache, arguments.files[0], arguments["o"], options)
