@@ -66,7 +66,7 @@ def check(
     """
     subject = subject_of(name, target)._replace(tolerance=tolerance, is_timed=timed)
     chosen = [kept_case(path) for path in cases] if cases else _drawn(subject, groups, list(only), share, draw)
-    run = _Run(subject, seed, limit, keep, progress)
+    run = _CheckRun(subject, seed, limit, keep, progress)
     return Report(subject, seed, list(run.verdicts(chosen, jobs, seconds)))
 
 
@@ -126,7 +126,7 @@ def is_chosen(case: Case, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns for name in names)
 
 
-class _Run(NamedTuple):
+class _CheckRun(NamedTuple):
     """One check of a subject: what its cases are run with."""
 
     subject: Subject
