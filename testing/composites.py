@@ -9,9 +9,8 @@ operator accepts what it reads, and the pattern with its check matches the modul
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-
-import numpy
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from ..bindings.ir import Operation
 from ..bindings.navigation import functions_in, operations_in
@@ -21,10 +20,12 @@ from ..support.errors import RelaxError
 from ..support.suggest import counted, shortened
 from .building import Building, Search
 from .core.cases import Case, Setup, Unmade, seeded
-from .core.trees import Tree
+from .core.trees import Made, Tree
 from .core.variants import PLAIN, VARIANTS, Variant
-from .fitting import rows_of
+from .fitting import Reading, rows_of
 from .pattern_trees import names_an_operator, trees
+
+_Calls: TypeAlias = Mapping[Made, Reading]
 
 #: How much is tried for a tree: operators that are built, and modules that are held against the pattern.
 _MOST_STEPS, _MOST_MODULES = 1500, 40
@@ -40,49 +41,61 @@ def cases_of(codegen: type[Codegen]) -> Iterator[Case]:
     for composite in codegen.composites():
         if names_an_operator(composite.pattern) and all(rows_of(name) for name in composite.heads):
             continue
-        found = list(trees(composite.pattern))
-        if not found:
-            yield _case(composite, Tree([], []), PLAIN, ())
+        found = list(trees(composite.pattern)) or [Tree([], [])]
         for number, tree in enumerate(found):
-            for variant in VARIANTS:
-                yield _case(composite, tree, variant, found if number == 0 and variant is PLAIN else ())
+            modules = _TreeModules(composite, tree, found[1:] if number == 0 else None)
+            for variant in VARIANTS if tree.operators else (PLAIN,):
+                yield _case(modules, variant)
 
 
-def _case(composite: Composite, tree: Tree, variant: Variant, all_trees: Sequence[Tree]) -> Case:
-    """Return a case. With all trees of its pattern, the case says so where there is no module for any of them."""
-    name = " ".join(filter(None, (composite.name, tree.name, variant.name)))
-
-    def make(seed: int) -> Setup:
-        random = seeded(name, seed)
-        found, tried = _made(composite, tree, random, variant)
-        if found is not None:
-            return found
-        if not tree.operators or all_trees and not _is_any_made(composite, all_trees[1:], random):
-            what = f"no module could be made that the pattern '{composite.name}' matches"
-            raise Unmade(f"{what}: {tried}" if tried else what)
-        raise RelaxError(f"no module could be made of {name}")
-
-    return Case(name, "composites", make)
+def _case(modules: _TreeModules, variant: Variant) -> Case:
+    name = " ".join(filter(None, (modules.composite.name, modules.tree.name, variant.name)))
+    return Case(name, "composites", lambda seed: modules.made(variant, name, seed))
 
 
-def _is_any_made(composite: Composite, others: Sequence[Tree], random: numpy.random.Generator) -> bool:
-    return any(_made(composite, each, random, PLAIN, _FEW_STEPS)[0] is not None for each in others)
+class _TreeModules:
+    """Modules of one of a pattern's trees. The first tree has the others: it says so where none has a module."""
 
+    def __init__(self, composite: Composite, tree: Tree, others: Sequence[Tree] | None) -> None:
+        self.composite, self.tree, self._others = composite, tree, others
+        #: How the operators of the plain module are called, once it has been looked for; None where there is none.
+        self._plain: _Calls | None = None
+        self._tried: str | None = None
 
-def _made(
-    composite: Composite, tree: Tree, random: numpy.random.Generator, variant: Variant, most_steps: int = _MOST_STEPS
-) -> tuple[Setup | None, str]:
-    """Return a module of a tree that the pattern matches, or None and what was tried."""
-    if not tree.operators:
-        return None, f"modules are made of operators, and the pattern is {shortened(str(composite.pattern))}"
-    search, refused = Search(tree, most_steps, variant), (0, "")
-    for called in itertools.islice(search.found(), _MOST_MODULES):
-        setup = Building(tree, called, random, variant).setup()
-        last = _last(setup.module, tree)
-        if _is_matched(composite, last):
-            return setup, ""
-        refused = (refused[0] + 1, str(_refusal(composite, last)))
-    return None, _tried(search, *refused)
+    def made(self, variant: Variant, name: str, seed: int) -> Setup:
+        """Return the module of a variant. Raise RelaxError where there is none, or where none can be made.
+
+        A case has the same module and arrays whichever cases were made before: searches have numbers of their own.
+        """
+        if self._tried is None:
+            self._plain, self._tried = self._first_matched(self.tree, PLAIN)
+        if self._plain is None and variant is PLAIN and self._is_first_without_module():
+            what = f"no module could be made that the pattern '{self.composite.name}' matches"
+            raise Unmade(f"{what}: {self._tried}" if self._tried else what)
+        called = self._plain
+        if called is not None and variant.sizes is not PLAIN.sizes:
+            called, _ = self._first_matched(self.tree, variant)
+        setup = None if called is None else Building(self.tree, called, seeded(name, seed), variant).setup()
+        if setup is None or not _is_matched(self.composite, _last(setup.module, self.tree)):
+            raise RelaxError(f"no module could be made of {name}")
+        return setup
+
+    def _is_first_without_module(self) -> bool:
+        if self._others is None:
+            return False
+        return all(self._first_matched(each, PLAIN, _FEW_STEPS)[0] is None for each in self._others)
+
+    def _first_matched(self, tree: Tree, variant: Variant, most_steps: int = _MOST_STEPS) -> tuple[_Calls | None, str]:
+        """Return how operators are called in a module that the pattern matches, or None and what was tried."""
+        if not tree.operators:
+            return None, f"modules are made of operators, and the pattern is {shortened(str(self.composite.pattern))}"
+        search, random, refused = Search(tree, most_steps, variant), seeded(tree.name, 0), (0, "")
+        for called in itertools.islice(search.found(), _MOST_MODULES):
+            last = _last(Building(tree, called, random, variant).setup().module, tree)
+            if _is_matched(self.composite, last):
+                return called, ""
+            refused = (refused[0] + 1, str(_refusal(self.composite, last)))
+        return None, _tried(search, *refused)
 
 
 def _is_matched(composite: Composite, operation: Operation) -> bool:

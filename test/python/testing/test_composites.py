@@ -191,3 +191,13 @@ def test_what_was_tried_is_said() -> None:
     with codegen([("npu.sat_add", is_op("bytes_refused.sat_add"))]) as npu, pytest.raises(Unmade) as error:
         _cases(npu)[0].make(0)
     assert re.search(r"bytes_refused\.sat_add refused \d{2,} calls, the last one with: .*rank 7", str(error.value))
+
+
+def test_a_case_is_the_same_whichever_was_made_before() -> None:
+    pattern = _add(_relu(wildcard()), is_const())
+    with codegen([("npu.relu", pattern)]) as npu:
+        alone = _cases(npu, "far")[0].make(3)
+        cases = all_cases(subject_of(npu), ["composites"])
+        after = next(setup for case, setup in [(each, each.make(3)) for each in cases] if case.name.endswith("far"))
+    assert str(alone.module) == str(after.module)
+    numpy.testing.assert_array_equal(alone.calls[0][0], after.calls[0][0])
