@@ -148,10 +148,14 @@ class Building:
                     if elements is None or key in self._inputs or key in self._constants:
                         continue
                     if node.is_constant if isinstance(node, Leaf) else elements.text.is_constant:
-                        plain = PLAIN._replace(sizes=variant.sizes)
-                        self._constants[key] = elements_of(node, elements, random, plain)
+                        self._constants[key] = self._constant(name, node, elements)
                     else:
                         self._inputs[key] = node, elements
+
+    def _constant(self, operand: str, node: Node | None, elements: Elements) -> ndarray:
+        if operand == "zero_point" and not self._variant.has_zero_points:
+            return numpy.zeros(elements.shape, stored(elements.dtype))
+        return elements_of(node, elements, self._random, PLAIN._replace(sizes=self._variant.sizes))
 
     def setup(self) -> Setup:
         """Return the module and the arguments of its calls. Raise RelaxError where an operator refuses the sizes."""

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple
+
+import numpy
 
 from ..bindings.ir import Operation
 from ..bindings.navigation import functions_in, operations_in
@@ -25,12 +27,21 @@ from .core.variants import PLAIN, VARIANTS, Variant
 from .fitting import Reading, rows_of
 from .pattern_trees import names_an_operator, trees
 
-_Calls: TypeAlias = Mapping[Made, Reading]
-
 #: How much is tried for a tree: operators that are built, and modules that are held against the pattern.
 _MOST_STEPS, _MOST_MODULES = 1500, 40
 #: The same for others of a pattern's trees, where it is asked whether there is any module.
 _FEW_STEPS = 200
+
+
+class _Found(NamedTuple):
+    """A module that the pattern matches: how its operators are called, and the kind of its constants."""
+
+    called: Mapping[Made, Reading]
+    has_zero_points: bool
+
+    def building(self, tree: Tree, variant: Variant, random: numpy.random.Generator) -> Building:
+        """Return the module of a variant with operators called in the same way."""
+        return Building(tree, self.called, random, variant._replace(has_zero_points=self.has_zero_points))
 
 
 def cases_of(codegen: type[Codegen]) -> Iterator[Case]:
@@ -59,7 +70,7 @@ class _TreeModules:
     def __init__(self, composite: Composite, tree: Tree, others: Sequence[Tree] | None) -> None:
         self.composite, self.tree, self._others = composite, tree, others
         #: How the operators of the plain module are called, once it has been looked for; None where there is none.
-        self._plain: _Calls | None = None
+        self._plain: _Found | None = None
         self._tried: str | None = None
 
     def made(self, variant: Variant, name: str, seed: int) -> Setup:
@@ -72,10 +83,10 @@ class _TreeModules:
         if self._plain is None and variant is PLAIN and self._is_first_without_module():
             what = f"no module could be made that the pattern '{self.composite.name}' matches"
             raise Unmade(f"{what}: {self._tried}" if self._tried else what)
-        called = self._plain
-        if called is not None and variant.sizes is not PLAIN.sizes:
-            called, _ = self._first_matched(self.tree, variant)
-        setup = None if called is None else Building(self.tree, called, seeded(name, seed), variant).setup()
+        found = self._plain
+        if found is not None and variant.sizes is not PLAIN.sizes:
+            found, _ = self._first_matched(self.tree, variant)
+        setup = None if found is None else found.building(self.tree, variant, seeded(name, seed)).setup()
         if setup is None or not _is_matched(self.composite, _last(setup.module, self.tree)):
             raise RelaxError(f"no module could be made of {name}")
         return setup
@@ -85,15 +96,17 @@ class _TreeModules:
             return False
         return all(self._first_matched(each, PLAIN, _FEW_STEPS)[0] is None for each in self._others)
 
-    def _first_matched(self, tree: Tree, variant: Variant, most_steps: int = _MOST_STEPS) -> tuple[_Calls | None, str]:
+    def _first_matched(self, tree: Tree, variant: Variant, most_steps: int = _MOST_STEPS) -> tuple[_Found | None, str]:
         """Return how operators are called in a module that the pattern matches, or None and what was tried."""
         if not tree.operators:
             return None, f"modules are made of operators, and the pattern is {shortened(str(self.composite.pattern))}"
         search, random, refused = Search(tree, most_steps, variant), seeded(tree.name, 0), (0, "")
         for called in itertools.islice(search.found(), _MOST_MODULES):
-            last = _last(Building(tree, called, random, variant).setup().module, tree)
-            if _is_matched(self.composite, last):
-                return called, ""
+            for has_zero_points in (True, False):
+                chosen = variant._replace(has_zero_points=has_zero_points)
+                last = _last(Building(tree, called, random, chosen).setup().module, tree)
+                if _is_matched(self.composite, last):
+                    return _Found(called, has_zero_points), ""
             refused = (refused[0] + 1, str(_refusal(self.composite, last)))
         return None, _tried(search, *refused)
 

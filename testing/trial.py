@@ -103,6 +103,9 @@ class _Trial:
             return self._verdict("error", f"{type(error).__name__} while compiling: {_words(error)}")
         if self._subject.codegens:
             self._facts = _taken(self._journal.facts)
+            failed = _failure_of_compile(self._journal.facts)
+            if failed:
+                return self._verdict("error", failed)
             if not self._facts["taken"]:
                 return self._verdict("not taken", _why_not(self._journal.facts))
         else:
@@ -299,6 +302,12 @@ def _own_rules(facts: Sequence[Any], target: str) -> int:
         "loops": lambda fact: fact["plan"] in plans,
     }
     return sum(fact["kind"] in is_own and is_own[fact["kind"]](fact) for fact in facts)
+
+
+def _failure_of_compile(facts: Sequence[Any]) -> str:
+    """Return what a codegen's `compile` raised that is no refusal, or an empty text. The target takes over such parts."""
+    failed = (fact["reason"] for fact in facts if fact["kind"] == "external" and fact["verb"] != "declined")
+    return " ".join(next(failed, "").split())[:_MOST_WORDS]
 
 
 def _without_code(stages: Stages) -> Stages:

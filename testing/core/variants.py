@@ -32,6 +32,8 @@ class Variant(NamedTuple):
     is_dynamic: bool = False
     #: Whether infinities, NaN and the largest numbers are among the inputs' floats.
     has_special: bool = False
+    #: Whether the zero points of quantized constants are other numbers than 0: many devices have none for weights.
+    has_zero_points: bool = True
     #: Whether elements are far from 0: beyond the bounds of activations, up to the limits of integers of 8 bits.
     is_far: bool = False
 

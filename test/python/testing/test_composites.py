@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
-from partitioning import codegen
+from partitioning import Native, codegen
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.testing.checking import all_cases, check, subject_of
 from relax_mlir.testing.core.cases import Case, Unmade
@@ -201,3 +201,27 @@ def test_a_case_is_the_same_whichever_was_made_before() -> None:
         after = next(setup for case, setup in [(each, each.make(3)) for each in cases] if case.name.endswith("far"))
     assert str(alone.module) == str(after.module)
     numpy.testing.assert_array_equal(alone.calls[0][0], after.calls[0][0])
+
+
+def test_constants_without_zero_points_are_tried() -> None:
+    weights = is_op("relax.dequantize")(is_const().named("w"), is_const(), is_const().named("zero"))
+    product = is_op("relax.matmul")(wildcard(), weights)
+    symmetric = lambda match: match.number("zero") == 0 or "the unit's weights have no zero point"  # noqa: E731
+    with codegen([("npu.layer", product, symmetric)]) as npu:
+        setups = [case.make(0) for case in _cases(npu)]
+    assert setups and all("relax.dequantize" in str(each.module) for each in setups)
+
+
+def test_a_codegen_that_fails_to_compile_is_a_fault() -> None:
+    class Failing(Native):
+        def compile(self, module: rx.Module, options: Any) -> bytes:
+            raise KeyError("scale")
+
+    class Declining(Native):
+        def compile(self, module: rx.Module, options: Any) -> bytes:
+            raise rx.RelaxError("is too large")
+
+    for base, verdict, reason in ((Failing, "error", "KeyError"), (Declining, "not taken", "is too large")):
+        with codegen([("npu.relu", _relu(wildcard()))], base=base) as npu:
+            (found,) = check(npu, only=["npu.relu nn.relu"], groups=["composites"], jobs=1).verdicts
+        assert found.verdict == verdict and reason in found.reason
