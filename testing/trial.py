@@ -305,7 +305,7 @@ def _own_rules(facts: Sequence[Any], target: str) -> int:
 
 
 def _failure_of_compile(facts: Sequence[Any]) -> str:
-    """Return what a codegen's `compile` raised that is no refusal, or an empty text. The target takes over such parts."""
+    """Return what a codegen's `compile` raised that is no refusal, or an empty text. The target takes the part over."""
     failed = (fact["reason"] for fact in facts if fact["kind"] == "external" and fact["verb"] != "declined")
     return " ".join(next(failed, "").split())[:_MOST_WORDS]
 
