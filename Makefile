@@ -63,7 +63,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-pythons test-processes conformance check-codegens reference lint format typecheck bench fuzz mutants generate docs wheel clean distclean
 .PHONY: stablehlo-interpret jax-tests test-torch-inductor torch-models
-.PHONY: test-torch torch-ops env-torch test-jax jax-harnesses env-jax test-tvm env-tvm npu dsp test-gpu-real env-opencl
+.PHONY: test-torch torch-ops env-torch test-jax jax-harnesses env-jax test-tvm env-tvm npu dsp scaffold test-gpu-real env-opencl
 .PHONY: env env-dev env-site env-pythons env-release site dist models bench-models gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
 
@@ -117,6 +117,10 @@ stablehlo-interpret: env ## the tests of StableHLO's interpreter, compared with 
 npu: env ## the models of examples/npu, whole, on its simulated accelerator, against their references
 	@$(BIN)/python examples/npu/run_resnet.py
 	@$(BIN)/python examples/npu/run_llama.py
+
+scaffold: env ## relax-check of the codegen that relax-new-codegen writes, --quantized and --process: a tenth of its patterns' cases
+	@rm -rf build/scaffold && $(BIN)/relax-new-codegen vdsp --quantized --process -o build/scaffold > /dev/null
+	@PYTHONPATH=build/scaffold $(BIN)/relax-check vdsp --load-plugin=vdsp.codegen --load-plugin=vdsp.runtime --groups=composites --share=0.1 -q
 
 dsp: env ## relax-check of the target of examples/dsp, whose code is C with functions of a device: products, half of them
 	@$(BIN)/relax-check dsp --target=dsp --load-plugin=examples/dsp/dsp_target.py --only=relax.matmul --share=0.5 -q

@@ -83,7 +83,7 @@ def test_its_lit_tests_pass(package: Path) -> None:
 @pytest.fixture(scope="module")
 def quantized(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made") / "bytenpu"
-    return written(folder, "--quantized", "--operator")
+    return written(folder, "--quantized", "--operator", "--process")
 
 
 def test_of_quantized_layers_its_lit_tests_pass(quantized: Path) -> None:
@@ -99,14 +99,21 @@ def test_of_quantized_layers_its_tests_pass(quantized: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_boards_behind_sockets_answer(quantized: Path, tmp_path: Path) -> None:
+    for folder in (quantized, written(tmp_path / "floatnpu", "--process")):
+        done = command(folder, "pytest", "-q", "test/test_board.py")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_what_was_not_asked_for_is_not_there(tmp_path: Path) -> None:
     folder = tmp_path / "plain"
     assert new_codegen("plain_npu", f"-o={folder}")[0] == 0
     texts = {path: path.read_text() for path in folder.rglob("*") if path.is_file()}
     assert folder / "plain_npu" / "codegen.py" in texts
-    marks = [f"@{mark}@" for mark in ("name", "Name", "operator", "target", "real", "quantized")]
+    marks = [f"@{mark}@" for mark in ("name", "Name", "NAME", "operator", "target", "real", "quantized", "local", "process")]
     assert not any(mark in text for text in texts.values() for mark in marks)
-    assert not any("operators" in path.name or "target" in path.name for path in texts)
+    absent = ("operators", "target", "board", "link", "messages")
+    assert not any(word in path.name for path in texts for word in absent)
     assert "class PlainNpu(" in (folder / "plain_npu" / "codegen.py").read_text()
 
 
