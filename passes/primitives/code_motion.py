@@ -43,9 +43,24 @@ def check_moves(edit: Edit, block: Block, loop: Loop) -> None:
         if any(read.buffer is access.buffer for read in block.reads):
             edit.refuse(f"'{block.name}' writes over '{access.buffer.name}', which it reads: it can run once only")
         check_only_writer(edit, block, access.buffer)
+    _check_reads_of_rolling(edit, block, loop)
     if block.is_reduction and block.inits is None:
         problem = f"'{block.name}' goes on with what '{block.writes[0].buffer.name}' holds: it can run once only"
         edit.refuse(f"{problem}; move it before its reduction is decomposed, or give it an init")
+
+
+def _check_reads_of_rolling(edit: Edit, block: Block, loop: Loop) -> None:
+    """Refuse to move a reader of a circular buffer beside the writer, which computes only what no step before has made.
+
+    The reader would run for these elements alone, and what it writes would lack all others.
+    """
+    for access in block.reads:
+        buffer = access.buffer
+        is_inside = len(edit.tree.around(loop.name)) >= len(buffer.rolling)
+        if buffer.rolling and is_inside and any(each.writes_of(buffer) for each in blocks_in([loop])):
+            edit.refuse(
+                f"'{block.name}' would leave out what '{buffer.name}' still holds: move it before rolling_buffer"
+            )
 
 
 def check_only_writer(edit: Edit, block: Block, buffer: Buffer) -> None:

@@ -238,3 +238,37 @@ def f(A: T.Buffer((17, 8), "float32"), C: T.Buffer((16, 8), "float32")):
                 vj = T.axis.spatial(8, j)
                 T.where(i1 < 4)
                 C[vi, vj] = B[vi, vj]
+
+
+# -----
+
+
+# A copy of a circular buffer beside its writer would run for new elements alone: what it holds of older ones is gone.
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{'B_local' would leave out what 'B' still holds: move it before rolling_buffer}}
+def f(A: T.Buffer((10, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'B = sch.get_block("B")',
+                'C = sch.get_block("C")',
+                "i, j = sch.get_loops(C)",
+                "sch.compute_at(B, j)",
+                "sch.rolling_buffer(B, 0)",
+                'copy = sch.cache_read(C, 0, "local")',
+                "i_1, j_1, last = sch.get_loops(B)",
+                "sch.reverse_compute_at(copy, last)",
+            ]
+        }
+    )
+    B = T.alloc_buffer((10, 8), "float32")
+    for i, j in T.grid(10, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * A[vi, vj]
+    for i, j in T.grid(8, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + B[vi + 1, vj] + B[vi + 2, vj]
