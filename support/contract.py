@@ -54,6 +54,8 @@ NAMES: Mapping[str, str] = {
     "patterns.match": "",
     "patterns.matches_of": "",
     "patterns.outputs": "",
+    "patterns.quantized_conv": "",
+    "patterns.quantized_linear": "",
     "patterns.rewrite": "",
     "patterns.structure": "",
     "patterns.structures": "",
