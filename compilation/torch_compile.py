@@ -255,6 +255,7 @@ class _Calls:
         #: The places among what is passed of numbers, which are passed as 0-D tensors.
         self._scalars = [place for place, each in enumerate(passed) if each.symbol is not None]
         main = executable["main"]
+        main.warns_of_gradients = False  # AOTAutograd computes them by another program
         self._main = main if passed else lambda: _of_torch(main())
 
     def call(self, given: Sequence[Any]) -> list[Any]:

@@ -39,8 +39,8 @@ class Function:
         #: By types of arguments how results are given, and the places of arrays that can be views with another sign:
         #: each call asks them.
         self._givers: dict[tuple[type, ...], tuple[Give | None, tuple[int, ...]]] = {}
-        #: Whether a caller was told that results have no gradients.
-        self._has_warned = False
+        #: Whether a caller is told that results have no gradients: once, and not where the caller computes them.
+        self.warns_of_gradients = True
         #: What pickle calls to have it again, with arguments; its program says so.
         self.again: tuple[Callable[..., Function], tuple[object, ...]] | None = None
 
@@ -53,7 +53,7 @@ class Function:
         for place in asked:
             if arguments[place].is_neg():  # type: ignore[attr-defined]
                 give = None
-            if not self._has_warned and arguments[place].requires_grad:  # type: ignore[attr-defined]
+            if self.warns_of_gradients and arguments[place].requires_grad:  # type: ignore[attr-defined]
                 self._warn(arguments)
         if give is None:
             give, arguments = self._looked_at(arguments)
@@ -78,7 +78,7 @@ class Function:
         types = tuple(map(type, arguments))
         give, asked = self._givers.get(types, _UNKNOWN)
         if give is None:
-            if not self._has_warned:
+            if self.warns_of_gradients:
                 self._warn(arguments)
             if not are_passed_as_they_are(self._described, arguments):
                 others = tuple(prepared(self._described, arguments))
@@ -93,7 +93,7 @@ class Function:
 
     def _warn(self, arguments: Iterable[object]) -> None:
         names = [each.name for each in self._described.inputs]
-        self._has_warned = warn_of_gradients(self.__name__, names, arguments)
+        self.warns_of_gradients = not warn_of_gradients(self.__name__, names, arguments)
 
     def call_again(self, arguments: Sequence[object], refusal: Exception) -> object:
         """With copies. Only of what the entry refuses before anything runs: nothing is computed twice."""
