@@ -54,9 +54,10 @@ def keep_case(subject: Subject, case: Case, seed: int, folder: str, limit: float
     Raise OptionError where the files cannot be written.
     """
     path = os.path.join(folder, re.sub(r"[^\w.-]+", "_", case.name).strip("_"))
-    problem = isolated.alone(lambda: _write(case, seed, path), limit, lambda cause, _: f"its reference: {cause}")
-    if problem and not os.path.exists(os.path.join(path, _MODULE)):
-        raise OptionError(f"cannot keep the case '{case.name}' in '{folder}': {problem}")
+    # A reference that ends the process leaves a case without expected results.
+    problem = isolated.alone(lambda: _write(case, seed, path), limit, lambda cause, phase: "")
+    if problem or not os.path.exists(os.path.join(path, _MODULE)):
+        raise OptionError(f"cannot keep the case '{case.name}' in '{folder}': {problem or 'it cannot be made again'}")
     return Kept(path, _command(subject, path))
 
 

@@ -121,7 +121,7 @@ class Schedule(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """What the schedule is for, in words."""
+        """Return a description of the PrimFuncs that the schedule is for."""
         kind = "structure" if self.structure else "operator" if "." in self.subject else "pattern"
         return f"{kind} '{self.subject}'"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What --compare compares with: a model in onnxruntime, LiteRT or torch, or the reference interpreter."""
+"""Peers of --compare: a model in onnxruntime, LiteRT or torch, or the reference interpreter."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def source_files(
 
 
 def _linked(program: Program, libraries: Sequence[str]) -> dict[str, str]:
-    """What the Makefile says of C functions that are not the program's; nothing where it calls none."""
+    """Return the lines of the Makefile for C functions of others, or empty lines if the program calls none."""
     if not program.externs.lines():
         return {"extern": "", "link": ""}
     words = "".join(f" {each if os.path.dirname(each) else f'-l:{each}'}" for each in libraries)

@@ -92,6 +92,12 @@ def test_a_crash_is_kept(tmp_path: Path) -> None:
     assert sorted(each.name for each in Path(verdict.kept).iterdir()) == ["case.mlir", "expected.npz", "inputs.npz"]
 
 
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(rx.OptionError, match="cannot keep the case 'halving.relu nn.relu far'"):
+        check("halving", only=["halving.relu*far"], groups=["composites"], keep=str(tmp_path / "file"), jobs=1)
+
+
 def test_the_command_says_how_the_case_was_run(tmp_path: Path) -> None:
     report = check(
         "halving", target="llvm{cpu=generic}", only=["halving.relu*far"], groups=["composites"],

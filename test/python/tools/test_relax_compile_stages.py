@@ -120,7 +120,7 @@ def test_two_parts_give_the_same_program(stop: str, start: str, model: Path, who
 
 
 def test_what_codegens_get(model: Path) -> None:
-    """As stages give it, in the same words; the table of the partition is for those that come to it."""
+    """Print the same module as rx.stages gives, without the table of a partition that has not run."""
     given = made(model, "--emit=partition-input", "--partition=example_npu")
     assert "relax.matmul" in given and "relax.call_external" not in given
     stages = rx.stages(TARGET, partition="example_npu").until("partition-input")
