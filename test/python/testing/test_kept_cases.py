@@ -94,7 +94,7 @@ def test_a_crash_is_kept(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(rx.OptionError, match="cannot keep the case 'halving.relu nn.relu far'"):
+    with pytest.raises(rx.OptionError, match=r"cannot keep the case 'halving\.relu nn\.relu far'"):
         check("halving", only=["halving.relu*far"], groups=["composites"], keep=str(tmp_path / "file"), jobs=1)
 
 
