@@ -143,14 +143,28 @@ class PassWarning(RuntimeWarning):
     """What a pass warns of, where diagnostics are not collected."""
 
 
+_noted: ContextVar[list[Diagnostic] | None] = ContextVar("noted", default=None)
+
+
+def noting_warnings(warnings: list[Diagnostic]) -> AbstractContextManager[None]:
+    """Append the warnings that passes give inside to a list; they are given all the same."""
+    return holding(_noted, warnings)
+
+
 def warn(message: str, location: Location) -> None:
     """A warning: for the `reporting` around, else Python's own."""
-    report = _reporter.get()
-    diagnostic = error_at(location, message)._replace(severity="warning")
+    warn_again(error_at(location, message)._replace(severity="warning"))
+
+
+def warn_again(diagnostic: Diagnostic) -> None:
+    """Give a warning that was given before, as `warn` gave it."""
+    report, noted = _reporter.get(), _noted.get()
+    if noted is not None:
+        noted.append(diagnostic)
     if report is not None:
         report(diagnostic)
     else:
-        warnings.warn(f"{diagnostic.place}: {message}", PassWarning, stacklevel=_depth_of_caller())
+        warnings.warn(f"{diagnostic.place}: {diagnostic.message}", PassWarning, stacklevel=_depth_of_caller())
 
 
 def _depth_of_caller() -> int:

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..bindings.context_lock import lock_context
@@ -16,14 +17,16 @@ from ..passes.core.instruments import Instrument
 from ..passes.core.journal import Journal
 from ..passes.core.stages import Stages
 from ..runtime import Executable
+from ..runtime.artifact import Artifact
 from ..support.argument_types import types_checked
 from ..support.callbacks import enters
 from ..support.collector import uncollected
 from ..support.errors import OptionError
 from ..support.version import VERSION
-from ..targets.core.code import USUAL_LEVEL, build, find_backend, stages_of
+from ..targets.core.code import USUAL_LEVEL, CodeOptions, build, find_backend, stages_of
 from .device_targets import target_of_machine
 from .options import CompileOptions
+from .program_cache import cached_program
 from .reader_hints import reader_hints
 from .steps import check, fit, lower_in_place, working
 
@@ -75,8 +78,9 @@ def compile(
     `opt_level`, 0 to 3, says how much is done to the graph, and how hard LLVM optimizes.
     `pipeline` are the target's stages, changed: `rx.stages(target).replace(...)`. What passes note of their work is
     written into `journal`. Kernels of large programs are compiled by `jobs` processes, as many as there are CPUs
-    without it, and kept on disk: in the folder `cache`, in the user's own (None), or nowhere (False). `functions` are
-    what the program calls by these names (relax.call_dps_packed); others are found among tvm-ffi's registered ones.
+    without it. Kernels and programs are kept on disk: in the folder `cache`, in the user's own (None), or nowhere
+    (False). `functions` are what the program calls by these names (relax.call_dps_packed); others are found among
+    tvm-ffi's registered ones.
     `bind` says what symbolic sizes of "main" are, {"n": 8}, or what range they are from, {"n": "1..64"}: memory is
     planned for the largest then, and calls with others are refused. `donate` names arguments of "main", or patterns of
     names like "past*", that grow in place: a call writes new rows behind those that they have, in a buffer with room,
@@ -117,12 +121,11 @@ def compile(
 
 
 def _compiled(module: Module, options: CompileOptions) -> Executable:
-    backend = find_backend(options.chosen.name)  # one there is, or nothing needs to be lowered
+    find_backend(options.chosen.name)  # one there is, or nothing needs to be lowered
     code = options.code()
-    if len(operations_in(module._owner.operation)) >= _MANY_OPERATIONS:
-        backend.prepare(options.chosen, code)
-    with working(options, code):
-        artifact = build(_lowered(module, options)._owner, options.chosen, code, VERSION)
+    program = cached_program(module._owner, options, code)
+    compiled = partial(_built, module, options, code)
+    artifact = compiled() if program is None else program.found_or(compiled)
     note = code.cache.new_note() if code.cache is not None else ""
     if note:
         warnings.warn(note, stacklevel=_CALLER)
@@ -132,6 +135,13 @@ def _compiled(module: Module, options: CompileOptions) -> Executable:
         artifact = replace(artifact, functions={**artifact.functions, **options.functions})
     # It may be for another machine.
     return Executable(artifact, load_later=True, device=options.device, graphs=options.graphs)
+
+
+def _built(module: Module, options: CompileOptions, code: CodeOptions) -> Artifact:
+    if len(operations_in(module._owner.operation)) >= _MANY_OPERATIONS:
+        find_backend(options.chosen.name).prepare(options.chosen, code)
+    with working(options, code):
+        return build(_lowered(module, options)._owner, options.chosen, code, VERSION)
 
 
 @types_checked

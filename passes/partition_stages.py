@@ -43,7 +43,7 @@ def with_partition(stages: Stages, wanted: Wanted, *, strict: bool = False, else
 
     Each codegen comes in where it has patterns: before or after operators have become kernels.
     """
-    partition = wanted if isinstance(wanted, Partition) else Partition(codegens=_names(wanted))
+    partition = partition_of(wanted)
     chosen = [parse_codegen(each) for each in partition.codegens]
     run = RunCodegen(declined="error" if strict else "fallback", elsewhere=elsewhere)
     of_operators, of_kernels = (_passes(partition, chosen, run, is_kernel) for is_kernel in (False, True))
@@ -52,6 +52,11 @@ def with_partition(stages: Stages, wanted: Wanted, *, strict: bool = False, else
     if of_kernels:
         stages = stages.insert_after("legalize", PARTITION_OF_KERNELS, of_kernels)
     return stages
+
+
+def partition_of(wanted: Wanted) -> Partition:
+    """Return the pass that chooses the parts. Raises OptionError for what names no codegens."""
+    return wanted if isinstance(wanted, Partition) else Partition(codegens=_names(wanted))
 
 
 def before_partition(stages: Stages) -> Stages:

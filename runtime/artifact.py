@@ -145,7 +145,7 @@ class Artifact:
 
 def write_artifact(artifact: Artifact, path: str | os.PathLike[str]) -> None:
     """Writes the file whole or not at all. Raises ArtifactError."""
-    write_pieces(Path(path), _pieces(artifact))
+    write_pieces(Path(path), artifact_pieces(artifact))
 
 
 def write_pieces(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
@@ -161,10 +161,11 @@ def write_pieces(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
 
 def artifact_bytes(artifact: Artifact) -> bytes:
     """What `write_artifact` writes."""
-    return b"".join(_pieces(artifact))
+    return b"".join(artifact_pieces(artifact))
 
 
-def _pieces(artifact: Artifact) -> Iterator[bytes | memoryview]:
+def artifact_pieces(artifact: Artifact) -> Iterator[bytes | memoryview]:
+    """Yield the bytes that `write_artifact` writes, piece by piece."""
     places, offset = [], 0
     blobs = [_bytes_of(constant.data) for constant in artifact.constants]
     blobs += [_bytes_of(each.data) for each in artifact.externals if each.data is not None]

@@ -18,7 +18,7 @@ import stat
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, NamedTuple
 
 from .byte_sizes import byte_size
@@ -166,10 +166,32 @@ class DiskCache:
         self._drop(kind, key)
         return None
 
+    def mapped(self, kind: str, key: str) -> memoryview | None:
+        """Return what is kept under a key as a mapped file; None where nothing is, or it is damaged."""
+        path = self._path(kind, key)
+        try:
+            if self.distrust:
+                return None
+            with open(path, "rb") as file:
+                whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        except (OSError, ValueError):
+            return None
+        data = whole[: max(len(whole) - _CHECK_BYTES, 0)]
+        if _check(data) != whole[len(data) :]:
+            self._drop(kind, key)
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path)  # the time of its last use
+        return data
+
     def put(self, kind: str, key: str, data: bytes) -> None:
         """Keeps bytes, or notes why not."""
-        with memoryview(data) as view:
-            self._keep(kind, key, view, lambda target: target.write(view))
+        self.put_pieces(kind, key, [data])
+
+    def put_pieces(self, kind: str, key: str, pieces: Iterable[bytes | memoryview]) -> None:
+        """Keep bytes that are given in pieces, without a copy of all in memory, or note why not."""
+        held = [memoryview(piece) for piece in pieces]
+        self._keep(kind, key, held, lambda target: target.writelines(held))
 
     def copy_out(self, kind: str, key: str, path: str) -> bool:
         """Writes what is kept under a key to a file, whole or not at all; False where nothing is.
@@ -200,7 +222,7 @@ class DiskCache:
             with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
                 source = file.fileno()
                 with memoryview(mapped) as view:
-                    self._keep(kind, key, view, lambda target: _copy(source, target.fileno(), len(view)))
+                    self._keep(kind, key, [view], lambda target: _copy(source, target.fileno(), len(view)))
         except (OSError, ValueError) as error:
             self._note(error)
 
@@ -260,9 +282,9 @@ class DiskCache:
 
     # ---- writing ----
 
-    def _keep(self, kind: str, key: str, data: memoryview, write: Callable[[IO[bytes]], object]) -> None:
-        path = self._path(kind, key)
-        if len(data) > self.limit // 4:
+    def _keep(self, kind: str, key: str, pieces: Sequence[memoryview], write: Callable[[IO[bytes]], object]) -> None:
+        path, size = self._path(kind, key), sum(map(len, pieces))
+        if size > self.limit // 4:
             return  # not worth all that it would drive out
         if self.distrust:
             self.lost += 1
@@ -275,8 +297,8 @@ class DiskCache:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with replacing(path, _NEW) as target:
                 write(target)
-                target.write(_check(data))
-            self._count(len(data))
+                target.write(_check(*pieces))
+            self._count(size)
         except OSError as error:
             self._note(error)
 
@@ -338,10 +360,20 @@ def _remove(path: str) -> None:
         os.unlink(path)
 
 
-def _check(data: memoryview) -> bytes:
-    """Tells damage, at several gigabytes a second."""
-    sums = [zlib.crc32(data[start : start + _CHUNK]) for start in range(0, len(data), _CHUNK)]
-    text = f"{FORMAT} {len(data)} {sums}"
+def _check(*pieces: memoryview) -> bytes:
+    """Return what tells damage of the bytes of all pieces, at several gigabytes a second."""
+    sums, crc, room = [], 0, _CHUNK
+    for piece in pieces:
+        start = 0
+        while start < len(piece):
+            part = piece[start : start + room]
+            crc, start, room = zlib.crc32(part, crc), start + len(part), room - len(part)
+            if room == 0:
+                sums.append(crc)
+                crc, room = 0, _CHUNK
+    if room < _CHUNK:
+        sums.append(crc)
+    text = f"{FORMAT} {sum(map(len, pieces))} {sums}"
     return hashlib.blake2b(text.encode(), digest_size=_CHECK_BYTES).digest()
 
 

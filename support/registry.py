@@ -33,6 +33,11 @@ def is_extended() -> bool:
     return len(_FOREIGN) > 0
 
 
+def note_extension(place: str) -> None:
+    """Note that others than this project have registered something at a place."""
+    _FOREIGN.add(place)
+
+
 class Registry(Generic[Entry]):
     """Entries by name, and of one name by sort: a target, a version, whatever distinguishes them.
 
@@ -72,7 +77,7 @@ class Registry(Generic[Entry]):
             place = place_of(function)
             self.add(make(function, place))
             if not is_ours(function):
-                _FOREIGN.add(place)
+                note_extension(place)
             return function
 
         return register

@@ -14,7 +14,7 @@ import numpy
 import pytest
 import run_settings
 from hypothesis import settings
-from run_settings import interruptions, own_cache  # noqa: F401  # fixtures of all tests
+from run_settings import interruptions, no_whole_programs, own_cache, whole_programs  # noqa: F401  # fixtures of all tests
 
 # As many processes run tests as there are CPUs: threads of matrix products would wait for each other, and not idly.
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):

@@ -10,11 +10,13 @@ from typing import Any
 
 import example_counts
 import pytest
+from relax_mlir.compilation import compiling
 from relax_mlir.compilation import options as compilation
 from relax_mlir.targets.core.code import USUAL_LEVEL
 
 # Where compilations find what they call.
 _code_options = compilation.code_options
+_cached_program = compiling.cached_program
 
 
 def _unoptimized(opt_level: int, *arguments: Any, **options: Any) -> Any:
@@ -49,6 +51,18 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     del os.environ["RELAX_MLIR_CACHE"]
     if before is not None:
         os.environ["RELAX_MLIR_CACHE"] = before
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_whole_programs() -> None:
+    """Each test compiles: a program that an earlier test left in the cache would hide what a change breaks."""
+    vars(compiling)["cached_program"] = lambda *_: None
+
+
+@pytest.fixture
+def whole_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole programs are kept and found, as they are for users."""
+    monkeypatch.setitem(vars(compiling), "cached_program", _cached_program)
 
 
 @pytest.fixture(scope="session", autouse=True)

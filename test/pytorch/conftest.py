@@ -8,7 +8,7 @@ import os
 import example_counts
 import pytest
 import run_settings
-from run_settings import interruptions, own_cache  # noqa: F401  # fixtures of all tests
+from run_settings import interruptions, no_whole_programs, own_cache, whole_programs  # noqa: F401  # fixtures of all tests
 
 # As many processes run tests as there are CPUs.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

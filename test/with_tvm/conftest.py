@@ -3,4 +3,4 @@
 
 from __future__ import annotations
 
-from run_settings import interruptions, own_cache  # noqa: F401  # fixtures of all tests
+from run_settings import interruptions, no_whole_programs, own_cache, whole_programs  # noqa: F401  # fixtures of all tests

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from ...bindings.diagnostics import Diagnostic, PassWarning, reporting
 from ...bindings.navigation import operations_in
 from ...compilation.device_targets import target_of_machine
 from ...compilation.options import CompileOptions
+from ...compilation.program_cache import CachedProgram, cached_program
 from ...compilation.steps import check, fit, lower_in_place, working
 from ...dialects.core.elements import print_short
 from ...passes.core.options import split_list
@@ -27,7 +27,6 @@ from ...support.disk_cache import DiskCache
 from ...support.errors import OptionError, RefusalError, RelaxError
 from ...support.files import is_special, refuse_overwriting, refuse_unwritable, write_all, write_whole
 from ...support.plugins import load_plugin
-from ...support.registry import table
 from ...targets.core.code import build, find_backend, stages_of
 from ..common.command_line import (
     Arguments,
@@ -39,12 +38,13 @@ from ..common.command_line import (
     write_text,
 )
 from ..common.guard import tell_long_stages
-from ..common.models import MODULE, ONNX, STABLEHLO, TFLITE, TORCH, TOSA, front_end, kind_of, read_model, trusted
+from ..common.models import MODULE, ONNX, TORCH, front_end, kind_of, read_model, trusted
 from ..opt.information import shows_information
 from ..opt.listing import made_by
 from ..report.page import Reporting
+from .lists import LISTS
+from .model_programs import ModelProgram
 from .options import HELP_HEAD, INPUT, OPTIONS, SOURCE, STAGE
-from .program_cache import CachedProgram
 from .progress import KernelProgress, Progress
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Driver:
     def __init__(self, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> None:
         self.stdin, self.stdout, self.stderr = stdin, stdout, stderr
 
-    def run(self, arguments: Arguments, cache: DiskCache | None = None, program: CachedProgram | None = None) -> int:
+    def run(self, arguments: Arguments, cache: DiskCache | None = None, program: ModelProgram | None = None) -> int:
         """The exit code. What is made is kept in the cache, as the program if it is one. Raises RelaxError."""
         try:
             return self._run(arguments, cache, program)
@@ -79,12 +79,12 @@ class Driver:
                 error.location = name + error.location[1:]
             raise
 
-    def _run(self, arguments: Arguments, cache: DiskCache | None, program: CachedProgram | None) -> int:
+    def _run(self, arguments: Arguments, cache: DiskCache | None, program: ModelProgram | None) -> int:
         if shows_information(arguments, self.stdout, "relax-compile", HELP_HEAD, OPTIONS, has_mlir=True):
             return 0
         for name in arguments["load-plugin"] or ():
             load_plugin(name)
-        for option, text in _LISTS.items():
+        for option, text in LISTS.items():
             if arguments[option]:
                 write_text(self.stdout, text())
                 self.stderr.write(plugin_warnings("relax-compile"))
@@ -95,10 +95,10 @@ class Driver:
         progress = Progress(self.stderr, verbose=arguments["v"])
         if arguments["v"]:
             tell_long_stages()
-        compilation = Compilation(arguments, self, progress, cache)
+        compilation = Compilation(arguments, self, progress, cache, program)
         compilation.run(source)
         if program is not None and not compilation.has_warned:
-            program.keep(compilation.files)
+            program.keep(compilation.files, compilation.place and compilation.place.key)
         if arguments["v"]:
             progress.finish()
         note = cache.new_note() if cache is not None else ""
@@ -126,14 +126,23 @@ class Compilation:
     """From a file to a file."""
 
     def __init__(
-        self, arguments: Arguments, driver: Driver, progress: Progress, cache: DiskCache | None = None
+        self,
+        arguments: Arguments,
+        driver: Driver,
+        progress: Progress,
+        cache: DiskCache | None = None,
+        program: ModelProgram | None = None,
     ) -> None:
+        """`program` is what the cache may have of a model whose program alone is asked for."""
         self.arguments, self.driver, self.progress = arguments, driver, progress
         self.emit: str = arguments["emit"]
         #: The files that the model has data in.
         self.files: list[str] = []
         #: Who compiles it again is to be warned again.
         self.has_warned = False
+        self._program = program
+        #: The place of the program in the cache, if it has one.
+        self.place: CachedProgram | None = None
         # Made before anything is read: a misspelt target is reported at once.
         self._reporting = Reporting(arguments)
         self.options = _options(arguments, cache, self._reporting)
@@ -177,16 +186,18 @@ class Compilation:
 
     def _run(self, source: str) -> Artifact | None:
         """What was written, where it is a program."""
-        self.progress.count = len(self.stages.stages) + (3 if self.emit in ("asm", "obj", "artifact") else 2)
+        self.progress.count = len(self.stages.stages) + (4 if self.emit in ("asm", "obj", "artifact") else 3)
         self.progress.count += self._reporting.is_asked_for
         with self.progress.step("import"):
             module = self._import(source)
-            if self.stages.stages:
-                check(module.owner)
+        # Plug-ins may have changed anything: their programs are found by the files of model and plug-ins alone.
+        if self._program is not None and not self.arguments["load-plugin"]:
+            self.place = cached_program(module.owner, self.options, self.code_options)
+        if self._program is not None and self.place is not None:
+            is_unchanged = partial(self._program.is_unchanged, self.files)
             with reporting(self._tell_warning):
-                fit(module.owner, self.options)
-        self._save_ir("import", module)
-        lower_in_place(module.owner, self.options, self.stages, lambda name: self._shown(name, module))
+                return self._written(self.place.found_or(partial(self._built, module), is_unchanged))
+        self._lower(module)
         if self.emit in ("llvm", "ll"):
             find_backend(self.target.name).complete(module.owner, self.target)
         if self.emit in ("relax", INPUT, "tir", "llvm", STAGE):
@@ -211,6 +222,19 @@ class Compilation:
             self._write_sources(module)
             return None
         return self._write_code(module)
+
+    def _built(self, module: Module) -> Artifact:
+        self._lower(module)
+        return self._code(module)
+
+    def _lower(self, module: Module) -> None:
+        with self.progress.step("check"):
+            if self.stages.stages:
+                check(module.owner)
+            with reporting(self._tell_warning):
+                fit(module.owner, self.options)
+        self._save_ir("import", module)
+        lower_in_place(module.owner, self.options, self.stages, lambda name: self._shown(name, module))
 
     @contextmanager
     def _shown(self, name: str, module: Module) -> Iterator[None]:
@@ -280,10 +304,16 @@ class Compilation:
                 text = find_backend(self.target.name).assembly(module.owner, self.target, self.code_options)
             self._write(lambda: text)
             return None
+        return self._written(self._code(module))
+
+    def _code(self, module: Module) -> Artifact:
         with self.progress.step("code"):
             artifact = build(module.owner, self.target, self.code_options, __version__)
         if self.options.observation is not None:
-            artifact = self.options.observation.added(artifact)
+            return self.options.observation.added(artifact)
+        return artifact
+
+    def _written(self, artifact: Artifact) -> Artifact:
         self._reporting.check(artifact)
         with self.progress.step("write"):
             path = self.arguments["o"]
@@ -402,20 +432,6 @@ def _partition(arguments: Arguments) -> Partition:
     return Partition(codegens=codegens, plan=arguments["partition-plan"], explain=arguments["explain-partition"])
 
 
-def _codegens_text() -> str:
-    """Each codegen with its patterns."""
-    from ... import all_codegens
-    from ...passes.partition.codegen import options_of
-    from ...passes.partition.options import options_text
-
-    lines = []
-    for codegen in all_codegens():
-        lines.append(f"{codegen.name}: {(codegen.__doc__ or '').strip().partition(chr(10))[0]}".rstrip(": "))
-        lines += [f"  option {each}" for each in options_text(options_of(codegen))]
-        lines += [f"  {each.name}: {each.pattern}" for each in codegen.composites()]
-    return "".join(f"{line}\n" for line in lines)
-
-
 def _sizes(texts: Sequence[str] | None) -> dict[str, str]:
     """What --bind n:8 and --bind n:1..64 ask for."""
     sizes: dict[str, str] = {}
@@ -447,25 +463,3 @@ def _read_all(stream: TextIO) -> str | bytes:
         return stream.buffer.read() if hasattr(stream, "buffer") else stream.read()
     except OSError as error:
         raise OptionError(f"cannot read standard input: {error.strerror}") from None
-
-
-def _operators_text() -> str:
-    """A line for each converter, those of plug-ins included."""
-    from ...frontends.onnx.registry import all_converters
-
-    rows = [(f"{each.domain}.{each.name}".lstrip("."), f"{each.since:>3}", each.place) for each in all_converters()]
-    return table(*rows) + "\n"
-
-
-def _converters_text(kind: str) -> str:
-    """The same of another front end's operators, which have no versions."""
-    registry = importlib.import_module(f"...frontends.{kind}.registry", __package__)
-    return table(*((each.name, each.place) for each in registry.CONVERTERS.all())) + "\n"
-
-
-#: Options that print a list, and what makes it.
-_LISTS: dict[str, Callable[[], str]] = {
-    "list-onnx-operators": _operators_text,
-    **{f"list-{kind}-operators": partial(_converters_text, kind) for kind in (TORCH, TFLITE, STABLEHLO, TOSA)},
-    "list-codegens": _codegens_text,
-}

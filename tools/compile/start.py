@@ -10,8 +10,8 @@ from typing import TextIO
 from ...support.collector import uncollected
 from ...support.disk_cache import DiskCache
 from ..common.command_line import Arguments, write_text
+from .model_programs import model_program
 from .options import parse
-from .program_cache import cached_program
 
 
 def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
@@ -31,7 +31,7 @@ def _compile(arguments: Arguments, begun: float, stdin: TextIO, stdout: TextIO, 
     cache, program = None, None
     if arguments.files and not arguments["no-cache"]:
         cache = DiskCache(arguments["cache-dir"])
-        program = cached_program(arguments, cache)
+        program = model_program(arguments, cache)
     if program is not None and program.fetch():
         if arguments["v"]:
             stderr.write(f"{arguments['o']}: from the cache, {time.perf_counter() - begun:.3f} seconds\n")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whole programs found again: by the content of a model and its files, the options, and the compiler.
+"""Programs of model files, found by the content of these files, the options, and the compiler.
 
-A hit imports neither MLIR nor numpy. Two steps lead to a program: the model says which other files it has its data
-in, and these with the model which program it is.
+A hit imports neither MLIR nor numpy. Three steps lead to a program: the model says which other files have its data,
+these with the model say which program of compilation/program_cache.py it is, and the cache has its file.
 """
 
 from __future__ import annotations
@@ -15,23 +15,25 @@ import time
 from collections.abc import Iterable
 
 from ...compilation.device_targets import target_of_machine
+from ...compilation.fingerprint import compiler_fingerprint, is_own_target, plugin_fingerprint
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
 from ...support.files import is_special, refuse_overwriting, refuse_unwritable
 from ..common.command_line import Arguments
 from ..common.models import MODEL_SUFFIXES
 from .file_hash import FileHashes, Settled, file_status
-from .fingerprint import compiler_fingerprint, is_own_target, plugin_fingerprint
 from .options import OPTIONS
 
-FORMAT = "1"
+FORMAT = "2"
 # Options that change the program, and those that do not; with any other there is more to make than a program.
 _DECIDING = ("target", "O", "shape", "most-nodes", "most-growth", "bind", "donate", "precision", "load-plugin")
 _WITHOUT_EFFECT = frozenset({"o", "emit", "v", "traceback", "jobs", "cache-dir", "no-cache"})
-_MODELS, _PROGRAMS, _OUTPUTS = "models", "programs", "outputs"
+_MODELS, _PROGRAM_KEYS, _OUTPUTS = "models", "model-programs", "outputs"
+#: The kind of entries that compilation/program_cache.py writes, which imports MLIR.
+_PROGRAMS = "programs"
 
 
-class CachedProgram:
+class ModelProgram:
     """The program that a command line asks for, as far as it can be known before it is made."""
 
     def __init__(self, cache: DiskCache, source: str, output: str, options: str) -> None:
@@ -53,9 +55,12 @@ class CachedProgram:
         folder = os.path.dirname(self._source)
         refuse_overwriting({"-o": self._output}, [self._source, *(os.path.join(folder, name) for name in names)])
         try:
-            key = self._program_key(names)
+            known = self._cache.get(_PROGRAM_KEYS, self._files_key(names))
         except OSError:
             return False  # importing the model will tell
+        if known is None:
+            return False
+        key = known.decode()
         try:
             if not (self._is_there(key) or self._cache.copy_out(_PROGRAMS, key, self._path)):
                 return False
@@ -64,19 +69,36 @@ class CachedProgram:
         except OSError as error:
             raise RelaxError(f"{self._output}: cannot be written: {error.strerror}") from None
 
-    def keep(self, files: Iterable[str]) -> None:
-        """Keeps the program that has been made of the model and these files, unless they have changed meanwhile."""
-        names = sorted(os.path.relpath(file, self._folder) for file in files)
+    def keep(self, files: Iterable[str], key: str | None) -> None:
+        """Keep the program of the model and these files, unless they have changed meanwhile.
+
+        `key` is the program's where the cache has it already. It has not where plug-ins have registered rules, which
+        the key of this place covers.
+        """
+        names = self._names(files)
         try:
-            if not self._model.is_still_so() or not all(self._is_older(name) for name in names):
+            if not self.is_unchanged(files):
                 return
-            key = self._program_key(names)
+            files_key = self._files_key(names)
         except OSError:
             return
-        self._cache.copy_in(_PROGRAMS, key, self._output)
+        if key is None:
+            key = files_key
+            self._cache.copy_in(_PROGRAMS, key, self._output)
+        self._cache.put(_PROGRAM_KEYS, files_key, key.encode())
         self._cache.put(_MODELS, self._key, json.dumps(names).encode())
         with contextlib.suppress(OSError):
             self._note_output(key)
+
+    def is_unchanged(self, files: Iterable[str]) -> bool:
+        """Check that the model and its files are those that were read."""
+        try:
+            return self._model.is_still_so() and all(map(self._is_older, self._names(files)))
+        except OSError:
+            return False
+
+    def _names(self, files: Iterable[str]) -> list[str]:
+        return sorted(os.path.relpath(file, self._folder) for file in files)
 
     def _is_there(self, key: str) -> bool:
         """Whether the output is this program, untouched since it was written; then it only gets a new time."""
@@ -93,7 +115,7 @@ class CachedProgram:
         status = file_status(self._path)
         self._cache.put(_OUTPUTS, _hash(self._path), json.dumps([status, key]).encode())
 
-    def _program_key(self, names: Iterable[str]) -> str:
+    def _files_key(self, names: Iterable[str]) -> str:
         pairs = [(name, self._hashes.settled(os.path.join(self._folder, name)).digest) for name in names]
         return _hash(self._key, json.dumps(pairs))
 
@@ -102,7 +124,7 @@ class CachedProgram:
         return max(status.st_ctime_ns, status.st_mtime_ns) < self._begun - 50_000_000
 
 
-def cached_program(arguments: Arguments, cache: DiskCache | None) -> CachedProgram | None:
+def model_program(arguments: Arguments, cache: DiskCache | None) -> ModelProgram | None:
     """The program of a command line; None where it cannot be kept."""
     if cache is None or not _is_a_program_alone(arguments):
         return None
@@ -113,7 +135,7 @@ def cached_program(arguments: Arguments, cache: DiskCache | None) -> CachedProgr
     given["target"] = target_of_machine(arguments["target"])
     options = json.dumps([given, plugins, compiler_fingerprint()], sort_keys=True)
     try:
-        return CachedProgram(cache, arguments.files[0], arguments["o"], options)
+        return ModelProgram(cache, arguments.files[0], arguments["o"], options)
     except OSError:
         return None  # importing the model will tell
 

@@ -9,10 +9,10 @@ import os
 import sys
 from collections.abc import Iterator
 
-from ...bindings.package_files import PACKAGE, described, files_in, other_packages, own_files, top_spec
-from ...bindings.wheel import bindings_identity
-from ...runtime.cpu import cpu_identity, host_caches
-from ...support.plugins import plugin_module
+from ..bindings.package_files import PACKAGE, described, files_in, other_packages, own_files, top_spec
+from ..bindings.wheel import bindings_identity
+from ..runtime.cpu import cpu_identity, host_caches
+from ..support.plugins import plugin_module
 
 # A plug-in with more files is indistinguishable from its surroundings.
 _MOST_FILES = 2000

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
-from relax_mlir.tools.compile import fingerprint
-from relax_mlir.tools.compile.fingerprint import is_own_target, plugin_fingerprint
+from relax_mlir.compilation import fingerprint
+from relax_mlir.compilation.fingerprint import is_own_target, plugin_fingerprint
 
 
 def package(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A cache of whole programs for every door: rx.compile, rx.jit, torch.compile, the PJRT platform, relax-compile.
+
+The key of a program is a hash of the module's text with hashes of its weights, of the options, the machine, and the
+compiler's files. A hit gives the program of the file as it is mapped, and repeats the warnings of the compilation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from mmap import mmap
+from typing import Any
+
+from ..bindings.diagnostics import Diagnostic, noting_warnings, warn_again
+from ..bindings.ir import Attribute, Module
+from ..bindings.package_files import loaded_compiler
+from ..dialects.context import registered_dialects
+from ..dialects.core.elements import hash_of, held_array, print_by_content
+from ..passes.core.journal import Journal
+from ..passes.partition_stages import partition_of
+from ..runtime.artifact import Artifact, artifact_pieces, parse_artifact
+from ..runtime.cpu import cpu_identity, host_caches, host_cores
+from ..runtime.errors import ArtifactError
+from ..support.blaming import is_ours
+from ..support.disk_cache import DiskCache
+from ..support.errors import RelaxError
+from ..support.registry import is_extended
+from ..targets.core.code import CodeOptions
+from .fingerprint import is_own_target
+from .options import CompileOptions
+
+#: The kinds of entries: files of programs, and for each the warnings of its compilation.
+PROGRAMS, _WARNINGS = "programs", "warnings"
+_FORMAT = "2"
+_OWN_DIALECTS = ("relax", "tir")
+
+
+class CachedProgram:
+    """The place of one program in a cache, with the warnings of its compilation."""
+
+    def __init__(self, cache: DiskCache, key: str, mapped: Mapping[str, Attribute]) -> None:
+        """`mapped`: the weights that are mapped files, by the hashes that are in the key."""
+        self._cache = cache
+        self.key = key
+        self._mapped = mapped
+
+    def fetch(self) -> Artifact | None:
+        """Return the program, and warn as its compilation did; None where the cache does not have it."""
+        listed = self._cache.get(_WARNINGS, self.key)
+        data = None if listed is None else self._cache.mapped(PROGRAMS, self.key)
+        if listed is None or data is None:
+            return None
+        try:
+            artifact = parse_artifact(data, verify_constants=False)  # the cache has checked all bytes
+            warnings = [_diagnostic(each) for each in json.loads(listed)]
+        except (ArtifactError, TypeError, ValueError):
+            return None
+        for each in warnings:
+            warn_again(each)
+        return artifact
+
+    def found_or(self, compiled: Callable[[], Artifact], is_unchanged: Callable[[], bool] | None = None) -> Artifact:
+        """Return the program from the cache, or else compile it and put it there.
+
+        `is_unchanged` checks afterwards that mapped weights are still those that the key was made of; without it, they
+        are hashed again.
+        """
+        found = self.fetch()
+        if found is not None:
+            return found
+        warnings: list[Diagnostic] = []
+        with noting_warnings(warnings):
+            artifact = compiled()
+        if (is_unchanged or self._is_unchanged)():
+            self._keep(artifact, warnings)
+        return artifact
+
+    def _is_unchanged(self) -> bool:
+        return all(hash_of(each) == digest for digest, each in self._mapped.items())
+
+    def _keep(self, artifact: Artifact, warnings: Sequence[Diagnostic]) -> None:
+        # A rule may have been registered while the program was compiled, and no file holds a program's own functions.
+        if artifact.functions or is_extended():
+            return
+        # Warnings about parts depend on what this machine has installed.
+        if artifact.externals and warnings:
+            return
+        self._cache.put_pieces(PROGRAMS, self.key, artifact_pieces(artifact))
+        self._cache.put(_WARNINGS, self.key, json.dumps(warnings).encode("utf-8", "surrogateescape"))
+
+
+def _diagnostic(fields: Sequence[object]) -> Diagnostic:
+    found = Diagnostic(*fields)  # type: ignore[arg-type]  # as JSON has them
+    return found._replace(notes=tuple(map(_diagnostic, found.notes)))  # type: ignore[arg-type]  # lists
+
+
+def cached_program(module: Module, options: CompileOptions, code: CodeOptions) -> CachedProgram | None:
+    """Return the place of a module's program; None where its content is not all that the program depends on."""
+    if code.cache is None or not _is_usual(options) or is_extended():
+        return None
+    try:
+        codegens = _codegens(options)
+    except RelaxError:
+        return None  # the compilation says what is wrong
+    mapped: dict[str, Attribute] = {}
+
+    def name(weights: Attribute) -> str:
+        digest = hash_of(weights)
+        if _is_mapped(held_array(weights)):
+            mapped[digest] = weights
+        return digest
+
+    text = print_by_content(module.operation, name)
+    if codegens is None or _has_foreign_operations(text):
+        return None
+    machine = cpu_identity(), host_caches(), host_cores()
+    parts = json.dumps([_FORMAT, loaded_compiler(), machine, _deciding(options), code.opt_level, codegens, text])
+    return CachedProgram(code.cache, hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest(), mapped)
+
+
+def _is_mapped(owner: Any) -> bool:
+    """Check whether the memory of an array is a mapped file."""
+    while owner is not None and not isinstance(owner, mmap):
+        owner = owner.obj if isinstance(owner, memoryview) else getattr(owner, "base", None)
+    return owner is not None
+
+
+def _deciding(options: CompileOptions) -> str:
+    """Return the options that change a program as text; one text for each meaning."""
+    bind = {name: str(size) for name, size in sorted((options.bind or {}).items())}
+    donate = (options.donate,) if isinstance(options.donate, str) else tuple(options.donate)
+    partition = partition_of(options.partition) if options.partition else ()
+    given = replace(options, bind=bind, donate=donate, partition=partition)
+    return repr(replace(given, cache=None, functions=None, jobs=None, device=None, graphs=None))
+
+
+def _is_usual(options: CompileOptions) -> bool:
+    """Check that options are plain values, the target is this project's, and nobody follows the compilation."""
+    followed = options.journal, options.observation, options.pipeline, Journal.active(), options.schedules
+    return (
+        all(each is None for each in followed)
+        and not options.instruments
+        and isinstance(options.donate, (str, tuple, list))
+        and isinstance(options.bind, (dict, type(None)))
+        and is_own_target(options.chosen.name)
+    )
+
+
+def _codegens(options: CompileOptions) -> list[str] | None:
+    """Return what the code of the chosen codegens depends on besides the parts; None where a codegen does not say.
+
+    Raises RelaxError for a codegen that there is not.
+    """
+    if not options.partition:
+        return []
+    from ..passes.partition.codegen import parse_codegen
+    from ..passes.partition.planning import find_planner
+
+    partition = partition_of(options.partition)
+    chosen = [parse_codegen(each) for each in partition.codegens]
+    said = [each.codegen().fingerprint(each.values) for each in chosen if is_ours(each.codegen)]
+    is_known = len(said) == len(chosen) and all(said) and is_ours(find_planner(partition.plan))
+    return said if is_known else None
+
+
+def _has_foreign_operations(text: str) -> bool:
+    """Check whether a module's text has operations of a dialect that another package has declared."""
+    return any(f"{name}." in text for name in registered_dialects() if name not in _OWN_DIALECTS)

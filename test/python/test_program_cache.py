@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whole programs in the cache: every door finds what another one has compiled, and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy
+import onnx
+import pytest
+from relax_mlir.bindings.diagnostics import PassWarning
+from relax_mlir.compilation import compiling
+from relax_mlir.passes.core.journal import Journal
+from relax_mlir.support import registry
+from relax_mlir.support.disk_cache import DiskCache
+
+import relax_mlir as rx
+
+pytestmark = pytest.mark.usefixtures("whole_programs")
+
+X = numpy.linspace(-1, 1, 12, dtype="float32").reshape(3, 4)
+
+
+def module(shift: float = 1.0, function: str = "exp") -> rx.Module:
+    made = rx.Module()
+    with made.function("main", [rx.tensor((3, 4))]) as f:
+        (x,) = f
+        f.returns(rx.relax.add(getattr(rx.relax, function)(x), rx.relax.const(numpy.full((3, 4), shift, "float32"))))
+    return made
+
+
+@pytest.fixture(autouse=True)
+def no_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What other tests have registered does not count, and what a test registers goes with it."""
+    monkeypatch.setattr(registry, "_FOREIGN", set())
+
+
+@pytest.fixture
+def compilations(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The compilations that really lower something."""
+    done: list[object] = []
+    built = compiling._built
+
+    def counted(*given: object) -> object:
+        done.append(given)
+        return built(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setitem(vars(compiling), "_built", counted)
+    return done
+
+
+def test_the_second_compilation_finds_the_program(tmp_path: Path, compilations: list[object]) -> None:
+    first, second = (rx.compile(module(), cache=tmp_path) for _ in range(2))
+    assert len(compilations) == 1
+    numpy.testing.assert_array_equal(second["main"](X), first["main"](X))
+    first.save(tmp_path / "first.rxa")
+    second.save(tmp_path / "second.rxa")
+    assert (tmp_path / "first.rxa").read_bytes() == (tmp_path / "second.rxa").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda cache: rx.compile(module(2.0), cache=cache),
+        lambda cache: rx.compile(module(function="sin"), cache=cache),
+        lambda cache: rx.compile(module(), opt_level=1, cache=cache),
+        lambda cache: rx.compile(module(), "llvm{cores=7}", cache=cache),
+        lambda cache: rx.compile(module(), precision="bf16", cache=cache),
+        lambda cache: rx.compile(module(), partition="blas", cache=cache),
+    ],
+)
+def test_another_program_is_compiled(
+    change: Callable[[Path], object], tmp_path: Path, compilations: list[object]
+) -> None:
+    rx.compile(module(), cache=tmp_path)
+    change(tmp_path)
+    assert len(compilations) == 2
+
+
+def test_weights_are_part_of_the_key(tmp_path: Path, compilations: list[object]) -> None:
+    def of(weights: numpy.ndarray) -> rx.Module:
+        made = rx.Module()
+        with made.function("main", [rx.tensor((4, 64))]) as f:
+            f.returns(rx.relax.matmul(*f, rx.relax.const(weights)))
+        return made
+
+    weights = numpy.ones((64, 64), "float32")
+    given = numpy.ones((4, 64), "float32")
+    rx.compile(of(weights), cache=tmp_path)
+    weights[3, 5] = 2
+    changed = rx.compile(of(weights), cache=tmp_path)
+    assert len(compilations) == 2
+    numpy.testing.assert_array_equal(changed["main"](given)[:, 5], 65)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"journal": Journal()},
+        {"observe": True},
+        {"cache": False},
+        {"pipeline": rx.stages("llvm").drop("attention")},
+    ],
+)
+def test_what_is_followed_is_compiled_anew(
+    options: dict[str, object], tmp_path: Path, compilations: list[object]
+) -> None:
+    for _ in range(2):
+        rx.compile(module(), **{"cache": tmp_path, **options})
+    assert len(compilations) == 2
+
+
+def test_a_journal_around_hears_each_compilation(tmp_path: Path) -> None:
+    counts = []
+    for _ in range(2):
+        with Journal().recording() as journal:
+            rx.compile(module(), cache=tmp_path)
+        counts.append(len(journal.facts))
+    assert counts[0] == counts[1] > 0
+
+
+def test_rules_of_others_are_not_passed_over(tmp_path: Path, compilations: list[object]) -> None:
+    rx.compile(module(), cache=tmp_path)
+    registry.note_extension("mynpu/rules.py:3")
+    rx.compile(module(), cache=tmp_path)
+    assert len(compilations) == 2
+
+
+def test_warnings_are_given_again(tmp_path: Path, compilations: list[object]) -> None:
+    narrow = rx.Module()
+    with narrow.function("main", [rx.tensor((4, "n")), rx.tensor((5, 4))]) as f:
+        f.returns(rx.relax.matmul(*f))
+    given = []
+    for _ in range(2):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            rx.compile(narrow, cache=tmp_path)
+        given.append([(str(each.message), each.category, each.filename) for each in caught])
+    assert len(compilations) == 1
+    assert given[0] == given[1] != []
+    assert {each[1] for each in given[1]} == {PassWarning}
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-7], lambda data: data[:200] + b"x" + data[201:], lambda _: b""])
+def test_a_damaged_program_is_compiled_anew(
+    damage: Callable[[bytes], bytes], tmp_path: Path, compilations: list[object]
+) -> None:
+    rx.compile(module(), cache=tmp_path)
+    (file,) = (each for each in (tmp_path / "1" / "programs").rglob("*") if each.is_file())
+    file.write_bytes(damage(file.read_bytes()))
+    again = rx.compile(module(), cache=tmp_path)
+    assert len(compilations) == 2
+    numpy.testing.assert_allclose(again["main"](X), numpy.exp(X) + 1, rtol=1e-6)
+    rx.compile(module(), cache=tmp_path)
+    assert len(compilations) == 2
+
+
+def test_a_program_outlives_its_entry(tmp_path: Path) -> None:
+    rx.compile(module(), cache=tmp_path)
+    found = rx.compile(module(), cache=tmp_path)
+    DiskCache(tmp_path).clear()
+    numpy.testing.assert_allclose(found["main"](X), numpy.exp(X) + 1, rtol=1e-6)
+
+
+def test_other_processes_and_tools_find_it(tmp_path: Path) -> None:
+    graph = onnx.parser.parse_graph("g (float[3, 4] x) => (float[3, 4] y) { y = Exp(x) }")
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)]), tmp_path / "m.onnx")
+    script = f"""
+        import relax_mlir as rx
+        from relax_mlir.compilation import compiling
+        def refused(*given):
+            raise SystemExit("compiled")
+        compiling._built = refused
+        rx.compile(rx.from_onnx("m.onnx"), cache={str(tmp_path / "cache")!r}).save("found.rxa")
+    """
+    compiled = [Path(sys.executable).with_name("relax-compile"), "m.onnx", "-o", "made.rxa", "--cache-dir=cache"]
+    subprocess.run(compiled, cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], cwd=tmp_path, check=True)
+    assert (tmp_path / "found.rxa").read_bytes() == (tmp_path / "made.rxa").read_bytes()
+
+
+def test_weights_whose_file_changes_meanwhile_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    helper, path = onnx.helper, tmp_path / "m.onnx"
+    weights = onnx.numpy_helper.from_array(numpy.ones((64, 64), "float32"), "w")
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "graph",
+        [helper.make_tensor_value_info("x", 1, [4, 64])],
+        [helper.make_tensor_value_info("y", 1, [4, 64])],
+        [weights],
+    )
+    onnx.save(helper.make_model(graph), path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    built = compiling._built
+
+    def changed(*given: object) -> object:
+        with open(tmp_path / "weights.bin", "r+b") as file:
+            file.write(numpy.zeros(8, "float32").tobytes())
+        return built(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setitem(vars(compiling), "_built", changed)
+    rx.compile(rx.from_onnx(path), cache=tmp_path / "cache")
+    assert "programs" not in DiskCache(tmp_path / "cache").sizes()
