@@ -27,7 +27,7 @@ from ..runtime.errors import ArtifactError
 from ..support.blaming import is_ours
 from ..support.disk_cache import DiskCache
 from ..support.errors import RelaxError
-from ..support.registry import is_extended
+from ..support.registry import extensions_digest
 from ..targets.core.code import CodeOptions
 from .fingerprint import is_own_target
 from .options import CompileOptions
@@ -41,9 +41,9 @@ _OWN_DIALECTS = ("relax", "tir")
 class CachedProgram:
     """The place of one program in a cache, with the warnings of its compilation."""
 
-    def __init__(self, cache: DiskCache, key: str, mapped: Mapping[str, Attribute]) -> None:
-        """`mapped`: the weights that are mapped files, by the hashes that are in the key."""
-        self._cache = cache
+    def __init__(self, cache: DiskCache, rules: str, key: str, mapped: Mapping[str, Attribute]) -> None:
+        """`rules`: the hash of what others registered; `mapped`: weights that are mapped files, by their hashes."""
+        self._cache, self._rules = cache, rules
         self.key = key
         self._mapped = mapped
 
@@ -83,7 +83,7 @@ class CachedProgram:
 
     def _keep(self, artifact: Artifact, warnings: Sequence[Diagnostic]) -> None:
         # A rule may have been registered while the program was compiled, and no file holds a program's own functions.
-        if artifact.functions or is_extended():
+        if artifact.functions or extensions_digest() != self._rules:
             return
         # Warnings about parts depend on what this machine has installed.
         if artifact.externals and warnings:
@@ -99,7 +99,10 @@ def _diagnostic(fields: Sequence[object]) -> Diagnostic:
 
 def cached_program(module: Module, options: CompileOptions, code: CodeOptions) -> CachedProgram | None:
     """Return the place of a module's program; None where its content is not all that the program depends on."""
-    if code.cache is None or not _is_usual(options) or is_extended():
+    if code.cache is None or not _is_usual(options):
+        return None
+    rules = extensions_digest()
+    if rules is None:
         return None
     try:
         codegens = _codegens(options)
@@ -117,8 +120,10 @@ def cached_program(module: Module, options: CompileOptions, code: CodeOptions) -
     if codegens is None or _has_foreign_operations(text):
         return None
     machine = cpu_identity(), host_caches(), host_cores()
-    parts = json.dumps([_FORMAT, loaded_compiler(), machine, _deciding(options), code.opt_level, codegens, text])
-    return CachedProgram(code.cache, hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest(), mapped)
+    parts = json.dumps([_FORMAT, loaded_compiler(), machine, _deciding(options), code.opt_level, codegens, rules, text])
+    return CachedProgram(
+        code.cache, rules, hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest(), mapped
+    )
 
 
 def _is_mapped(owner: Any) -> bool:

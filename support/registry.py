@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
-from .blaming import is_ours, place_of
+from .blaming import place_of
 from .errors import OptionError, RelaxError
 from .importing import imported_module, is_being_imported
 from .plugins import announced_names, load_plugins, plugin_problems
@@ -22,20 +22,17 @@ Thing = TypeVar("Thing")
 Sort = tuple[Any, ...]
 Function = TypeVar("Function", bound=Callable[..., object])
 
-#: Where others than this project have functions that were registered.
-_FOREIGN: set[str] = set()
+#: What others than this project have registered, in their order.
+_FOREIGN: list[object] = []
 #: Held while an entry is added: two threads may import modules that register under one name.
 _adding = threading.RLock()
 
 
-def is_extended() -> bool:
-    """Whether others than this project have registered rules, so that its files do not tell what is made of IR."""
-    return len(_FOREIGN) > 0
+def extensions_digest() -> str | None:
+    """Return a hash of all that others have registered; None where it cannot be known what their objects do."""
+    from .object_digest import digest_of  # the tools' lists need no hashes
 
-
-def note_extension(place: str) -> None:
-    """Note that others than this project have registered something at a place."""
-    _FOREIGN.add(place)
+    return digest_of(*_FOREIGN)
 
 
 class Registry(Generic[Entry]):
@@ -74,10 +71,7 @@ class Registry(Generic[Entry]):
         """A decorator for functions; `make(function, place)` gives the entries."""
 
         def register(function: Function) -> Function:
-            place = place_of(function)
-            self.add(make(function, place))
-            if not is_ours(function):
-                note_extension(place)
+            self.add(make(function, place_of(function)))
             return function
 
         return register
@@ -92,6 +86,8 @@ class Registry(Generic[Entry]):
                 self._incomplete.add(module)
             for entry in entries:
                 self._enter(entry)
+            if module is None:  # this project's are registered while its modules are imported
+                _FOREIGN.extend(entries)
 
     def _enter(self, entry: Entry) -> None:
         name, *sort = self._key(entry)

@@ -16,7 +16,7 @@ from ...dialects.core.dialect import find_op
 from ...dialects.core.opdef import OpDef
 from ...support.blaming import place_of_caller
 from ...support.errors import RelaxError
-from ...support.registry import Named, NamedRegistry, names_of, note_extension
+from ...support.registry import Named, NamedRegistry, names_of
 from ...support.suggest import suggest
 
 Precision = Literal["always", "follow", "never"]
@@ -35,7 +35,6 @@ def register_precision(op: str | Sequence[str], precision: Precision) -> None:
         raise RelaxError(f"a precision is one of {', '.join(known)}, not '{precision}'{suggest(str(precision), known)}")
     place = place_of_caller(1)
     _FACTS.add([Named(find_op(name).full_name, precision, place) for name in names_of(op)])
-    note_extension(place)  # this project's own are in its table
 
 
 def precision_of(row: OpDef) -> Precision:

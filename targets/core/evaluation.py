@@ -20,7 +20,7 @@ from ...passes.core.working import Means, working_with
 from ...runtime.cpu import cpu_identity, host_caches, host_cores
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
-from ...support.registry import is_extended
+from ...support.registry import extensions_digest
 from .code import USUAL_LEVEL, CodeOptions, build, code_options, stages_of
 from .registry import parse_target
 
@@ -62,7 +62,8 @@ def _run(options: CodeOptions, module: Module) -> list[ndarray]:
 
 def _compute(options: CodeOptions, module: Module) -> list[ndarray]:
     cache, target = options.cache, parse_target(HOST)
-    program = None if cache is None or is_extended() else _program(options, module)
+    rules = None if cache is None else extensions_digest()
+    program = None if rules is None else _program(options, module, rules)
     if cache is not None and program is not None and (kept := _kept(cache, _keys_of(cache, program))) is not None:
         return kept
     try:
@@ -79,16 +80,16 @@ def _compute(options: CodeOptions, module: Module) -> list[ndarray]:
     for key, result in zip(keys, results, strict=True) if kept is None else ():
         cache.put(_KIND, key, result.tobytes())
     # A rule may have come while the program was lowered.
-    if program is not None and not is_extended():
+    if program is not None and extensions_digest() == rules:
         cache.put(_PROGRAMS, program, json.dumps(keys).encode())
     return results
 
 
-def _program(options: CodeOptions, module: Module) -> str:
-    """What results depend on before anything is lowered, hashed: the compiler, the machine, the module's content."""
+def _program(options: CodeOptions, module: Module, rules: str) -> str:
+    """Return a hash of what results depend on before anything is lowered: compiler, others' rules, machine, module."""
     machine = cpu_identity(), host_caches(), host_cores()
     text = print_by_content(module.operation, hash_of, places=False)
-    parts = json.dumps([loaded_compiler(), machine, options.opt_level, text])
+    parts = json.dumps([loaded_compiler(), rules, machine, options.opt_level, text])
     return hashlib.blake2b(parts.encode("utf-8", "surrogateescape"), digest_size=20).hexdigest()
 
 

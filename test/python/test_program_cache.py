@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from relax_mlir.bindings.diagnostics import PassWarning
 from relax_mlir.compilation import compiling
 from relax_mlir.passes.core.journal import Journal
+from relax_mlir.passes.legalize import rules
 from relax_mlir.support import registry
 from relax_mlir.support.disk_cache import DiskCache
 
@@ -37,7 +39,7 @@ def module(shift: float = 1.0, function: str = "exp") -> rx.Module:
 @pytest.fixture(autouse=True)
 def no_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """What other tests have registered does not count, and what a test registers goes with it."""
-    monkeypatch.setattr(registry, "_FOREIGN", set())
+    monkeypatch.setattr(registry, "_FOREIGN", [])
 
 
 @pytest.fixture
@@ -124,10 +126,42 @@ def test_a_journal_around_hears_each_compilation(tmp_path: Path) -> None:
     assert counts[0] == counts[1] > 0
 
 
-def test_rules_of_others_are_not_passed_over(tmp_path: Path, compilations: list[object]) -> None:
-    rx.compile(module(), cache=tmp_path)
-    registry.note_extension("mynpu/rules.py:3")
-    rx.compile(module(), cache=tmp_path)
+def register(monkeypatch: pytest.MonkeyPatch, text: str, **given: object) -> None:
+    """Register what a text registers, as a module of another package does; after the test it is gone."""
+    known = {name: dict(of_name) for name, of_name in rules._RULES.entries.items()}
+    monkeypatch.setattr(rules._RULES, "entries", known)
+    exec(textwrap.dedent(text), {"__name__": "mynpu.rules", "rx": rx, **given})
+
+
+EXP = """
+    @rx.rules.register_legalize("relax.exp", target="llvm")
+    def exp(call):
+        return call.elementwise(lambda x: rx.number(rx.tir.sin(x.value)) * SCALE)
+"""
+
+
+def test_rules_of_others_are_part_of_the_key(
+    tmp_path: Path, compilations: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def result(scale: float) -> numpy.ndarray:
+        with monkeypatch.context() as patched:
+            patched.setattr(registry, "_FOREIGN", [])
+            register(patched, EXP, SCALE=scale)
+            return numpy.asarray(rx.compile(module(), cache=tmp_path)["main"](X))
+
+    numpy.testing.assert_allclose(result(2.0), numpy.sin(X) * 2 + 1, rtol=1e-5)
+    numpy.testing.assert_allclose(result(3.0), numpy.sin(X) * 3 + 1, rtol=1e-5)
+    numpy.testing.assert_allclose(result(2.0), numpy.sin(X) * 2 + 1, rtol=1e-5)
+    assert len(compilations) == 2
+
+
+def test_a_rule_that_cannot_be_looked_into_keeps_nothing(
+    tmp_path: Path, compilations: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(monkeypatch, EXP, SCALE=numpy.float32(2), exp=None)
+    monkeypatch.setattr(registry, "_FOREIGN", [*registry._FOREIGN, threading.Lock()])
+    for _ in range(2):
+        rx.compile(module(), cache=tmp_path)
     assert len(compilations) == 2
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -327,8 +328,8 @@ def test_constants_of_a_module_are_one_program_which_is_run_once(
 def test_a_program_that_was_compiled_before_is_not_lowered_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Told by its text and its constants' bytes; not where rules of others may have made something else of it."""
-    monkeypatch.setattr(registry, "_FOREIGN", set())
+    """Told by its text and its constants' bytes; not where a rule of others may have made something else of it."""
+    monkeypatch.setattr(registry, "_FOREIGN", [])
     lowered: list[int] = []
 
     def counted(target: str, level: int) -> Any:
@@ -351,6 +352,7 @@ def test_a_program_that_was_compiled_before_is_not_lowered_again(
         assert computed(last, level) == pytest.approx(numpy.exp(last + 2))
         assert len(lowered) == times, (last, level)
 
-    registering = Registry[Any](lambda entry: (entry,), lambda entry, taken: "").registering(lambda function, place: [])
-    registering(lambda op: None)
+    lock = threading.Lock()
+    registering = Registry[Any](lambda entry: (entry,), lambda entry, taken: "").registering(lambda rule, _: [rule])
+    registering(lambda op: lock)
     assert computed(1) == pytest.approx(numpy.exp(3)) and len(lowered) == 4

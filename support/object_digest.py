@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A hash of what Python objects do: of functions with their code, defaults, closures, and the globals that they name.
+
+Programs that other packages' rules have shaped are found again by it. An object that cannot be looked into (a file, a
+lock, a C object without a name) has no hash, and neither has anything that refers to it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import enum
+import functools
+import hashlib
+import re
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+_PACKAGE = __name__.partition(".")[0]
+#: Packages that count by their names: whoever asks for a hash knows their versions.
+_KNOWN = frozenset({_PACKAGE, "mlir", "torch_mlir", "numpy", "ml_dtypes", "onnx", "torch", "llvmlite"})
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented), range, slice)
+#: Members of classes that say nothing of what these do.
+_SILENT = frozenset(
+    "__dict__ __weakref__ __doc__ __module__ __annotations__ __firstlineno__ __static_attributes__ _abc_impl".split()
+)
+_MOST_OBJECTS = 20_000
+
+
+class _Unknown(Exception):
+    """An object that cannot be looked into."""
+
+
+def digest_of(*objects: object) -> str | None:
+    """Return a hash of objects, in their order; None where one of them cannot be looked into."""
+    try:
+        return _Walk().digest(objects)
+    except Exception:  # objects of strangers may raise anything
+        return None
+
+
+class _Walk:
+    """One hash, and the objects that are in it already: they may refer to each other in a circle."""
+
+    def __init__(self) -> None:
+        self._hashed = hashlib.blake2b(digest_size=20)
+        #: Numbers of objects, by identity; the objects stay alive meanwhile, so that no other one gets their identity.
+        self._seen: dict[int, int] = {}
+        self._alive: list[object] = []
+
+    def digest(self, objects: Iterable[object]) -> str:
+        self._all("objects", objects)
+        return self._hashed.hexdigest()
+
+    def _word(self, *words: object) -> None:
+        for word in words:
+            data = str(word).encode("utf-8", "surrogateescape")
+            self._hashed.update(len(data).to_bytes(8, "little") + data)
+
+    def _all(self, what: str, objects: Iterable[object]) -> None:
+        listed = list(objects)
+        self._word(what, len(listed))
+        for each in listed:
+            self._add(each)
+
+    def _add(self, each: Any) -> None:
+        if isinstance(each, _PLAIN):
+            self._word(type(each).__name__, repr(each))
+            return
+        number = self._seen.setdefault(id(each), len(self._seen))
+        self._word("object", number)
+        if number < len(self._alive):
+            return
+        self._alive.append(each)
+        if number > _MOST_OBJECTS:
+            raise _Unknown
+        handler = next((handler for kinds, handler in _HANDLERS if isinstance(each, kinds)), _Walk._instance)
+        handler(self, each)
+
+    # ---- containers ----
+
+    def _sequence(self, each: Any) -> None:
+        self._word(type(each).__name__)
+        self._all("items", each)
+
+    def _set(self, each: Any) -> None:
+        if not all(isinstance(item, _PLAIN) for item in each):
+            raise _Unknown
+        self._all(type(each).__name__, sorted(each, key=repr))
+
+    def _mapping(self, each: Mapping[Any, Any]) -> None:
+        self._word("mapping")
+        self._all("keys", each.keys())
+        self._all("values", each.values())
+
+    # ---- what is called ----
+
+    def _function(self, each: types.FunctionType) -> None:
+        self._word("function", each.__module__, each.__qualname__)
+        self._all("cells", map(_content, each.__closure__ or ()))
+        if _is_known(each.__module__):
+            return
+        self._all("defaults", [each.__defaults__, each.__kwdefaults__, vars(each)])
+        self._code(each.__code__)
+        names = set(_names(each.__code__))
+        self._globals(each.__globals__, names)
+
+    def _globals(self, held: Mapping[str, object], names: set[str]) -> None:
+        for name in sorted(names & held.keys()):
+            self._word(name)
+            self._named(held[name], names)
+        # A name that is not there yet may mean anything later.
+        self._word("missing", sorted(names - held.keys() - vars(builtins).keys()))
+
+    def _named(self, value: object, names: set[str]) -> None:
+        """A global, and what of a module is named together with it."""
+        self._add(value)
+        if isinstance(value, types.ModuleType) and not _is_known(value.__name__):
+            for name in sorted(names & vars(value).keys()):
+                self._word(name)
+                if vars(value)[name] is not value:
+                    self._named(vars(value)[name], names - {name})
+
+    def _code(self, code: types.CodeType) -> None:
+        self._word("code", code.co_code.hex(), code.co_names, code.co_varnames, code.co_freevars, code.co_flags)
+        self._all("constants", code.co_consts)
+
+    def _method(self, each: types.MethodType) -> None:
+        self._all("method", [each.__func__, each.__self__])
+
+    def _builtin(self, each: types.BuiltinFunctionType) -> None:
+        owner = each.__self__
+        self._word("builtin", each.__qualname__)
+        self._add(owner)
+
+    def _wrapped(self, each: Any) -> None:
+        self._word(type(each).__name__)
+        self._all("wrapped", [getattr(each, "__wrapped__", None) or each.__func__])
+
+    def _property(self, each: property) -> None:
+        self._all("property", [each.fget, each.fset, each.fdel])
+
+    def _cached_property(self, each: functools.cached_property[object]) -> None:
+        self._all("cached property", [each.func])
+
+    def _partial(self, each: functools.partial[object]) -> None:
+        self._all("partial", [each.func, each.args, each.keywords])
+
+    # ---- classes, modules, what is of a class ----
+
+    def _module(self, each: types.ModuleType) -> None:
+        self._word("module", each.__name__)
+
+    def _class(self, each: type) -> None:
+        self._word("class", each.__module__, each.__qualname__)
+        if _is_known(each.__module__):
+            return
+        self._all("bases", each.__bases__)
+        members = {name: value for name, value in sorted(vars(each).items()) if name not in _SILENT}
+        members.pop("__dataclass_fields__", None)
+        self._mapping({name: value for name, value in members.items() if not isinstance(value, _DESCRIPTORS)})
+        if dataclasses.is_dataclass(each):
+            fields = ((field.name, field.default, field.default_factory) for field in dataclasses.fields(each))
+            self._all("fields", (None if part is dataclasses.MISSING else part for field in fields for part in field))
+
+    def _pattern(self, each: re.Pattern[str]) -> None:
+        self._word("pattern", each.pattern, each.flags)
+
+    def _enum(self, each: enum.Enum) -> None:
+        self._word("enum", each.name)
+        self._add(type(each))
+
+    def _instance(self, each: Any) -> None:
+        if hasattr(each, "tobytes") and hasattr(each, "dtype"):  # numpy's, which is not imported for this
+            self._word("array", each.dtype, getattr(each, "shape", ()), hashlib.blake2b(each.tobytes()).hexdigest())
+            return
+        kind = type(each)
+        if not (hasattr(each, "__dict__") or any("__slots__" in vars(base) for base in kind.__mro__[:-1])):
+            raise _Unknown
+        object.__reduce_ex__(each, 2)  # raises TypeError where an object has more than attributes: memory of C's
+        self._word("instance")
+        self._add(kind)
+        self._mapping(dict(_fields(each)))
+
+
+_DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType)
+_HANDLERS: tuple[tuple[Any, Callable[[_Walk, Any], None]], ...] = (
+    ((tuple, list), _Walk._sequence),
+    ((set, frozenset), _Walk._set),
+    ((dict, types.MappingProxyType), _Walk._mapping),
+    (types.FunctionType, _Walk._function),
+    (types.CodeType, _Walk._code),
+    (types.MethodType, _Walk._method),
+    (types.BuiltinFunctionType, _Walk._builtin),
+    ((staticmethod, classmethod, functools._lru_cache_wrapper), _Walk._wrapped),
+    (property, _Walk._property),
+    (functools.cached_property, _Walk._cached_property),
+    (functools.partial, _Walk._partial),
+    (types.ModuleType, _Walk._module),
+    (type, _Walk._class),
+    (re.Pattern, _Walk._pattern),
+    (enum.Enum, _Walk._enum),
+)
+
+
+def _is_known(module: str | None) -> bool:
+    root = (module or "").partition(".")[0]
+    return root in _KNOWN or (root in sys.stdlib_module_names and root != "__main__")
+
+
+def _content(cell: types.CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return "no value yet"
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    """Yield the names that code and the functions in it refer to: of globals and attributes."""
+    yield from code.co_names
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield from _names(each)
+
+
+def _fields(each: Any) -> Iterator[tuple[str, object]]:
+    """Yield the attributes that an object has itself, by name."""
+    yield from sorted(getattr(each, "__dict__", {}).items())
+    for base in type(each).__mro__:
+        slots = vars(base).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__") and hasattr(each, name):
+                yield name, getattr(each, name)
