@@ -94,7 +94,7 @@ class CachedProgram:
 
 def _diagnostic(fields: Sequence[object]) -> Diagnostic:
     found = Diagnostic(*fields)  # type: ignore[arg-type]  # as JSON has them
-    return found._replace(notes=tuple(map(_diagnostic, found.notes)))  # type: ignore[arg-type]  # lists
+    return found._replace(notes=tuple(map(_diagnostic, found.notes)))
 
 
 def cached_program(module: Module, options: CompileOptions, code: CodeOptions) -> CachedProgram | None:

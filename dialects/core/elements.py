@@ -6,7 +6,6 @@ IR that is to be looked at leaves them out.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ...bindings.ir import Attribute, Operation, OperationBase, Type
 from ...bindings.mlir import ir, print_asm
 from ...bindings.resources import blob_of
+from ...support.byte_digest import digest_of_bytes
 from ...support.errors import RelaxError
 from .cache import ContextArrays, arrays_of
 
@@ -164,7 +164,7 @@ def print_short(operation: OperationBase, most: int) -> str:
 
 def hash_of(value: Attribute) -> str:
     """A word for a resource that gives its bytes."""
-    return f"sha256_{hashlib.sha256(elements_bytes(value)).hexdigest()}"
+    return f"sha256_{digest_of_bytes(elements_bytes(value))}"
 
 
 def print_by_content(operation: OperationBase, name_of: Callable[[Attribute], str], *, places: bool = True) -> str:

@@ -98,7 +98,7 @@ class Driver:
         compilation = Compilation(arguments, self, progress, cache, program)
         compilation.run(source)
         if program is not None and not compilation.has_warned:
-            program.keep(compilation.files, compilation.place and compilation.place.key)
+            program.keep(compilation.files, None if compilation.place is None else compilation.place.key)
         if arguments["v"]:
             progress.finish()
         note = cache.new_note() if cache is not None else ""

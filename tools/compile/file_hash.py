@@ -8,14 +8,12 @@ import json
 import mmap
 import os
 import time
-from collections.abc import Iterable
 from typing import NamedTuple
 
+from ...support.byte_digest import digest_of_bytes
 from ...support.disk_cache import DiskCache
 
 _KIND = "files"
-_PIECE = 8 << 20
-_MOST_THREADS = 4
 # Files that were changed so shortly before may change again with the same time.
 _RESTLESS_NS = 2_000_000_000
 
@@ -55,27 +53,12 @@ class FileHashes:
 
 
 def content_hash(path: str) -> str:
-    """The hash of a file's pieces' hashes, which several threads make. Raises OSError."""
+    """Return the hash of a file's content. Raises OSError."""
     with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size == 0:
-            return hashlib.blake2b(b"", digest_size=20).hexdigest()
+        if os.fstat(file.fileno()).st_size == 0:
+            return digest_of_bytes(memoryview(b""))
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as data:
-            pieces = _piece_hashes(data)
-    return hashlib.blake2b(b"".join(pieces) + str(size).encode(), digest_size=20).hexdigest()
-
-
-def _piece_hashes(data: memoryview) -> Iterable[bytes]:
-    def hashed(start: int) -> bytes:
-        with data[start : start + _PIECE] as piece:
-            return hashlib.blake2b(piece).digest()
-
-    if len(data) <= _PIECE:
-        return [hashed(0)]
-    from concurrent.futures import ThreadPoolExecutor  # most models are small, and this takes milliseconds
-
-    with ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1)) as pool:
-        return pool.map(hashed, range(0, len(data), _PIECE))
+            return digest_of_bytes(data)
 
 
 def file_status(path: str) -> tuple[int, ...]:
