@@ -7,15 +7,12 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
-from ....bindings import execution
 from ....bindings.context import new_context
 from ....bindings.ir import Module
 from ....bindings.objects import exported_functions, unit_object
-from ....bindings.wheel import bindings_identity
+from ....bindings.package_files import loaded_compiler
 from ....passes.core.facts import note_code
 from ....runtime.cpu import cpu_identity
 from ....support.errors import RelaxError
@@ -38,17 +35,6 @@ _WORTH_A_PROCESS = 50_000
 _MOST_EARLY = 8
 # Of what is the same in every program: checks and errors, and what programs keep. Few call registered functions.
 _EARLY_TEXTS = 2
-# In addition to LLVM, what code of a unit depends on.
-_MAKERS = (
-    "bindings/execution.py",
-    "bindings/objects.py",
-    "targets/core/llvm_ir_text.py",
-    "targets/core/llvmlite.py",
-    "targets/host/passes/host_define_support.py",
-    "targets/host/passes/host_lower_errors.py",
-    "targets/llvm/objects/cross_object.py",
-    "targets/llvm/objects/narrow_conversions.py",
-)
 
 
 class NativeCode(NamedTuple):
@@ -239,13 +225,4 @@ def _identity(machine: CodeTarget, opt_level: int) -> bytes:
         from .cross_object import load_llvmlite
 
         maker = ["llvmlite", list(load_llvmlite().llvm_version_info), machine.cpu, machine.feature_text]
-    return json.dumps([bindings_identity(), _makers(), machine.triple, opt_level, maker]).encode()
-
-
-@lru_cache(maxsize=1)
-def _makers() -> str:
-    hashed = hashlib.blake2b(digest_size=20)
-    folder = Path(execution.__file__).parents[1]
-    for maker in _MAKERS:
-        hashed.update((folder / maker).read_bytes())
-    return hashed.hexdigest()
+    return json.dumps([loaded_compiler(), machine.triple, opt_level, maker]).encode()

@@ -192,6 +192,24 @@ def test_loads_and_stores_of_lanes() -> None:
     equal(x, [3, 4, 2, 3, 4, 5, -1, -1])
 
 
+@pytest.mark.parametrize("step", [
+    "%0 = vector.transfer_read %x[%c], %v : memref<3xvector<2xf32>>, vector<1x2xf32>",
+    "vector.transfer_write %w, %x[%c] : vector<1x2xf32>, memref<3xvector<2xf32>>",
+])  # fmt: skip
+def test_memory_of_vectors_is_refused(step: str) -> None:
+    with pytest.raises(rx.RefusalError, match="the reference has no memory of vectors"):
+        run(
+            f"""func.func @main(%w: vector<1x2xf32>) {{
+              %c = arith.constant 0 : index
+              %v = arith.constant dense<0.0> : vector<2xf32>
+              %x = memref.alloc() : memref<3xvector<2xf32>>
+              {step}
+              return
+            }}""",
+            numpy.zeros((1, 2), "float32"),
+        )
+
+
 def test_a_load_outside_is_refused() -> None:
     with pytest.raises(rx.RefusalError, match=r"'vector.load': it accesses places 3 to 4 of 4"):
         run(

@@ -127,6 +127,7 @@ def test_a_transposed_convolution_costs_what_the_convolution_does() -> None:
         (attributes(relax.image.affine_grid, size=(4, 5)), ((1, 2, 3),), 2 * 2 * (1 * 2 * 4 * 5)),
         (lambda x: relax.nn.nll_loss(x, relax.const([0, 1, 2], "int64")), ((3, 4),), 2 * 3),
         (attributes(relax.image.resize2d, size=(6, 5), method="nearest_neighbor"), ((1, 2, 4, 4),), 0),
+        (lambda x: nn.dropout(x)[0], ((2, 3),), 0),
     ],
 )
 def test_some_in_numbers(build: Any, shapes: Any, flops: int) -> None:
