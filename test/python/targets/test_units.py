@@ -338,7 +338,7 @@ def test_what_code_depends_on_is_in_the_key(tmp_path: Path, monkeypatch: pytest.
         before = kernels_in(cache)
         compiled(cache=tmp_path, **options)
         assert kernels_in(cache) > before, f"code made for something else was taken for {options}"
-    for name in ("cpu_identity", "bindings_identity"):
+    for name in ("cpu_identity", "loaded_compiler"):
         before = kernels_in(cache)
         monkeypatch.setattr(native_code, name, lambda: "another one")
         compiled(cache=tmp_path)
