@@ -63,6 +63,11 @@ def all_evaluations() -> list[Evaluation]:
     return _EVALUATIONS.all()
 
 
+def evaluated_operators() -> tuple[str, ...]:
+    """Return the names of the operators that have an evaluation, sorted."""
+    return tuple(each.op for each in all_evaluations())
+
+
 class EvaluationCall(Call):
     """A call as inference sees it, and the types of its results."""
 
