@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from ...dialects.core.dialect import all_ops
@@ -101,6 +102,7 @@ def register_target(target: Target) -> Target:
     finally:
         _asked_for.reset(token)
     _TARGETS[target.name], _PLACES[target.name] = target, place
+    _parsed.cache_clear()
     return target
 
 
@@ -259,6 +261,12 @@ def parse_target(text: str) -> ChosenTarget:
     own to check."""
     if not isinstance(text, str):
         raise OptionError(f"a target is text like 'llvm' or 'llvm{{cpu=haswell}}', got {type(text).__name__}")
+    return _parsed(text)
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> ChosenTarget:
+    """Parse a target's text once: every pass of a pipeline is given the same one."""
     name, brace, rest = text.strip().partition("{")
     name = name.rstrip()
     if brace and not rest.endswith("}"):
