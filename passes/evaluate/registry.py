@@ -65,7 +65,8 @@ def all_evaluations() -> list[Evaluation]:
 
 def evaluated_operators() -> tuple[str, ...]:
     """Return the names of the operators that have an evaluation, sorted."""
-    return tuple(each.op for each in all_evaluations())
+    _EVALUATIONS.load()
+    return tuple(sorted(_EVALUATIONS.entries))
 
 
 class EvaluationCall(Call):
