@@ -90,10 +90,6 @@ class Legality:
             self._found[name] = self._ops.get(name, dialect_rule)
         return self._found[name]
 
-    def is_legal(self, operation: Operation) -> bool:
-        rule = self.rule(operation.name)
-        return bool(rule(operation.opview)) if callable(rule) else rule is not False
-
 
 class Conversion:
     """Patterns and legality of one conversion. It can be run on any number of operations."""
@@ -112,6 +108,8 @@ class Conversion:
         self.legality = Legality(default=False if full else None)
         self.patterns: dict[str, list[_Pattern]] = {}
         self.is_opaque: Callable[[Operation], bool] | None = None
+        self._announce: Callable[[str], object] | None = None
+        self._announced: set[str] = set()
         #: Asked before patterns are: the values for an operation's results, of legal ones made before it, or None.
         self.shortcut: Callable[[Operation, list[Value]], Sequence[Value] | None] | None = None
 
@@ -142,6 +140,25 @@ class Conversion:
         """Operations into which the conversion does not look, external modules for example."""
         self.is_opaque = is_opaque
 
+    def when_met(self, announce: Callable[[str], object]) -> None:
+        """Call a function for the name of each kind of operation that the conversion meets, before it converts one.
+
+        The function adds the patterns and the legality of that name. So a conversion costs nothing for the hundreds of
+        operators that a module does not have.
+        """
+        self._announce = announce
+
+    @property
+    def has_patterns(self) -> bool:
+        return bool(self.patterns) or self._announce is not None
+
+    def rules_of(self, name: str) -> tuple[Sequence[_Pattern], Rule | None]:
+        """Return the patterns for operations of this name, and their legality."""
+        if self._announce is not None and name not in self._announced:
+            self._announced.add(name)
+            self._announce(name)
+        return self.patterns.get(name, ()), self.legality.rule(name)
+
     @enters
     def run(self, op: Holder, operations: Sequence[Operation] | None = None) -> None:
         """Converts what is in an operation; the operation itself stays. `operations`: where somebody has listed these.
@@ -169,7 +186,7 @@ class _Run:
         self._declined: dict[Operation, list[tuple[str, str]]] = {}
         self._made: set[str] = set()
         #: What is known of operations by their names, and whether one that the round leaves may have to go.
-        self._by_name: dict[str, tuple[list[_Pattern] | None, Rule | None]] = {}
+        self._by_name: dict[str, tuple[Sequence[_Pattern], Rule | None]] = {}
         self._is_in_doubt = True
 
     def run(self) -> None:
@@ -183,7 +200,7 @@ class _Run:
         return operations_in(self.root, self.conversion.is_opaque) if listed is None else listed
 
     def _run_rounds(self) -> None:
-        if not self.conversion.patterns:
+        if not self.conversion.has_patterns:
             return
         for _ in range(self.conversion.max_rounds):
             self._converted, self._declined, self._made = {}, {}, set()
@@ -191,7 +208,7 @@ class _Run:
             self._is_in_doubt = self.legality.default is False
             with self._call:
                 self._run_round()
-            if not self._converted or not (self._declined or self._made & self.conversion.patterns.keys()):
+            if not self._converted or not (self._declined or any(self._rules_of(name)[0] for name in self._made)):
                 return
         raise self._endless()
 
@@ -228,12 +245,16 @@ class _Run:
         finally:
             self._settle(replaced)
 
-    def _rules_of(self, name: str) -> tuple[list[_Pattern] | None, Rule | None]:
-        """The patterns for operations of this name, and their rule."""
+    def _rules_of(self, name: str) -> tuple[Sequence[_Pattern], Rule | None]:
+        """Return the patterns for operations of this name, and their legality."""
         found = self._by_name.get(name)
         if found is None:
-            found = self._by_name[name] = self.conversion.patterns.get(name), self.legality.rule(name)
+            found = self._by_name[name] = self.conversion.rules_of(name)
         return found
+
+    def _is_legal(self, operation: Operation) -> bool:
+        _, rule = self._rules_of(operation.name)
+        return bool(rule(operation.opview)) if callable(rule) else rule is not False
 
     @fragile
     def _settle(self, replaced: Sequence[tuple[Operation, Sequence[Value], Sequence[Value]]]) -> None:
@@ -244,7 +265,7 @@ class _Run:
         self._call.bury_replaced(operation for operation, _, _ in reversed(replaced))
 
     def _values_for(
-        self, operation: Operation, operands: list[Value], candidates: list[_Pattern]
+        self, operation: Operation, operands: list[Value], candidates: Sequence[_Pattern]
     ) -> Sequence[Value] | None:
         shortcut = self.conversion.shortcut
         values = None if shortcut is None else shortcut(operation, operands)
@@ -253,7 +274,7 @@ class _Run:
         self._converted[operation.name] = ("", operation.location)
         return values
 
-    def _convert(self, candidates: list[_Pattern], op: OpView, operands: list[Value]) -> Sequence[Value] | None:
+    def _convert(self, candidates: Sequence[_Pattern], op: OpView, operands: list[Value]) -> Sequence[Value] | None:
         """What stands for the results from now on; None where no pattern has any, or one has changed it in place."""
         operation = self._rewriter.op = op.operation
         reasons: list[tuple[str, str]] = []
@@ -299,7 +320,7 @@ class _Run:
     def _check_legality(self) -> None:
         if not self._is_in_doubt and all(self._rules_of(name)[1] in (True, None) for name in self._made):
             return
-        left = [operation for operation in self._operations() if not self.legality.is_legal(operation)]
+        left = [operation for operation in self._operations() if not self._is_legal(operation)]
         # A cast that is left is mostly the trace of an operation that is left.
         shown = [operation for operation in left if operation.name != CAST] or left
         # The last round changed nothing but what its patterns converted, so what declined in it is still there.

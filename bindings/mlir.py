@@ -73,11 +73,11 @@ def _raise_outside() -> None:
         setattr(cls, name, staticmethod(enters(getattr(cls, name))))
     ir.OpView.parse = classmethod(enters(ir.OpView.__dict__["parse"].__func__))
     passmanager.PassManager.run = enters(passmanager.PassManager.run)
-    mlir_walk = enters(ir._OperationBase.walk)
+    entered_walk = enters(mlir_walk)
 
-    @functools.wraps(mlir_walk)
+    @functools.wraps(entered_walk)
     def walk(operation: OperationBase, callback: Callable[..., object], *arguments: object, **options: object) -> None:
-        mlir_walk(operation, guarded(callback), *arguments, **options)
+        entered_walk(operation, guarded(callback), *arguments, **options)
 
     guarded = _callback(ir.WalkResult.INTERRUPT)
     ir._OperationBase.walk = walk
@@ -90,6 +90,8 @@ DYNAMIC: int = ir.ShapedType.get_dynamic_size()
 _register_elements_builders()
 passmanager: Any = importlib.import_module(f"{ROOT}.passmanager")
 rewrite: Any = importlib.import_module(f"{ROOT}.rewrite")
+#: The bindings' own walk, for callbacks that raise nothing and callers that have entered MLIR.
+mlir_walk: Any = ir._OperationBase.walk
 _raise_outside()
 _core: Any = importlib.import_module(f"{ROOT}._mlir_libs._mlir")
 _core.globals.dialect_search_modules = [f"{__package__}.dialect_classes", *_core.globals.dialect_search_modules]

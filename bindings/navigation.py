@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from ..support.callbacks import enters, fragile
 from .ir import Block, Operation, OperationBase, OpView, Type, Value
-from .mlir import ir, rewrite, string_value
+from .mlir import ir, mlir_walk, rewrite, string_value
 
 _capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
 _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
+_ADVANCE = ir.WalkResult.ADVANCE
 
 
 class Holder(Protocol):
@@ -87,18 +89,10 @@ def operation_before(op: Operation) -> Operation:
 
 def operations_in(root: OperationBase, is_opaque: Callable[[Operation], bool] | None = None) -> list[Operation]:
     """The operations in an operation, itself left out, outer ones first; nothing that is in an opaque one."""
+    if is_opaque is None:
+        return _all_in(root)[1:]
     found: list[Operation] = []
     advance, skip = ir.WalkResult.ADVANCE, ir.WalkResult.SKIP
-
-    if is_opaque is None:
-
-        @fragile
-        def visit(operation: Operation) -> object:
-            found.append(operation)
-            return advance
-
-        root.walk(visit, ir.WalkOrder.PRE_ORDER)
-        return found[1:]
 
     def visit_outside(operation: Operation) -> object:
         found.append(operation)
@@ -110,22 +104,38 @@ def operations_in(root: OperationBase, is_opaque: Callable[[Operation], bool] | 
 
 
 @enters
+def _all_in(root: OperationBase) -> list[Operation]:
+    """Return an operation and all operations in it, outer ones first."""
+    found: list[Operation] = []
+    mlir_walk(root, functools.partial(_visit, found), ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+@fragile
+def _visit(found: list[Operation], operation: Operation) -> object:
+    """Note an operation. This function raises nothing, so that MLIR may call it without a guard."""
+    found.append(operation)
+    return _ADVANCE
+
+
+@enters
 def operations_named(root: OperationBase, *names: str) -> list[Operation]:
     """The operations of these names in an operation, itself left out, inner ones first; none in unreachable
     blocks. MLIR looks for them, in a tenth of the time that it takes to look at all of `operations_in`.
     """
     found: list[Operation] = []
-
-    @fragile
-    def find(op: OpView, rewriter: object) -> bool:
-        found.append(op.operation)
-        return True  # it stays as it is
-
-    patterns = rewrite.RewritePatternSet(root.context)
+    patterns, find = rewrite.RewritePatternSet(root.context), functools.partial(_find, found)
     for name in set(names):  # two patterns for a name would find it twice
         patterns.add(name, find)
     rewrite.walk_and_apply_patterns(root, patterns.freeze())
     return found
+
+
+@fragile
+def _find(found: list[Operation], op: OpView, rewriter: object) -> bool:
+    """Note an operation that a pattern matches, and leave it unchanged. This function raises nothing."""
+    found.append(op.operation)
+    return True
 
 
 def defining_op(value: Value, *names: str) -> OpView | None:

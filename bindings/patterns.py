@@ -16,7 +16,7 @@ other operations, and erase dead ones (`op.erase()`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -99,6 +99,25 @@ class Pattern(NamedTuple):
         return [op_name(op) for op in ops]
 
 
+class _Candidates(NamedTuple):
+    """The patterns for operations of one name, in the order in which they are tried."""
+
+    patterns: list[_Candidate]
+    #: Whether one of them asks which operations make the operands.
+    ask_makers: bool
+
+
+class PatternSet:
+    """Patterns by the names of the operations that they match. A set that is built once serves any number of runs."""
+
+    def __init__(self, patterns: Iterable[Pattern]):
+        self.patterns = tuple(patterns)
+        by_name = _sorted_by_name(self.patterns)
+        self.by_name: Mapping[str, _Candidates] = {
+            name: _Candidates(found, any(each.asks_makers for each in found)) for name, found in by_name.items()
+        }
+
+
 class Rewriter:
     """What a pattern may do in addition to making operations."""
 
@@ -113,7 +132,9 @@ class Rewriter:
 
 
 @enters
-def apply_greedy(op: Holder, patterns: Iterable[Pattern], *, max_iterations: int = 10, what: str = "rewriting") -> bool:
+def apply_greedy(
+    op: Holder, patterns: PatternSet | Iterable[Pattern], *, max_iterations: int = 10, what: str = "rewriting"
+) -> bool:
     """Applies patterns to everything in an operation until none applies any more; dead pure operations go on the way.
 
     Tells whether a pattern applied. Raises RelaxError when patterns still apply after `max_iterations` rounds, and
@@ -134,7 +155,7 @@ def apply_greedy(op: Holder, patterns: Iterable[Pattern], *, max_iterations: int
 
 
 @enters
-def apply_walk(op: Holder, patterns: Iterable[Pattern], *, what: str = "rewriting") -> bool:
+def apply_walk(op: Holder, patterns: PatternSet | Iterable[Pattern], *, what: str = "rewriting") -> bool:
     """Applies patterns once to each operation inside an operation; what they make is not visited.
 
     Faster than apply_greedy. Patterns may only erase or replace the operation they match. Tells whether one applied.
@@ -165,7 +186,7 @@ def count_applications(name: str, count: int) -> None:
 class _Driver:
     """One run of a C++ driver over Python patterns."""
 
-    def __init__(self, op: Holder, patterns: Iterable[Pattern], what: str, rounds: int):
+    def __init__(self, op: Holder, patterns: PatternSet | Iterable[Pattern], what: str, rounds: int):
         self.root = op.operation
         self.applied: Counter[tuple[str, str]] = Counter()
         self._what = what
@@ -174,7 +195,9 @@ class _Driver:
         self._total, self._most, self._is_counted = 0, rounds * _FEW, False
         self._last: tuple[str, str, Location] | None = None
         self._changed_others = False
-        self._by_name = _sorted_by_name(patterns)
+        self._by_name = (patterns if isinstance(patterns, PatternSet) else PatternSet(patterns)).by_name
+        #: The patterns that may apply to operations of a name, by the names of the operations that make the operands.
+        self._behind: dict[tuple[str, tuple[str, ...]], list[_Candidate]] = {}
         self._rewriter = Rewriter(self)
         self._call = PatternCall(self.root)
 
@@ -192,8 +215,9 @@ class _Driver:
         context = self.root.context
         with erasing(self.root, self._what), context, self._call:
             patterns = rewrite.RewritePatternSet(context)
-            for name, candidates in self._by_name.items():
-                patterns.add(name, self._matcher(name, candidates))
+            match = callback(failed=True, clean_up=self._call.discard)(self._match)
+            for name in self._by_name:
+                patterns.add(name, match)
             frozen = patterns.freeze()
             try:
                 with Entrance() as entrance:
@@ -207,28 +231,24 @@ class _Driver:
         for (name, _), count in self.applied.items():
             count_applications(name, count)
 
-    def _matcher(self, name: str, candidates: Sequence[_Candidate]) -> Callable[..., bool]:
-        """A function by MLIR's convention: true means that nothing was changed."""
-        asks_makers = any(each.asks_makers for each in candidates)
-        #: Those that may apply behind operations of these names.
-        behind: dict[tuple[str, ...], list[_Candidate]] = {}
+    def _match(self, op: OpView, mlir_rewriter: object) -> bool:
+        """Try the patterns for an operation. Return True if nothing was changed, as MLIR expects."""
+        name = op.operation.name
+        possible, ask_makers = self._by_name[name]
+        if ask_makers:
+            possible = self._possible(name, _makers_of(op), possible)
+            if not possible:
+                return True
+        self._rewriter.mlir_rewriter = mlir_rewriter
+        with self._call.start(op):
+            return not any(self._apply(each.label, each.function, op) for each in possible)
 
-        @callback(failed=True, clean_up=self._call.discard)
-        def match(op: OpView, mlir_rewriter: object) -> bool:
-            possible: Sequence[_Candidate] = candidates
-            if asks_makers:
-                makers = _makers_of(op)
-                found = behind.get(makers)
-                if found is None:
-                    found = behind[makers] = [each for each in candidates if each.may_apply(name, makers)]
-                possible = found
-                if not possible:
-                    return True
-            self._rewriter.mlir_rewriter = mlir_rewriter
-            with self._call.start(op):
-                return not any(self._apply(each.label, each.function, op) for each in possible)
-
-        return match
+    def _possible(self, name: str, makers: tuple[str, ...], candidates: list[_Candidate]) -> list[_Candidate]:
+        """Return the candidates that may apply to an operation whose operands these operations make."""
+        found = self._behind.get((name, makers))
+        if found is None:
+            found = self._behind[name, makers] = [each for each in candidates if each.may_apply(name, makers)]
+        return found
 
     def _apply(self, name: str, function: _Function, op: OpView) -> bool:
         self._changed_others, self._call.pattern = False, name

@@ -52,9 +52,14 @@ class StructuredOp:
             for access, shape in zip(self.accesses, self.shapes, strict=True)
         ]
 
-    @property
+    @cached_property
     def block(self) -> Block:
         return body_of(self.operation)
+
+    @cached_property
+    def dims_used(self) -> tuple[frozenset[int], ...]:
+        """The dimensions that move each operand's index."""
+        return tuple(frozenset(dim for axis in access for dim, _ in axis.factors) for access in self.accesses)
 
     @cached_property
     def inner_names(self) -> frozenset[str]:
@@ -74,9 +79,9 @@ class StructuredOp:
     def output_accesses(self) -> tuple[tuple[Linear, ...], ...]:
         return self.accesses[self.output_start :]
 
-    @property
-    def dims(self) -> list[int]:
-        return list(range(len(self.sizes)))
+    @cached_property
+    def dims(self) -> range:
+        return range(len(self.sizes))
 
     @property
     def parallels(self) -> list[int]:
@@ -95,12 +100,12 @@ class StructuredOp:
         return type_ if is_scalar(type_) else type_.element_type
 
     def uses(self, operand: int, dim: int) -> bool:
-        return any(axis.factor(dim) for axis in self.accesses[operand])
+        return dim in self.dims_used[operand]
 
     def is_contiguous(self, operand: int, dim: int, factor: int = 1) -> bool:
         """Whether steps along a dimension move through an operand's last axis alone, by `factor` elements."""
         *outer, last = self.accesses[operand] or (Linear(()),)
-        return last.factor(dim) == factor and not any(axis.factor(dim) for axis in outer)
+        return last.factor(dim) == factor and not any(dim == each for axis in outer for each, _ in axis.factors)
 
     def size(self, dim: int) -> Size:
         """A loop's size: a number, or an index computed here."""

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from ..bindings.ir import Operation
-from ..bindings.patterns import Pattern, apply_greedy
+from ..bindings.patterns import PatternSet, apply_greedy
 from ..support.errors import OptionError
 from .core.base import Pass
 from .core.registry import register_pass
+from .evaluate.registry import evaluated_operators
 from .lower_calls.in_place import mark_own_memory
 
 
@@ -42,28 +44,35 @@ class Canonicalize(Pass):
         mark_own_memory(op)
         apply_greedy(op, self.patterns(), max_iterations=self.max_iterations, what=self.name)
 
-    def patterns(self) -> list[Pattern]:
-        """Every rule; in the order in which they are tried on an operation."""
-        # Tables of patterns take a while to make, which only a run waits for.
-        from .canonicalize import (
-            casts,
-            data_movement,
-            default_attributes,
-            folding,
-            identities,
-            parts,
-            requantization,
-            shape_values,
-            slicing,
-        )
-        from .quantization.kept import is_of_quantized_model
+    def patterns(self) -> PatternSet:
+        """Return the patterns, which are built once for the same options and the same registered evaluations."""
+        return _patterns(self.fold_limit, self.keep, self.keep_quantized, evaluated_operators())
 
-        def is_kept(op: Operation) -> bool:
-            return op.name in self.keep or (self.keep_quantized and is_of_quantized_model(op))
 
-        return [
+@lru_cache(maxsize=8)
+def _patterns(fold_limit: int, keep: tuple[str, ...], keep_quantized: bool, evaluated: tuple[str, ...]) -> PatternSet:
+    """Return the set of all rules, in the order in which the rules are tried on an operation."""
+    # Tables of patterns take a while to make, which only a run waits for.
+    from .canonicalize import (
+        casts,
+        data_movement,
+        default_attributes,
+        folding,
+        identities,
+        parts,
+        requantization,
+        shape_values,
+        slicing,
+    )
+    from .quantization.kept import is_of_quantized_model
+
+    def is_kept(op: Operation) -> bool:
+        return op.name in keep or (keep_quantized and is_of_quantized_model(op))
+
+    return PatternSet(
+        [
             *default_attributes.PATTERNS,
-            *folding.fold_patterns(self.fold_limit, is_kept),
+            *folding.fold_patterns(fold_limit, evaluated, is_kept),
             *identities.PATTERNS,
             *data_movement.PATTERNS,
             *slicing.PATTERNS,
@@ -72,3 +81,4 @@ class Canonicalize(Pass):
             *casts.PATTERNS,
             *shape_values.PATTERNS,
         ]
+    )

@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 from ..bindings.ir import Operation, OpView, Value
 from ..bindings.mlir import i64_attribute, ir
 from ..bindings.navigation import defining_op, operations_in, use_count, users_of
-from ..bindings.patterns import Outcome, Pattern, Rewriter, apply_greedy
+from ..bindings.patterns import Outcome, Pattern, PatternSet, Rewriter, apply_greedy
 from ..bindings.rewriting import made_again, use_instead
 from ..dialects import relax
 from ..dialects.core.symbols import equal
@@ -146,7 +146,9 @@ def _copy_for_layers(dequantize: Operation) -> None:
             use_instead(layer, {value: own.results[0]})
 
 
-_PATTERNS = (
-    Pattern("relax.einsum", multiply_by_matrix),
-    Pattern(_VIEWS, view_before_dequantize, after=(_DEQUANTIZE,)),
+_PATTERNS = PatternSet(
+    [
+        Pattern("relax.einsum", multiply_by_matrix),
+        Pattern(_VIEWS, view_before_dequantize, after=(_DEQUANTIZE,)),
+    ]
 )

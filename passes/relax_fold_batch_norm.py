@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..bindings.ir import Operation, OpView, Value
 from ..bindings.navigation import defining_op, use_count
-from ..bindings.patterns import Outcome, Pattern, Rewriter, apply_greedy
+from ..bindings.patterns import Outcome, Pattern, PatternSet, Rewriter, apply_greedy
 from ..dialects.core.infos import is_float
 from ..dialects.relax.known_constants import is_constant
 from ..dialects.relax.values import dtype_of, keeps_shape, make, shape_of
@@ -166,9 +166,11 @@ def _quiet(rule: Callable[[OpView, Rewriter], Outcome]) -> Callable[[OpView, Rew
     return quiet
 
 
-_PATTERNS = (
-    Pattern(_SCALES, _quiet(scale_outputs), after=(*_SHIFTS, *WEIGHTED)),
-    Pattern(_SHIFTS, _quiet(merge_shifts), after=_SHIFTS),
-    Pattern(WEIGHTED, _quiet(scale_inputs), after=_SCALES),
-    Pattern(WEIGHTED, _quiet(shift_behind), after=_SHIFTS),
+_PATTERNS = PatternSet(
+    [
+        Pattern(_SCALES, _quiet(scale_outputs), after=(*_SHIFTS, *WEIGHTED)),
+        Pattern(_SHIFTS, _quiet(merge_shifts), after=_SHIFTS),
+        Pattern(WEIGHTED, _quiet(scale_inputs), after=_SCALES),
+        Pattern(WEIGHTED, _quiet(shift_behind), after=_SHIFTS),
+    ]
 )

@@ -12,7 +12,7 @@ from ..bindings.ir import Operation, OpView, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import operations_in
 from ..bindings.rewriting import Decline, blaming_at
-from ..dialects.core.dialect import all_ops, find_op, registered_dialects, row_of
+from ..dialects.core.dialect import find_op, has_role, registered_dialects, row_of
 from ..dialects.core.ir_attributes import RELAX_TARGET
 from ..dialects.tir.prim_func import is_prim_func
 from ..emit.parallel import steps_apart
@@ -28,7 +28,7 @@ from .legalize.call import LegalizeCall, PrimFuncs
 from .legalize.known_sizes import with_known_sizes
 from .legalize.regions import roots_by_target
 from .legalize.remembered import Remembered
-from .legalize.rules import Rule, RuleFunction, rule_of, rules_by_op
+from .legalize.rules import Rule, RuleFunction, rule_finder, rule_of
 
 if TYPE_CHECKING:
     from .legalize.rule_notes import LegalizationNotes
@@ -88,31 +88,38 @@ class LegalizeOps(Pass):
     ) -> Conversion:
         """By the rules of a target."""
         target = chosen.name
-        rules_by_name = self._rules(target, needed)
+        find_rules = rule_finder(target, needed)
         conversion = Conversion(
             f"legalization for target '{target}'", advice=_advice('@rx.rules.register_legalize("{}") registers one')
         )
         if self.unknown == "error":
-            conversion.illegal("relax", *rules_by_name)
+            conversion.illegal("relax")
             conversion.legal_if(_has_no_tensor, *(set(registered_dialects()) - {"relax", "tir"}))
-        # What has a role crosses levels already, or belongs to the graph level: nothing is left to do for it here.
-        conversion.legal(*(row.full_name for row in all_ops() if row.role), *self.skip_ops)
-        conversion.legal(*legal_operators(target))
-        remembered = Remembered(rules_by_name, notes)
+        legal = {*legal_operators(target), *self.skip_ops}
+        remembered = Remembered(notes)
         conversion.shortcut = remembered.again
-        for name, rules in rules_by_name.items():
+
+        def announce(name: str) -> None:
+            rules = [*self._own_rules(name), *find_rules(name)]
+            remembered.watch(name, rules)
+            if name in legal or has_role(name):
+                # An operator with a role crosses levels already, or belongs to the graph level.
+                conversion.legal(name)
+            elif rules and self.unknown == "error":
+                conversion.illegal(name)
             for position, rule in enumerate(rules):
                 pattern = _pattern(rule, chosen, prim_funcs, notes, remembered)
                 conversion.add(name, pattern, priority=len(rules) - position, name=rule.label)
+
+        conversion.when_met(announce)
         return conversion
 
-    def _rules(self, target: str, needed: Sequence[str]) -> dict[str, list[Rule]]:
-        """For each operator the rules to try, in their order."""
-        rules = rules_by_op(target, needed)
-        for name, function in self.customize_legalize_map.items():
-            own = Rule(name, "this run", rule_of(function), getattr(function, "__module__", ""))
-            rules[name] = [own, *rules.get(name, ())]
-        return rules
+    def _own_rules(self, name: str) -> list[Rule]:
+        """Return the rule that this run has for an operator, if it has one."""
+        function = self.customize_legalize_map.get(name)
+        if function is None:
+            return []
+        return [Rule(name, "this run", rule_of(function), getattr(function, "__module__", ""))]
 
 
 def _advice(text: str) -> str:

@@ -10,10 +10,11 @@ numbers by the rounding of real numbers: by one step of what is quantized in the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 from ..bindings.ir import Operation
-from ..bindings.patterns import apply_greedy
+from ..bindings.patterns import PatternSet, apply_greedy
 from .core.base import Pass
 from .core.registry import register_pass
 
@@ -32,11 +33,15 @@ class PropagateQuantization(Pass):
     products: bool = True
 
     def run(self, op: Operation) -> None:
-        from .quantization import moves, products, rescaling, signs
+        apply_greedy(op, _patterns(self.products), max_iterations=_MOST_ROUNDS, what=self.name)
 
-        of_bytes = [*products.OF_DEQUANTIZED, *signs.PATTERNS] if self.products else []
-        patterns = [*moves.PATTERNS, *of_bytes, *products.OF_INTEGERS, *rescaling.PATTERNS]
-        apply_greedy(op, patterns, max_iterations=_MOST_ROUNDS, what=self.name)
+
+@cache
+def _patterns(with_products: bool) -> PatternSet:
+    from .quantization import moves, products, rescaling, signs
+
+    of_bytes = [*products.OF_DEQUANTIZED, *signs.PATTERNS] if with_products else []
+    return PatternSet([*moves.PATTERNS, *of_bytes, *products.OF_INTEGERS, *rescaling.PATTERNS])
 
 
 #: Numbers are moved past one operation in each.

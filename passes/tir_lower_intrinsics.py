@@ -21,7 +21,7 @@ from ..emit.small_floats import SMALL_FLOATS
 from ..targets.core.registry import find_target, legal_operators
 from .core.base import Pass
 from .core.registry import register_pass
-from .intrinsics.registry import IntrinsicRule, intrinsic_rules_by_op, is_intrinsic
+from .intrinsics.registry import IntrinsicRule, intrinsic_rule_finder, is_intrinsic
 
 _NARROW = frozenset(("f16", "bf16", *SMALL_FLOATS))
 
@@ -73,21 +73,24 @@ class LowerIntrinsics(Pass):
         )
         # Between unsigned types and arith's, where the bits stay.
         conversion.legal("builtin.unrealized_conversion_cast")
-        rules_of = intrinsic_rules_by_op(target, needed, fast_math=self.fast_math)
+        find_rules = intrinsic_rule_finder(target, needed, fast_math=self.fast_math)
         packages = set(registered_dialects()) - {"relax", "tir"}
         conversion.legal_if(lambda op: not is_intrinsic(op), *packages)
         conversion.legal(*legal_operators(target))
-        rows = {row.full_name: row for row in registered_dialects()["tir"].ops.values()}
-        for name in sorted({*rules_of, *rows}):
-            rules = rules_of.get(name, [])
+        own = registered_dialects()["tir"].ops
+
+        def announce(name: str) -> None:
+            rules, row = find_rules(name), own.get(name.removeprefix("tir.")) if name.startswith("tir.") else None
             for position, rule in enumerate(rules):
                 conversion.add(name, _as_pattern(rule), priority=-position, name=rule.label)
-            if name in rows and rows[name].role:
-                # A call or an assertion is no intrinsic: it stays, unless the target has a rule for it.
-                continue
+            # A call or an assertion is no intrinsic: it stays, unless the target has a rule for it.
+            if row.role if row is not None else not rules:
+                return
             conversion.illegal(name)
             if rules:
                 conversion.add(name, _through_f32, priority=-len(rules), name="through f32")
+
+        conversion.when_met(announce)
         return conversion
 
 

@@ -353,6 +353,12 @@ def row_of(op: OperationBase) -> Operator | None:
     return _row(op.operation.name)
 
 
+def has_role(full_name: str) -> bool:
+    """Check whether a name is that of an operator with a role."""
+    row = _row(full_name)
+    return row is not None and bool(row.role)
+
+
 #: Those that have been asked for, by their full names: an operator that is declared stays what it is.
 _ROWS: dict[str, Operator] = {}
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import keyword
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
@@ -282,9 +283,9 @@ class OpDef:
         if self.pattern:
             OpPattern.parse(self.pattern, f"{self.full_name}: ")
 
-    @property
+    @functools.cached_property
     def is_plain_view(self) -> bool:
-        """Whether nothing is done: the result is an operand's memory as it is."""
+        """Check whether the operator does nothing: its result is an operand's memory without a change."""
         return bool(self.view) and not self.writes
 
     def __repr__(self) -> str:

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ...bindings.ir import Operation, OpView, Value
@@ -27,7 +26,6 @@ from ...dialects.relax.known_constants import (
 from ...dialects.relax.values import dtype_of, make, result_type
 from ...emit.numbers import constant_value
 from ..evaluate.operations import compute, known_operands
-from ..evaluate.registry import all_evaluations
 from ..patterns.matched import Match
 from ..patterns.operator_patterns import is_op
 from ..patterns.tree import is_const
@@ -39,9 +37,12 @@ if TYPE_CHECKING:
 _CONSTANT = ("arith.constant",)
 
 
-def fold_patterns(limit: int, is_kept: Callable[[Operation], bool]) -> tuple[Pattern, ...]:
-    """The patterns that fold operations whose operands and results have `limit` elements at most, but those kept."""
-    from_shapes, from_some, from_tensors = _evaluated(tuple(rule.op for rule in all_evaluations()))
+def fold_patterns(limit: int, evaluated: Sequence[str], is_kept: Callable[[Operation], bool]) -> tuple[Pattern, ...]:
+    """Return the patterns that fold `evaluated` operators, except for operations that `is_kept` accepts.
+
+    Operands and results of a folded operation have at most `limit` elements.
+    """
+    from_shapes, from_some, from_tensors = _by_operands(evaluated)
 
     def fold(op: OpView, _: Rewriter) -> Operation | None:
         return None if is_kept(op.operation) else _fold(op, limit)
@@ -56,7 +57,6 @@ def fold_patterns(limit: int, is_kept: Callable[[Operation], bool]) -> tuple[Pat
     )
 
 
-@lru_cache(maxsize=8)
 def _regrouping(limit: int) -> tuple[Pattern, ...]:
     return tuple(
         rule(op(op(_LEFT, _C), _D), lambda found: _regroup(found, limit), name="regroup_constants")
@@ -64,8 +64,7 @@ def _regrouping(limit: int) -> tuple[Pattern, ...]:
     )
 
 
-@lru_cache
-def _evaluated(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+def _by_operands(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Operators with one result that may have no tensors as operands, those with mixed ones, those of tensors."""
     kinds = {name: {operand.kind for operand in find_op(name).operands} for name in names if _has_one_result(name)}
     from_tensors = tuple(name for name, of in kinds.items() if of == {"tensor"})

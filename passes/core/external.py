@@ -61,7 +61,8 @@ def externals_aside(operation: Operation) -> Iterator[None]:
     try:
         yield
     finally:
-        _put_back(operation, held)
+        if held:
+            _put_back(operation, held)
 
 
 def _declarations_of(module: Operation) -> None:

@@ -63,6 +63,12 @@ def all_evaluations() -> list[Evaluation]:
     return _EVALUATIONS.all()
 
 
+def evaluated_operators() -> tuple[str, ...]:
+    """Return the names of the operators that have an evaluation, sorted."""
+    _EVALUATIONS.load()
+    return tuple(sorted(_EVALUATIONS.entries))
+
+
 class EvaluationCall(Call):
     """A call as inference sees it, and the types of its results."""
 

@@ -15,6 +15,7 @@ of them as a list, () where there are none. None or a Decline means: try the nex
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -97,27 +98,38 @@ def _register(
     )
 
 
-def intrinsic_rules_by_op(
-    target: str, operators: Collection[str] = (), *, fast_math: bool = False
-) -> dict[str, list[IntrinsicRule]]:
-    """For each intrinsic, sorted, the rules to try on a target, in their order. Of `operators`, which need some, they
-    are looked for in all packages.
+def intrinsic_rules_by_op(target: str, *, fast_math: bool = False) -> dict[str, list[IntrinsicRule]]:
+    """For each intrinsic, sorted, the rules to try on a target, in their order.
 
     Fast-math rules first where they are asked for; among each sort the target's own, its parents', the default's;
     of one target's the one that lowers before the one that legalizes.
     """
+    return _RULES.by_name(_loaded_sorts(target, fast_math))
+
+
+def intrinsic_rule_finder(
+    target: str, operators: Collection[str], *, fast_math: bool
+) -> Callable[[str], list[IntrinsicRule]]:
+    """Return a function that gives the rules of an intrinsic, by name, in the order in which a target tries them.
+
+    Rules for `operators` are imported from all packages first, where the target has none for one of them.
+    """
+    sorts = _loaded_sorts(target, fast_math)
+    missing = [name for name in operators if not _RULES.tried(name, sorts)]
+    if missing:
+        load_rules_for(missing)
+    return functools.partial(_RULES.tried, sorts=sorts)
+
+
+def _loaded_sorts(target: str, fast_math: bool) -> list[tuple[str, bool, str]]:
     chain = rules_chain(target)
     load_rules(chain)
-    order = [
+    return [
         (step.name, is_fast, kind)
         for is_fast in ((True, False) if fast_math else (False,))
         for step in chain
         for kind in (LOWER, LEGALIZE)
     ]
-    missing = [name for name in operators if not _RULES.tried(name, order)]
-    if missing:
-        load_rules_for(missing)
-    return _RULES.by_name(order)
 
 
 def all_intrinsic_rules(target: str | None = None) -> list[IntrinsicRule]:

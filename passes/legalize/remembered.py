@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...bindings.ir import Operation, Value
@@ -31,15 +33,16 @@ class Remembered:
     Nothing is kept of rules that may look elsewhere (`by_types` of a rule), nor if one of them was tried before.
     """
 
-    def __init__(self, rules: dict[str, list[Rule]], notes: LegalizationNotes | None):
+    def __init__(self, notes: LegalizationNotes | None):
         self._notes = notes
-        #: Of an operator's rules those that come before the first that may look elsewhere.
+        #: The rules of an operator that come before its first rule that may look elsewhere.
         self._by_types: dict[str, set[Rule]] = {}
-        for name, candidates in rules.items():
-            end = next((place for place, rule in enumerate(candidates) if not rule.by_types), len(candidates))
-            self._by_types[name] = set(candidates[:end])
         self._made: dict[Hashable, _Made] = {}
         self._signatures = Signatures()
+
+    def watch(self, name: str, candidates: Sequence[Rule]) -> None:
+        """Take note of the rules of an operator, before one of them is tried."""
+        self._by_types[name] = set(itertools.takewhile(attrgetter("by_types"), candidates))
 
     def remember(
         self, operation: Operation, operands: Sequence[Value], rule: Rule, values: Any, called: list[str]

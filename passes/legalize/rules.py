@@ -91,16 +91,27 @@ def _takes_one(function: RuleFunction) -> bool:
     return len(needed) == 1
 
 
-def rules_by_op(target: str, operators: Collection[str] = ()) -> dict[str, list[Rule]]:
-    """For each operator, sorted, the rules to try on a target, the target's own first, the default's last. Of
-    `operators`, which need some, they are looked for in all packages."""
-    chain = rules_chain(target)
-    load_rules(chain)
-    sorts = [(step.name,) for step in chain]
+def rules_by_op(target: str) -> dict[str, list[Rule]]:
+    """For each operator, sorted, the rules to try on a target, the target's own first, the default's last."""
+    return _RULES.by_name(_loaded_sorts(target))
+
+
+def rule_finder(target: str, operators: Collection[str]) -> Callable[[str], list[Rule]]:
+    """Return a function that gives the rules of an operator, by name, in the order in which a target tries them.
+
+    Rules for `operators` are imported from all packages first, where the target has none for one of them.
+    """
+    sorts = _loaded_sorts(target)
     missing = [name for name in operators if not _RULES.tried(name, sorts)]
     if missing:
         load_rules_for(missing)
-    return _RULES.by_name(sorts)
+    return functools.partial(_RULES.tried, sorts=sorts)
+
+
+def _loaded_sorts(target: str) -> list[tuple[str]]:
+    chain = rules_chain(target)
+    load_rules(chain)
+    return [(step.name,) for step in chain]
 
 
 def all_rules(target: str | None = None) -> list[Rule]:

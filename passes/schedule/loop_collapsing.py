@@ -118,14 +118,17 @@ def join(op: StructuredOp, loops: Groups) -> StructuredOp:
 
 
 def _groups(access: Sequence[Linear], loops: Groups) -> list[list[int]]:
-    """An operand's axes, those that become one together."""
+    """Return an operand's axes, in groups of those that become one."""
+    if all(len(chain) == 1 for chain in loops):
+        return [[axis] for axis in range(len(access))]
     groups: list[list[int]] = []
-    place = {index.dim: axis for axis, index in enumerate(access) if index.dim is not None}
+    dims = [index.dim for index in access]
+    place = {dim: axis for axis, dim in enumerate(dims) if dim is not None}
     until = -1
-    for axis in range(len(access)):
+    for axis, dim in enumerate(dims):
         if axis <= until:
             continue
-        chain = next((chain for chain in loops if chain[0] == access[axis].dim), [])
+        chain = next((chain for chain in loops if chain[0] == dim), [])
         until = place[chain[-1]] if len(chain) > 1 else axis
         groups.append(list(range(axis, until + 1)))
     return groups

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from ...dialects.core.dialect import all_ops
@@ -101,6 +102,7 @@ def register_target(target: Target) -> Target:
     finally:
         _asked_for.reset(token)
     _TARGETS[target.name], _PLACES[target.name] = target, place
+    _parsed.cache_clear()
     return target
 
 
@@ -138,6 +140,10 @@ def add_target_source(source: Callable[[str | None], Iterable[Target]]) -> None:
 @types_checked
 def find_target(name: str) -> Target:
     """The target of a name. Raises RelaxError with the nearest one."""
+    return _found(name)
+
+
+def _found(name: str) -> Target:
     if name not in _TARGETS:
         asked_for = _asked_for.get()
         if name in asked_for:
@@ -184,7 +190,7 @@ def _chain(name: str, following: Callable[[Target], tuple[str, ...]]) -> dict[st
     chain: dict[str, Target] = {}
     waiting = [name]
     while waiting:
-        target = find_target(waiting.pop())
+        target = _found(waiting.pop())
         if target.name not in chain:
             chain[target.name] = target
             waiting += reversed(following(target))
@@ -192,7 +198,7 @@ def _chain(name: str, following: Callable[[Target], tuple[str, ...]]) -> dict[st
 
 
 def _with_default(chain: dict[str, Target]) -> list[Target]:
-    default = chain.pop(DEFAULT, None) or find_target(DEFAULT)
+    default = chain.pop(DEFAULT, None) or _found(DEFAULT)
     return [*chain.values(), default]
 
 
@@ -255,14 +261,21 @@ def parse_target(text: str) -> ChosenTarget:
     own to check."""
     if not isinstance(text, str):
         raise OptionError(f"a target is text like 'llvm' or 'llvm{{cpu=haswell}}', got {type(text).__name__}")
+    return _parsed(text)
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> ChosenTarget:
+    """Parse a target's text once: every pass of a pipeline is given the same one."""
     name, brace, rest = text.strip().partition("{")
     name = name.rstrip()
     if brace and not rest.endswith("}"):
         raise OptionError(f"target '{text}': expected '}}' at the end, behind the options")
-    find_target(name)
+    _found(name)
     given: dict[str, str] = {}
+    known = options_of(name) if rest else []
     for key, value in split_options(rest[:-1]):
-        option = _known_option(name, key)
+        option = _known_option(name, key, known)
         if option in given:
             raise OptionError(f"target '{name}': option '{option}' is given twice")
         if not value:
@@ -277,13 +290,12 @@ def options_of(target: str) -> list[TargetOption]:
     return list(known.values())
 
 
-def _known_option(target: str, key: str) -> str:
-    known = options_of(target)
-    names = [option.name for option in known]
-    if option_name(key) not in names:
+def _known_option(target: str, key: str, known: Sequence[TargetOption]) -> str:
+    name, names = option_name(key), [option.name for option in known]
+    if name not in names:
         listed = f"it has {', '.join(names)}" if names else "it has none"
         raise OptionError(
-            f"target '{target}' has no option '{key}'{suggest(option_name(key), names)} ({listed})",
+            f"target '{target}' has no option '{key}'{suggest(name, names)} ({listed})",
             notes=[f"{option.name}: {option.doc}" for option in known],
         )
-    return option_name(key)
+    return name

@@ -129,3 +129,22 @@ def test_a_double_in_a_file_is_refused_with_both_places(declaring: str, message:
     found = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert found.returncode == 1
     assert message.format(place=f"{tmp_path.name}/doubles.py") in found.stderr
+
+
+def test_a_target_that_is_declared_again_has_its_new_options() -> None:
+    """A target's text is parsed once; what was parsed before the cell ran again is forgotten."""
+    cell = """
+    import relax_mlir as rx
+    options = {options}
+    rx.register_target(rx.Target("celltarget", parents=("llvm",), options=options))
+    """
+    used = """
+    try:
+        print(len(rx.Pipeline("relax-legalize-ops{target=celltarget{size=2}}").steps))
+    except rx.RelaxError as error:
+        print(error.message.split("'")[2].strip())
+    """
+    option = '(rx.TargetOption("size", "of something"),)'
+    found = run(cell.format(options=option), used, cell.format(options="()"), used)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.splitlines() == ["1", "has no option"]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Counts how many of the project's files three walks pass through, and the calls from one file into another.
 
-The figures stand in docs/architecture.md. All is done once before, so that nothing is imported or parsed meanwhile.
+docs/architecture.md states the bounds of the counts. Each walk is done once before it is counted, so that nothing is
+imported or parsed meanwhile.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def _places(row: Operator) -> Iterator[tuple[str, str, str]]:
         yield "reference", *reference
     if (layout := find_layout_rule(row)) is not None:
         yield "layouts", layout.function.__name__, layout.place
-    for pattern in Canonicalize().patterns():
+    for pattern in Canonicalize().patterns().patterns:
         if name in pattern.op_names:
             yield "canonicalization", pattern.label, place_of(pattern.function)
     yield from _rules(row)

@@ -7,7 +7,7 @@ A PrimFunc is shared by operators at many places, so the place that errors name 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,6 +21,7 @@ from ....bindings.navigation import (
     function_type_of,
     functions_in,
     has_body,
+    made_by,
     operations_in,
     operations_named,
     operations_of,
@@ -110,6 +111,8 @@ class _FailingFunction:
         self._next = [-1]
         #: The block of each, when there are blocks.
         self._exits: list[Block] = []
+        #: The memory that the function itself gives back.
+        self._given_back: set[Value] = set()
 
     def run(self) -> None:
         function = self._function
@@ -122,6 +125,7 @@ class _FailingFunction:
             if has_affine:
                 run_upstream(function, ["lower-affine"], verify=False)
             self._declare()
+            self._given_back = {op.operands[0] for op in operations_named(function, *_GIVES_BACK)}
             for block in function.regions[0].blocks:
                 self._mark(block, None)
             if has_regions:
@@ -166,21 +170,38 @@ class _FailingFunction:
         """
         is_body = block.owner.operation.name == "func.func"
         operations, gone = operations_of(block), list[Value]()
-        held = _with(held, () if is_body else block.arguments)
+        for value in () if is_body else block.arguments:
+            held = _Held(value, held) if value in self._given_back else held
         for op in operations:
-            for value in _passed_on(op):
+            for value in self._passed_on(op):
                 held = _without(held, value)
             inside = [value for region in op.regions for inner in region.blocks for value in self._mark(inner, held)]
             given_back = [op.operands[0]] if op.name in _GIVES_BACK else inside
             for value in given_back:
                 held = _without(held, value)
             gone += given_back
-            held = _with(held, op.results)
+            for value in self._owned(op):
+                held = _Held(value, held)
             if op.name in (ASSERT, _STATUS):
                 self._leave_by(op, held)
             elif op.name == "func.call" and callee_of(op) in self._program.failing:
                 self._leave_by(self._with_status(op), held)
         return gone
+
+    def _owned(self, op: Operation) -> list[Value]:
+        """Return the results that are memory which the function gives back, or makes for another block to give back."""
+        if op.name == "memref.cast":
+            return []
+        is_new = op.name == "memref.alloc"
+        return [value for value in op.results if value in self._given_back or (is_new and _is_passed_on(value))]
+
+    def _passed_on(self, op: Operation) -> list[Value]:
+        """Return the memory that belongs to a loop from here on."""
+        if op.name not in _LOOPS:
+            return []
+        casts = [made_by(value, "memref.cast") for value in op.operands]
+        made = [value if cast is None else cast.operands[0] for value, cast in zip(op.operands, casts, strict=True)]
+        return [value for value in made if made_by(value, "memref.alloc") and value not in self._given_back]
 
     def _leave_by(self, op: Operation, held: _Held | None) -> None:
         """Notes the way out on the operation that can fail, after those that lead there have been made."""
@@ -293,49 +314,12 @@ def _ended_by(value: Value) -> str:
 _LOOPS, _ENDS = ("scf.for", "scf.while"), ("scf.yield", "scf.condition")
 
 
-#: Types of values that are no memory; some of them have many users.
-_NUMBERS = (ir.IntegerType, ir.FloatType, ir.IndexType, ir.VectorType)
-
-
-def _is_owned(value: Value) -> bool:
-    """Return True if a value is memory that the function gives back, or makes for another block to give back."""
-    if isinstance(value.type, _NUMBERS):
-        return False
-    return _is_given_back(value) or _is_passed_on(value)
-
-
-def _is_given_back(value: Value) -> bool:
-    return any(user.name in _GIVES_BACK and EXIT not in user.attributes for user in users_of(value))
-
-
 def _is_passed_on(value: Value) -> bool:
-    """Whether memory is made for a loop or for the end of a block, maybe under a type that says less."""
-    if defining_op(value, "memref.alloc", "memref.cast") is None:
-        return False
+    """Check whether new memory is for a loop or for the end of a block, maybe under a type that says less."""
     return any(
         user.name in (*_LOOPS, *_ENDS) or (user.name == "memref.cast" and _is_passed_on(user.results[0]))
         for user in users_of(value)
     )
-
-
-def _passed_on(op: Operation) -> list[Value]:
-    """The memory that belongs to a loop from here on."""
-    if op.name not in _LOOPS:
-        return []
-    casts = [defining_op(value, "memref.cast") for value in op.operands]
-    made = [
-        value if cast is None else cast.operation.operands[0] for value, cast in zip(op.operands, casts, strict=True)
-    ]
-    # Constants have many users: it is cheaper to ask first what makes a value.
-    return [value for value in made if defining_op(value, "memref.alloc") is not None and not _is_given_back(value)]
-
-
-def _with(held: _Held | None, values: Iterable[Value]) -> _Held | None:
-    for value in values:
-        if not _is_owned(value) or defining_op(value, "memref.cast") is not None:
-            continue
-        held = _Held(value, held)
-    return held
 
 
 def _without(held: _Held | None, value: Value) -> _Held | None:

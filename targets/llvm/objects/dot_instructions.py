@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations_with_replacement
 from typing import NamedTuple
 
@@ -72,8 +73,9 @@ def _of_pairs() -> Iterator[_Known]:
             yield _Known(DotInstruction(intrinsic, left, right, "i32", bits // 32, by_halves=True), bits, (needed,))
 
 
-def dot_instructions(architecture: str, features: Set[str], vector_bytes: int) -> tuple[DotInstruction, ...]:
-    """Those of a CPU with these features, on vectors of at most this many bytes."""
+@lru_cache(maxsize=64)
+def dot_instructions(architecture: str, features: frozenset[str], vector_bytes: int) -> tuple[DotInstruction, ...]:
+    """Return the instructions of a CPU with these features, on vectors of at most this many bytes."""
 
     def there(known: Iterable[_Known]) -> list[DotInstruction]:
         fitting = (each for each in known if each.bits <= vector_bytes * 8)

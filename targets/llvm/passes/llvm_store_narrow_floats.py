@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
-from ....bindings.navigation import operations_in, operations_named
+from ....bindings.navigation import ancestors, operations_in, operations_named, parent_of
 from ....bindings.rewriting import made_again, replace_op
 from ....emit.arithmetic import element_type, with_element
 from ....passes.core.base import Pass
@@ -39,16 +39,16 @@ class StoreNarrowFloats(Pass):
 
     def run(self, op: Operation) -> None:
         with op.context:
-            for function in op.regions[0].blocks[0].operations:
-                _convert_function(function.operation)
+            touching = filter(_touches_bf16, operations_named(op, *_SOURCES, *_STORES))
+            for function in dict.fromkeys(_directly_inside(op, each) for each in touching):
+                _retype(function, operations_in(function))
+            for each in operations_named(op, *_MOVING):
+                _move_integers(each)
 
 
-def _convert_function(function: Operation) -> None:
-    if any(map(_touches_bf16, operations_named(function, *_SOURCES, *_STORES))):
-        _retype(function, operations_in(function))
-    for each in operations_named(function, *_MOVING):
-        with each.location, ir.InsertionPoint(each):
-            _move_integers(each)
+def _directly_inside(module: Operation, op: Operation) -> Operation:
+    """Return the operation of a module's body that an operation is in."""
+    return next(each for each in (op, *ancestors(op)) if parent_of(each) == module)
 
 
 def _touches_bf16(op: Operation) -> bool:
@@ -88,9 +88,10 @@ def _move_integers(op: Operation) -> None:
     types = [value.type for value in (*op.operands, *op.results)]
     if not any(isinstance(type_, ir.VectorType) and _is_narrow(type_) for type_ in types):
         return
-    operands = [_bitcast(value, _integers(value.type)) for value in op.operands]
-    moved = made_again(op, operands, list(map(_integers, op.results.types)))
-    replace_op(op, list(map(_bitcast, moved.results, op.results.types)))
+    with op.location, ir.InsertionPoint(op):
+        operands = [_bitcast(value, _integers(value.type)) for value in op.operands]
+        moved = made_again(op, operands, list(map(_integers, op.results.types)))
+        replace_op(op, list(map(_bitcast, moved.results, op.results.types)))
 
 
 def _is_bf16(type_: Type) -> bool:

@@ -453,3 +453,41 @@ func.func @f(%0: tensor<4xf32>) -> tensor<?xf32> {
         Conversion("test").run(code)
     message = "test leaves a cast: tensor<4xf32> is still needed as tensor<?xf32> by relax.exp"
     assert caught.value.diagnostics[0].message == message
+
+
+def test_rules_are_asked_for_what_is_met_once_for_each_name() -> None:
+    """The names that patterns make are met as well; names that no operation has are not asked for."""
+    met: list[str] = []
+    rules = {"relax.exp": "relax.sin", "relax.sin": "relax.tan", "relax.cos": "relax.exp"}
+    conversion = Conversion("test", full=True)
+
+    def announce(name: str) -> None:
+        met.append(name)
+        if name in rules:
+            conversion.add(name, to(rules[name]))
+        elif name != "relax.sqrt":
+            conversion.legal(name)
+
+    conversion.when_met(announce)
+    for _ in range(2):
+        code = chain("relax.exp", "relax.exp", "relax.sin")
+        conversion.run(code)
+        assert op_names(code)[:-1] == ["relax.tan"] * 3
+    assert sorted(met) == ["func.func", "func.return", "relax.exp", "relax.sin", "relax.tan"]
+    with pytest.raises(RelaxError, match=r"relax\.sqrt"):
+        conversion.run(chain("relax.sqrt"))
+    assert "relax.cos" not in met
+
+
+def test_what_patterns_make_and_no_rule_allows_is_refused() -> None:
+    conversion = Conversion("test")
+
+    def announce(name: str) -> None:
+        if name == "relax.exp":
+            conversion.add(name, to("relax.sin"))
+        if name == "relax.sin":
+            conversion.illegal(name)
+
+    conversion.when_met(announce)
+    with pytest.raises(RelaxError, match=r"relax\.sin"):
+        conversion.run(chain("relax.exp"))

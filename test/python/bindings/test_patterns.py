@@ -14,6 +14,7 @@ from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.patterns import (
     UPDATED,
     Pattern,
+    PatternSet,
     apply_greedy,
     apply_walk,
     counting_applications,
@@ -311,3 +312,42 @@ def test_a_filtered_pattern_leaves_its_place_to_the_next() -> None:
     apply_greedy(code, [first, Pattern("relax.sin", replace_by("relax.cos"))])
     # What the second one has made of the first operation is what the first pattern waits for.
     assert op_names(code) == ["relax.cos", "relax.exp", "func.return"]
+
+
+@pytest.mark.parametrize("apply", DRIVERS)
+def test_a_pattern_set_serves_several_contexts(apply: Any) -> None:
+    """The set keeps nothing of a run: patterns that ask for makers are asked again in the next module."""
+    patterns = PatternSet(
+        [
+            Pattern("relax.sin", replace_by("relax.cos"), after=["relax.exp"]),
+            Pattern(["relax.sin", "relax.tan"], replace_by("relax.exp"), benefit=0),
+        ]
+    )
+    for body, expected in (
+        ("%1 = {exp}(%0)\n%2 = {sin}(%1)", ["relax.exp", "relax.cos"]),
+        ("%1 = {tan}(%0)\n%2 = {negative}(%1)", ["relax.exp", "relax.negative"]),
+        ("%1 = {cos}(%0)\n%2 = {sin}(%1)", ["relax.cos", "relax.exp"]),
+    ):
+        code = module(body)
+        assert apply(code, patterns)
+        assert op_names(code)[:-1] == expected
+    assert not apply(module("%1 = {negative}(%0)\n%2 = {negative}(%1)"), patterns)
+
+
+def test_a_pattern_set_is_used_while_it_is_used() -> None:
+    """A pattern may run the same set on another module, as one that compiles a part does."""
+    inner: list[list[str]] = []
+
+    def outer(op: Any, rewriter: Any) -> Any:
+        if not inner:
+            inner.append([])
+            code = module("%1 = {sin}(%0)\n%2 = {exp}(%1)")
+            apply_greedy(code, patterns)
+            inner[0] = op_names(code)
+        return create(op, "relax.cos")
+
+    patterns = PatternSet([Pattern("relax.sin", outer)])
+    code = module()
+    apply_greedy(code, patterns)
+    assert op_names(code)[:-1] == ["relax.cos", "relax.cos"]
+    assert inner[0][:-1] == ["relax.cos", "relax.exp"]

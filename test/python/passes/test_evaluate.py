@@ -352,3 +352,21 @@ def test_rules_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(rx.RelaxError, match=r"'relax.erf' has an evaluation already: passes/test_evaluate.py"):
         rx.register_evaluation("relax.erf")(lambda call, x: x)
     assert is_symbolic(objects([sym("n")])) and not is_symbolic(numpy.zeros(1))
+
+
+def test_an_evaluation_that_is_registered_later_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pattern sets are kept from run to run: one that is registered between two runs is part of the second."""
+    everything = registry._EVALUATIONS.entries
+    others = {name: of_name for name, of_name in everything.items() if name != "relax.erf"}
+    monkeypatch.setattr(registry._EVALUATIONS, "entries", others)
+
+    def folded() -> bool:
+        module = rx.Module()
+        with module.function("main", []) as f:
+            f.returns(rx.relax.erf(rx.relax.const([0.5, 1.5], "f32")))
+        rx.Pipeline("relax-canonicalize").run(module)
+        return "relax.erf" not in str(module)
+
+    assert not folded()
+    rx.register_evaluation("relax.erf")(lambda call, x: numpy.float32([1, 2]))
+    assert folded()
