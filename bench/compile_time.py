@@ -7,7 +7,10 @@
 
 "object" is LLVM: optimization and code generation; "load" links the object into the process. Time is the thread's own
 (CPU), so that what else the machine does matters less; each figure is the fastest of several compilations of a fresh
-module in one process. Below is what the very first one costs, imports included, and what others have of it.
+module in one process. Below is the cost of the very first compilation, imports included, and of its parts.
+
+The last table counts the imported modules and the texts that Python compiles, and has the slowest own modules by
+`-X importtime`, each without the modules that it imports. test_compile_cost.py has the budgets of both counts.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -63,6 +67,20 @@ ONCE = {
         "unit_object(b'llvm.func @f() { llvm.return }', symbol='', opt_level=3)",
     ),
 }
+
+_COUNTED = f"""
+import sys
+texts = []
+sys.addaudithook(lambda event, given: event == "compile" and given[1] == "<string>" and texts.append(given))
+import numpy
+before = len(sys.modules), len(texts)
+{first("exp")}
+own = sum(name.startswith("relax_mlir") for name in sys.modules)
+print(own, len(sys.modules) - before[0] - own, len(texts) - before[1])
+"""
+#: A line of `-X importtime`: microseconds of a module alone, with the modules that it imports, and its name.
+_IMPORT_TIME = re.compile(r"import time: +(\d+) \| +\d+ \| +(relax_mlir\S*)")
+_SLOWEST = 15
 
 
 def one_exp() -> rx.Module:
@@ -132,11 +150,37 @@ def compile_once(make: Callable[[], rx.Module]) -> dict[str, float]:
 def once(before: str, measured: str) -> float:
     """Milliseconds that something takes in a process that has done nothing but what comes before."""
     clocked = f"import time\n{before}\nstart = time.thread_time()\n{measured}\nprint(time.thread_time() - start)"
-    command = [sys.executable, "-c", clocked]
-    # With Python's bytecode, as in any installation: the first round may have to make it.
+    return min(1e3 * float(python("-c", clocked).stdout) for _ in range(FIRST_ROUNDS))
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with its bytecode, as in any installation: the first round may have to write it."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    runs = (subprocess.run(command, capture_output=True, check=True, env=environment) for _ in range(FIRST_ROUNDS))
-    return min(1e3 * float(run.stdout) for run in runs)
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True, env=environment)
+
+
+def import_times() -> dict[str, float]:
+    """Milliseconds of each own module that a first compilation imports, without those of the modules it imports."""
+    times: dict[str, float] = {}
+    command = "-X", "importtime", "-c", f"{_NUMPY}{first('exp')}"
+    for _ in range(FIRST_ROUNDS):
+        for microseconds, name in _IMPORT_TIME.findall(python(*command).stderr):
+            times[name] = min(int(microseconds) / 1e3, times.get(name, float("inf")))
+    return times
+
+
+def print_imports() -> dict[str, int]:
+    """Print the counts and the slowest own modules. Return the figures."""
+    own, others, texts = map(int, python("-c", _COUNTED).stdout.split())
+    times = import_times()
+    figures = {"own modules": own, "other modules": others, "texts that Python compiles": texts}
+    figures["own modules, ms"] = round(sum(times.values()))
+    print()
+    for name, figure in figures.items():
+        print(f"{name:<32}{figure:>6}")
+    for name in sorted(times, key=lambda each: -times[each])[:_SLOWEST]:
+        print(f"  {times[name]:>6.1f} ms  {name.removeprefix('relax_mlir.')}")
+    return figures
 
 
 def all_once() -> dict[str, float]:
@@ -164,8 +208,9 @@ def main() -> None:
     parts = all_once()
     for name, milliseconds in parts.items():
         print(f"{name:<32}{milliseconds:>6.0f} ms")
+    imports = print_imports()
     if arguments.json:
-        arguments.json.write_text(json.dumps({**figures, "first": parts}, indent=2) + "\n")
+        arguments.json.write_text(json.dumps({**figures, "first": parts, "imports": imports}, indent=2) + "\n")
 
 
 def _table() -> dict[str, dict[str, float]]:

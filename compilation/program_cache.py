@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from mmap import mmap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..bindings.diagnostics import Diagnostic, noting_warnings, warn_again
 from ..bindings.ir import Attribute, Module
@@ -20,7 +20,6 @@ from ..bindings.package_files import loaded_compiler
 from ..dialects.context import registered_dialects
 from ..dialects.core.elements import hash_of, held_array, print_by_content
 from ..passes.core.journal import Journal
-from ..passes.partition_stages import partition_of
 from ..runtime.artifact import Artifact, artifact_pieces, parse_artifact
 from ..runtime.cpu import cpu_identity, host_caches, host_cores
 from ..runtime.errors import ArtifactError
@@ -31,6 +30,9 @@ from ..support.registry import extensions_digest
 from ..targets.core.code import CodeOptions
 from .fingerprint import is_own_target
 from .options import CompileOptions
+
+if TYPE_CHECKING:
+    from ..passes.relax_partition import Partition
 
 #: The kinds of entries: files of programs, and for each the warnings of its compilation.
 PROGRAMS, _WARNINGS = "programs", "warnings"
@@ -137,9 +139,16 @@ def _deciding(options: CompileOptions) -> str:
     """Return the options that change a program as text; one text for each meaning."""
     bind = {name: str(size) for name, size in sorted((options.bind or {}).items())}
     donate = (options.donate,) if isinstance(options.donate, str) else tuple(options.donate)
-    partition = partition_of(options.partition) if options.partition else ()
-    given = replace(options, bind=bind, donate=donate, partition=partition)
+    given = replace(options, bind=bind, donate=donate, partition=_partition(options))
     return repr(replace(given, cache=None, functions=None, jobs=None, device=None, graphs=None))
+
+
+def _partition(options: CompileOptions) -> Partition | tuple[()]:
+    if not options.partition:
+        return ()
+    from ..passes.partition_stages import partition_of  # most programs have no parts
+
+    return partition_of(options.partition)
 
 
 def _is_usual(options: CompileOptions) -> bool:
@@ -159,12 +168,12 @@ def _codegens(options: CompileOptions) -> list[str] | None:
 
     Raises RelaxError for a codegen that there is not.
     """
-    if not options.partition:
+    partition = _partition(options)
+    if not partition:
         return []
     from ..passes.partition.codegen import parse_codegen
     from ..passes.partition.planning import find_planner
 
-    partition = partition_of(options.partition)
     chosen = [parse_codegen(each) for each in partition.codegens]
     said = [each.codegen().fingerprint(each.values) for each in chosen if is_ours(each.codegen)]
     is_known = len(said) == len(chosen) and all(said) and is_ours(find_planner(partition.plan))

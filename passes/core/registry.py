@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 from pathlib import Path
 from typing import TypeVar
 
@@ -61,10 +62,10 @@ def own_pass_files() -> dict[str, str]:
 @functools.cache
 def _passes_in(folders: tuple[tuple[Path, str, tuple[str, ...]], ...]) -> dict[str, str]:
     return {
-        path.stem.replace("_", "-"): f"{package}.{path.stem}"
+        name[:-3].replace("_", "-"): f"{package}.{name[:-3]}"
         for folder, package, prefixes in folders
-        for prefix in prefixes
-        for path in sorted(folder.glob(f"{prefix}*.py"))
+        for name in sorted(os.listdir(folder))  # each folder is read once; `Path.glob` takes 20 times as long
+        if name.endswith(".py") and name.startswith(prefixes)
     }
 
 

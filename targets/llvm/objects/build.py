@@ -19,7 +19,6 @@ from ...core.backend import ChosenTarget
 from ...core.code import CodeOptions
 from ...host.passes.host_define_support import define_support
 from .code_target import code_target
-from .cross_object import emit_assembly
 from .native_code import native_code
 from .object_file import check_compilable
 from .units import NOTES
@@ -52,6 +51,8 @@ def build(module: Module, target: ChosenTarget, options: CodeOptions) -> Artifac
 
 def assembly(module: Module, target: ChosenTarget, options: CodeOptions) -> str:
     """The code of such a module as text, to be looked at."""
+    from .cross_object import emit_assembly  # with what llvmlite needs; programs do without
+
     complete(module)
     _drop_notes(module.operation)
     check_compilable(module, options.opt_level)
