@@ -85,3 +85,20 @@ def test_taps_that_meet_padding_alone_are_not_multiplied(size: int, options: dic
     others = {"strides": options.get("strides", (1, 1)), "dilations": options.get("dilation", (1, 1))}
     wanted = run_onnx("Conv", data, finite, pads=pads, **others)[0]
     numpy.testing.assert_allclose(run_op("relax.nn.conv2d", data, weight, **options), wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("padding, layout", [(5, "3x3x4x3"), (1, "4x3x3x3")])
+def test_weights_of_wide_padding_are_laid_out_by_taps(padding: int, layout: str) -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((1, 3, 6, 6)), rx.tensor((4, 3, 3, 3))]) as f:
+        f.returns(rx.relax.nn.conv2d(*f, padding=[padding]))
+    rx.Pipeline("builtin.module(relax-legalize-ops{target=default})").run(module)
+    assert f"(tensor<1x3x6x6xf32>, tensor<{layout}xf32>) ->" in str(module)
+
+
+def test_weights_that_are_laid_out_by_taps_stay() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((1, 6, 6, 3)), rx.tensor((3, 3, 3, 4))]) as f:
+        f.returns(rx.relax.nn.conv2d(*f, padding=[5], data_layout="NHWC", kernel_layout="HWIO"))
+    rx.Pipeline("builtin.module(relax-legalize-ops{target=default})").run(module)
+    assert "permute_dims" not in str(module)
