@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from mmap import mmap
 from typing import TYPE_CHECKING, Any
@@ -43,8 +43,8 @@ _OWN_DIALECTS = ("relax", "tir")
 class CachedProgram:
     """The place of one program in a cache, with the warnings of its compilation."""
 
-    def __init__(self, cache: DiskCache, rules: str, key: str, mapped: Mapping[str, Attribute]) -> None:
-        """`rules`: the hash of what others registered; `mapped`: weights that are mapped files, by their hashes."""
+    def __init__(self, cache: DiskCache, rules: str, key: str, mapped: Sequence[tuple[Attribute, str]]) -> None:
+        """`rules`: the hash of what others registered; `mapped`: weights that are mapped files, with their hashes."""
         self._cache, self._rules = cache, rules
         self.key = key
         self._mapped = mapped
@@ -81,7 +81,7 @@ class CachedProgram:
         return artifact
 
     def _is_unchanged(self) -> bool:
-        return all(hash_of(each) == digest for digest, each in self._mapped.items())
+        return all(hash_of(weights) == digest for weights, digest in self._mapped)
 
     def _keep(self, artifact: Artifact, warnings: Sequence[Diagnostic]) -> None:
         # A rule may have been registered while the program was compiled, and no file holds a program's own functions.
@@ -110,12 +110,12 @@ def cached_program(module: Module, options: CompileOptions, code: CodeOptions) -
         codegens = _codegens(options)
     except RelaxError:
         return None  # the compilation says what is wrong
-    mapped: dict[str, Attribute] = {}
+    mapped: list[tuple[Attribute, str]] = []
 
     def name(weights: Attribute) -> str:
         digest = hash_of(weights)
         if _is_mapped(held_array(weights)):
-            mapped[digest] = weights
+            mapped.append((weights, digest))
         return digest
 
     text = print_by_content(module.operation, name)
@@ -123,9 +123,8 @@ def cached_program(module: Module, options: CompileOptions, code: CodeOptions) -
         return None
     machine = cpu_identity(), host_caches(), host_cores()
     parts = json.dumps([_FORMAT, loaded_compiler(), machine, _deciding(options), code.opt_level, codegens, rules, text])
-    return CachedProgram(
-        code.cache, rules, hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest(), mapped
-    )
+    key = hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()
+    return CachedProgram(code.cache, rules, key, mapped)
 
 
 def _is_mapped(owner: Any) -> bool:
