@@ -108,7 +108,7 @@ class Conversion:
         self.legality = Legality(default=False if full else None)
         self.patterns: dict[str, list[_Pattern]] = {}
         self.is_opaque: Callable[[Operation], bool] | None = None
-        self._announce: Callable[[str], object] | None = None
+        self._announce: Callable[[Conversion, str], object] | None = None
         self._announced: set[str] = set()
         #: Asked before patterns are: the values for an operation's results, of legal ones made before it, or None.
         self.shortcut: Callable[[Operation, list[Value]], Sequence[Value] | None] | None = None
@@ -140,11 +140,11 @@ class Conversion:
         """Operations into which the conversion does not look, external modules for example."""
         self.is_opaque = is_opaque
 
-    def when_met(self, announce: Callable[[str], object]) -> None:
+    def when_met(self, announce: Callable[[Conversion, str], object]) -> None:
         """Call a function for the name of each kind of operation that the conversion meets, before it converts one.
 
-        The function adds the patterns and the legality of that name. So a conversion costs nothing for the hundreds of
-        operators that a module does not have.
+        The function adds to the conversion, which it is given, the patterns and the legality of that name. So a
+        conversion costs nothing for the hundreds of operators that a module does not have.
         """
         self._announce = announce
 
@@ -156,7 +156,7 @@ class Conversion:
         """Return the patterns for operations of this name, and their legality."""
         if self._announce is not None and name not in self._announced:
             self._announced.add(name)
-            self._announce(name)
+            self._announce(self, name)
         return self.patterns.get(name, ()), self.legality.rule(name)
 
     @enters

@@ -99,7 +99,8 @@ class LegalizeOps(Pass):
         remembered = Remembered(notes)
         conversion.shortcut = remembered.again
 
-        def announce(name: str) -> None:
+        # The conversion is an argument: a closure over it would be a cycle, which only the collector ends.
+        def announce(conversion: Conversion, name: str) -> None:
             rules = [*self._own_rules(name), *find_rules(name)]
             remembered.watch(name, rules)
             if name in legal or has_role(name):

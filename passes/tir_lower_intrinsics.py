@@ -79,7 +79,8 @@ class LowerIntrinsics(Pass):
         conversion.legal(*legal_operators(target))
         own = registered_dialects()["tir"].ops
 
-        def announce(name: str) -> None:
+        # The conversion is an argument: a closure over it would be a cycle, which only the collector ends.
+        def announce(conversion: Conversion, name: str) -> None:
             rules, row = find_rules(name), own.get(name.removeprefix("tir.")) if name.startswith("tir.") else None
             for position, rule in enumerate(rules):
                 conversion.add(name, _as_pattern(rule), priority=-position, name=rule.label)

@@ -461,7 +461,7 @@ def test_rules_are_asked_for_what_is_met_once_for_each_name() -> None:
     rules = {"relax.exp": "relax.sin", "relax.sin": "relax.tan", "relax.cos": "relax.exp"}
     conversion = Conversion("test", full=True)
 
-    def announce(name: str) -> None:
+    def announce(conversion: Conversion, name: str) -> None:
         met.append(name)
         if name in rules:
             conversion.add(name, to(rules[name]))
@@ -482,7 +482,7 @@ def test_rules_are_asked_for_what_is_met_once_for_each_name() -> None:
 def test_what_patterns_make_and_no_rule_allows_is_refused() -> None:
     conversion = Conversion("test")
 
-    def announce(name: str) -> None:
+    def announce(conversion: Conversion, name: str) -> None:
         if name == "relax.exp":
             conversion.add(name, to("relax.sin"))
         if name == "relax.sin":
