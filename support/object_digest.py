@@ -86,9 +86,8 @@ class _Walk:
         self._all("items", each)
 
     def _set(self, each: Any) -> None:
-        if not all(isinstance(item, _PLAIN) for item in each):
-            raise _Unknown
-        self._all(type(each).__name__, sorted(each, key=repr))
+        # A walk of its own for each item: the order of a set is not that of another process.
+        self._word(type(each).__name__, *sorted(_Walk().digest([item]) for item in each))
 
     def _mapping(self, each: Mapping[Any, Any]) -> None:
         self._word("mapping")
@@ -177,12 +176,15 @@ class _Walk:
             self._word("array", each.dtype, getattr(each, "shape", ()), hashlib.blake2b(each.tobytes()).hexdigest())
             return
         kind = type(each)
+        if _is_mlir(kind):
+            self._word("mlir", kind.__name__, each)
+            return
         if not (hasattr(each, "__dict__") or any("__slots__" in vars(base) for base in kind.__mro__[:-1])):
             raise _Unknown
         object.__reduce_ex__(each, 2)  # raises TypeError where an object has more than attributes: memory of C's
         self._word("instance")
         self._add(kind)
-        self._mapping(dict(_fields(each)))
+        self._mapping({name: value for name, value in _fields(each) if name != "_hash"})  # differs in each process
 
 
 _DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType)
@@ -208,6 +210,13 @@ _HANDLERS: tuple[tuple[Any, Callable[[_Walk, Any], None]], ...] = (
 def _is_known(module: str | None) -> bool:
     root = (module or "").partition(".")[0]
     return root in _KNOWN or (root in sys.stdlib_module_names and root != "__main__")
+
+
+def _is_mlir(kind: type) -> bool:
+    """Check whether objects are types or attributes of MLIR, whose texts say all of them."""
+    return any(
+        base.__module__.endswith("._mlir.ir") and base.__name__ in ("Type", "Attribute") for base in kind.__mro__
+    )
 
 
 def _content(cell: types.CellType) -> object:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy
 import pytest
+from relax_mlir.bindings.mlir import ir
 from relax_mlir.support.object_digest import digest_of
 
 HEAD = """
@@ -124,6 +125,7 @@ class Slotted:
         (numpy.float32(1), numpy.float64(1)),
         (re.compile("a"), re.compile("a", re.IGNORECASE)),
         ({1, 2}, {1, 3}),
+        ({Row("a"), (1, 2)}, {Row("b"), (1, 2)}),
         ([1, 2], (1, 2)),
         (1, True),
         ([[1], 2], [[1, 2]]),
@@ -137,6 +139,11 @@ class Slotted:
 def test_values_that_differ(one: Any, two: Any) -> None:
     assert digest_of(one) is not None
     assert digest_of(one) != digest_of(two)
+
+
+def test_the_order_of_a_set_does_not_count() -> None:
+    rows = [Row(str(number)) for number in range(50)]
+    assert digest_of({*rows}) == digest_of({*rows[::-1]}) is not None
 
 
 def test_circles_end() -> None:
@@ -161,7 +168,7 @@ class Stranger:
         (each for each in ()),
         memoryview(b"ab"),
         Stranger(),
-        {Row("a")},
+        {threading.Lock()},
         lambda: LOCK,
         [types.SimpleNamespace(a=threading.Lock())],
     ],
@@ -174,5 +181,14 @@ LOCK = threading.Lock()
 
 
 def test_an_object_with_memory_of_its_own_has_no_hash() -> None:
-    context = pytest.importorskip("relax_mlir.bindings.mlir").ir.Context()
-    assert digest_of(context) is None
+    with ir.Context() as context:
+        assert digest_of(context) is None
+
+
+def test_types_and_attributes_of_mlir_count_by_their_texts() -> None:
+    with ir.Context():
+        i8, other = ir.IntegerType.get_signless(8), ir.IntegerType.get_signless(16)
+        assert digest_of(i8) != digest_of(other)
+        assert digest_of(ir.TypeAttr.get(i8)) != digest_of(ir.TypeAttr.get(other))
+        with ir.Context():
+            assert digest_of(i8) == digest_of(ir.IntegerType.get_signless(8)) is not None
