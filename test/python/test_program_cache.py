@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -239,3 +240,32 @@ def test_weights_whose_file_changes_meanwhile_are_not_kept(tmp_path: Path, monke
     monkeypatch.setitem(vars(compiling), "_built", changed)
     rx.compile(rx.from_onnx(path), cache=tmp_path / "cache")
     assert "programs" not in DiskCache(tmp_path / "cache").sizes()
+
+
+def test_another_process_with_the_same_rule_finds_it(tmp_path: Path) -> None:
+    script = """
+        import numpy, relax_mlir as rx
+        from relax_mlir.compilation import compiling
+        built, done = compiling._built, []
+        compiling._built = lambda *given: done.append(given) or built(*given)
+
+        @rx.rules.register_legalize("relax.exp", target="llvm")
+        def exp(call):
+            return call.elementwise(lambda x: rx.number(rx.tir.sin(x.value)) * SCALE)
+
+        made = rx.Module()
+        with made.function("main", [rx.tensor((3, 4))]) as f:
+            f.returns(rx.relax.exp(*f))
+        result = rx.compile(made, cache="cache")["main"](numpy.ones((3, 4), "float32"))
+        print(len(done), round(float(numpy.asarray(result)[0, 0]), 3))
+    """
+
+    def printed(scale: float, seed: str) -> str:
+        (tmp_path / "script.py").write_text(f"SCALE = {scale}\n{textwrap.dedent(script)}")
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "script.py"]
+        return subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True).stdout
+
+    assert printed(2.0, "1") == "1 1.683\n"
+    assert printed(2.0, "2") == "0 1.683\n"
+    assert printed(3.0, "2") == "1 2.524\n"
