@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How long each door takes to compile a program: cold, with its kernels in the cache, and with the program there.
+"""Time the compilation of a program by each door: cold, with its kernels in the cache, and with the program there.
 
     python bench/compile_doors.py                                         the doors whose packages are installed here
     python bench/compile_doors.py --python build/env-torch/bin/python --python build/env-jax/bin/python

@@ -158,13 +158,8 @@ class DiskCache:
 
     def get(self, kind: str, key: str) -> bytes | None:
         """What is kept under a key; None where nothing is, or it is damaged."""
-        with self._opened(kind, key) as entry:
-            if entry is None:
-                return None
-            if _check(entry.data) == entry.check:
-                return bytes(entry.data)
-        self._drop(kind, key)
-        return None
+        data = self.mapped(kind, key)
+        return None if data is None else bytes(data)
 
     def mapped(self, kind: str, key: str) -> memoryview | None:
         """Return what is kept under a key as a mapped file; None where nothing is, or it is damaged."""

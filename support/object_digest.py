@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import dis
 import enum
 import functools
 import hashlib
+import os
 import re
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 _PACKAGE = __name__.partition(".")[0]
 #: Packages that count by their names: whoever asks for a hash knows their versions.
@@ -27,6 +29,7 @@ _SILENT = frozenset(
     "__dict__ __weakref__ __doc__ __module__ __annotations__ __firstlineno__ __static_attributes__ _abc_impl".split()
 )
 _MOST_OBJECTS = 20_000
+_STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 
 
 class _Unknown(Exception):
@@ -66,7 +69,7 @@ class _Walk:
             self._add(each)
 
     def _add(self, each: Any) -> None:
-        if isinstance(each, _PLAIN):
+        if type(each) in _PLAIN:
             self._word(type(each).__name__, repr(each))
             return
         number = self._seen.setdefault(id(each), len(self._seen))
@@ -79,20 +82,37 @@ class _Walk:
         handler = next((handler for kinds, handler in _HANDLERS if isinstance(each, kinds)), _Walk._instance)
         handler(self, each)
 
+    def _plain(self, each: Any) -> None:
+        """Add a number or text of a class of its own, whose methods count."""
+        base: Any = next(base for base in type(each).__mro__ if base in _PLAIN)
+        self._word(base.__name__, base.__repr__(each))
+        self._own_class(each)
+
+    def _own_class(self, each: Any) -> None:
+        """Add the class and the attributes of an object that is also a number, a text or a container."""
+        self._add(type(each))
+        self._mapping(dict(_fields(each)))
+
     # ---- containers ----
 
     def _sequence(self, each: Any) -> None:
         self._word(type(each).__name__)
         self._all("items", each)
+        if type(each) not in (tuple, list):
+            self._own_class(each)
 
     def _set(self, each: Any) -> None:
         # A walk of its own for each item: the order of a set is not that of another process.
         self._word(type(each).__name__, *sorted(_Walk().digest([item]) for item in each))
+        if type(each) not in (set, frozenset):
+            self._own_class(each)
 
     def _mapping(self, each: Mapping[Any, Any]) -> None:
         self._word("mapping")
         self._all("keys", each.keys())
         self._all("values", each.values())
+        if type(each) not in (dict, types.MappingProxyType):
+            self._own_class(each)
 
     # ---- what is called ----
 
@@ -125,6 +145,10 @@ class _Walk:
     def _code(self, code: types.CodeType) -> None:
         self._word("code", code.co_code.hex(), code.co_names, code.co_varnames, code.co_freevars, code.co_flags)
         self._all("constants", code.co_consts)
+        # A function that imports a module itself names what no global holds.
+        imported = (each.argval for each in dis.get_instructions(code) if each.opname == "IMPORT_NAME")
+        if not all(map(_is_known, imported)):
+            raise _Unknown
 
     def _method(self, each: types.MethodType) -> None:
         self._all("method", [each.__func__, each.__self__])
@@ -187,7 +211,17 @@ class _Walk:
         self._mapping({name: value for name, value in _fields(each) if name != "_hash"})  # differs in each process
 
 
-_DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType)
+class _Named(NamedTuple):
+    field: int
+
+
+#: Members of classes that Python makes for slots and for the fields of named tuples.
+_DESCRIPTORS = (
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+    types.WrapperDescriptorType,
+    type(vars(_Named)["field"]),
+)
 _HANDLERS: tuple[tuple[Any, Callable[[_Walk, Any], None]], ...] = (
     ((tuple, list), _Walk._sequence),
     ((set, frozenset), _Walk._set),
@@ -204,12 +238,17 @@ _HANDLERS: tuple[tuple[Any, Callable[[_Walk, Any], None]], ...] = (
     (type, _Walk._class),
     (re.Pattern, _Walk._pattern),
     (enum.Enum, _Walk._enum),
+    (_PLAIN, _Walk._plain),
 )
 
 
 def _is_known(module: str | None) -> bool:
+    """Check whether a module is of a package that counts by its name; a user's own "test" or "profile" is not."""
     root = (module or "").partition(".")[0]
-    return root in _KNOWN or (root in sys.stdlib_module_names and root != "__main__")
+    if root not in sys.stdlib_module_names:
+        return root in _KNOWN
+    origin = getattr(getattr(sys.modules.get(root), "__spec__", None), "origin", None)
+    return origin in ("built-in", "frozen") or (origin or "").startswith(_STANDARD_LIBRARY)
 
 
 def _is_mlir(kind: type) -> bool:

@@ -39,7 +39,7 @@ def module(shift: float = 1.0, function: str = "exp") -> rx.Module:
 
 @pytest.fixture(autouse=True)
 def no_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What other tests have registered does not count, and what a test registers goes with it."""
+    """Leave out the rules of other tests, and remove the rules of a test behind it."""
     monkeypatch.setattr(registry, "_FOREIGN", [])
 
 

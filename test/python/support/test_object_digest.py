@@ -7,11 +7,12 @@ import dataclasses
 import enum
 import functools
 import re
+import sys
 import threading
 import types
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 import pytest
@@ -106,6 +107,14 @@ class Row:
     kinds: tuple[Kind, ...] = ()
 
 
+class Pair(NamedTuple):
+    one: int
+    two: int = 2
+
+    def sum(self) -> int:
+        return self.one + self.two
+
+
 class Slotted:
     __slots__ = ("a", "b")
 
@@ -120,6 +129,8 @@ class Slotted:
         (Row("a"), Row("a", 4)),
         (Row("a", kinds=(Kind.ONE,)), Row("a", kinds=(Kind.TWO,))),
         (Slotted(1), Slotted(2)),
+        (Pair(1), Pair(2)),
+        (Pair(1), (1, 2)),
         (numpy.arange(3), numpy.arange(3)[::-1]),
         (numpy.arange(4), numpy.arange(4).reshape(2, 2)),
         (numpy.float32(1), numpy.float64(1)),
@@ -144,6 +155,34 @@ def test_values_that_differ(one: Any, two: Any) -> None:
 def test_the_order_of_a_set_does_not_count() -> None:
     rows = [Row(str(number)) for number in range(50)]
     assert digest_of({*rows}) == digest_of({*rows[::-1]}) is not None
+
+
+@pytest.mark.parametrize("base, value", [("dict", "{'a': 1}"), ("list", "[1]"), ("int", "3"), ("str", "'a'")])
+def test_methods_of_numbers_texts_and_containers_count(base: str, value: str) -> None:
+    head = f"class Own({base}):\n    def width(self): return 8\nOWN = Own({value})\n"
+    rule = "def rule(x): return OWN.width()"
+    before = digest_of(rule_of(head, rule))
+    assert before is not None
+    assert before != digest_of(rule_of(head.replace("8", "4"), rule))
+    assert before != digest_of(rule_of(head.replace("1", "2").replace("3", "2").replace("'a'", "'b'"), rule))
+
+
+def test_imports_in_a_function() -> None:
+    known = "def rule(x):\n    import math\n    from numpy import sin\n    return sin(x)"
+    assert digest_of(rule_of(rule=known)) is not None
+    for imported in ("from mynpu.tables import SCALE", "from . import tables", "import mynpu.tables"):
+        assert digest_of(rule_of(rule=f"def rule(x):\n    {imported}\n    return x")) is None
+
+
+def test_a_module_with_a_name_of_the_standard_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "profile", types.ModuleType("profile"))
+
+    def of(number: int) -> object:
+        made = rule_of(rule=f"def rule(x): return x + {number}")
+        made.__module__ = "profile"
+        return made
+
+    assert digest_of(of(1)) != digest_of(of(2))
 
 
 def test_circles_end() -> None:
