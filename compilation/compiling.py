@@ -28,7 +28,7 @@ from .device_targets import target_of_machine
 from .options import CompileOptions
 from .program_cache import cached_program
 from .reader_hints import reader_hints
-from .steps import check, fit, lower_in_place, working
+from .steps import check, fit, lower_in_place, lowered_for_code, working
 
 if TYPE_CHECKING:
     from ..passes.partition_stages import Wanted
@@ -140,8 +140,11 @@ def _compiled(module: Module, options: CompileOptions) -> Executable:
 def _built(module: Module, options: CompileOptions, code: CodeOptions) -> Artifact:
     if len(operations_in(module._owner.operation)) >= _MANY_OPERATIONS:
         find_backend(options.chosen.name).prepare(options.chosen, code)
+    stages = options.stages()
     with working(options, code):
-        return build(_lowered(module, options)._owner, options.chosen, code, VERSION)
+        copied = _fitted(module, options)
+        with lowered_for_code(copied._owner, options, stages, code) as chosen_code:
+            return build(copied._owner, options.chosen, chosen_code, VERSION)
 
 
 @types_checked
@@ -204,12 +207,18 @@ def lower(
 def _lowered(module: Module, options: CompileOptions) -> Module:
     stages = options.stages()
     with lock_context(module.context):
-        copied = module.copy()
-        # Not by what it hands out: it would count as having done so.
-        check(copied._owner)
-        fit(copied._owner, options)
+        copied = _fitted(module, options)
         lower_in_place(copied._owner, options, stages)
         return copied
+
+
+def _fitted(module: Module, options: CompileOptions) -> Module:
+    """Return a checked copy of a module, with the sizes that the options bind."""
+    copied = module.copy()
+    # Not by what it hands out: it would count as having done so.
+    check(copied._owner)
+    fit(copied._owner, options)
+    return copied
 
 
 @types_checked

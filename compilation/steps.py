@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 
 from ..bindings.ir import Module
 from ..dialects.core.call_graph import check_calls
+from ..passes.core.instruments import follows_passes
+from ..passes.core.journal import Journal
 from ..passes.core.pipeline import Pipeline
 from ..passes.core.stages import Stages
 from ..passes.lower_calls.in_place import mark_own_memory
 from ..passes.outline_tensors.plain_functions import is_plain
 from ..passes.symbolic_shapes.single_sizes import warn_of_single_sizes
-from ..targets.core.code import CodeOptions
+from ..targets.core.code import CodeOptions, find_backend
 from ..targets.core.evaluation import passes_at
 from .options import CompileOptions
 
@@ -57,7 +60,36 @@ def lower_in_place(
     stages: Stages,
     around: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> None:
-    """The third: stage by stage, each inside of `around(its name)`."""
+    """Run the third step, stage by stage, each inside of `around(its name)`."""
     for stage in stages:
         with around(stage.name):
             stage.run(module, options.chosen.name, options.instruments)
+
+
+@contextmanager
+def lowered_for_code(
+    module: Module,
+    options: CompileOptions,
+    stages: Stages,
+    code: CodeOptions,
+    around: Callable[[str], AbstractContextManager[object]] = nullcontext,
+) -> Iterator[CodeOptions]:
+    """Run the third step in the same way for a program, and give the options for its code, which is made inside.
+
+    The backend may take kernels out of the module to compile them apart, unless somebody follows the passes.
+    """
+    backend = find_backend(options.chosen.name)
+    may_separate = stages.is_own_behind(backend.separates_after) and not _is_followed(options)
+    listed = list(stages)
+    with ExitStack() as stack:
+        for place, stage in enumerate(listed):
+            with around(stage.name):
+                stage.run(module, options.chosen.name, options.instruments)
+                if may_separate and stage.name == backend.separates_after:
+                    kernels = backend.separate(module, listed[place + 1 :], options.chosen, code)
+                    code = replace(code, kernels=kernels and stack.enter_context(kernels))
+        yield code
+
+
+def _is_followed(options: CompileOptions) -> bool:
+    return Journal.active() is not None or any(map(follows_passes, options.instruments))

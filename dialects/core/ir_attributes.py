@@ -158,6 +158,14 @@ OPERATOR = _row(
 #: Of several operators, that which the others were fused with.
 MAIN_OPERATOR = _row("relax.main_operator", _FUNCTIONS, _TEXT, "tir-fuse -> tir-plan, relax-lower-calls")
 
+#: On the stub of a kernel that is compiled apart, what the rest of the program must know of its code.
+CONTRACT = _row(
+    "tir.contract",
+    _FUNCTIONS,
+    _DICTIONARY,
+    "llvm -> relax-plan-memory, relax-lower-calls, host-lower-errors, llvm",
+)
+
 # ---- functions of graphs, as callers see them ----
 
 #: An argument's name, in errors, for callers and in print-outs.

@@ -41,6 +41,12 @@ class Instrument:
         """
 
 
+def follows_passes(instrument: Instrument) -> bool:
+    """Check whether an instrument is called for passes, and not only for pieces of code."""
+    hooks = "before_pass", "after_pass", "pass_failed"
+    return any(getattr(type(instrument), name) is not getattr(Instrument, name) for name in hooks)
+
+
 class Callback(Instrument):
     """Calls functions `(pass name, operation)` before and after each pass."""
 

@@ -155,6 +155,15 @@ class Stages:
             raise OptionError(f"target '{self.target}': stage '{start}' comes after stage '{stop}'")
         return replace(self, stages=self.stages[begin:end])
 
+    def is_own_behind(self, name: str) -> bool:
+        """Check whether there is a stage of this name, and behind it the target's own stages, all as they were."""
+        tails = [
+            [each.name for each in stages].index(name)
+            for stages in (self.stages, self.own)
+            if any(each.name == name for each in stages)
+        ]
+        return len(tails) == 2 and self.stages[tails[0] + 1 :] == self.own[tails[1] + 1 :]
+
     def at(self, opt_level: int) -> Stages:
         """The stages that run at a level."""
         kept, own = (tuple(each for each in stages if each.level <= opt_level) for stages in (self.stages, self.own))

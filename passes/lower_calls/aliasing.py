@@ -16,6 +16,7 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import function_type_of, has_body
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
+from ...dialects.core.kernel_contract import contract_of
 from ...dialects.core.operands import operand_info
 from ...dialects.core.symbols import Dim, Size, at_most, equal
 from ...dialects.core.symbols_expr import terms_of
@@ -33,6 +34,7 @@ from .memory_plan import (
     storage_bytes,
 )
 from .overwriting import Kernel, Kernels, Move
+from .separate_kernel import SeparateKernel
 from .updating import updates_of
 
 #: The kinds of alias: where a tensor is stored that has no place of its own.
@@ -300,6 +302,9 @@ class Sharing:
         function = self._symbols[name].operation if name in self._symbols else None
         if function is None or not has_body(function) or not is_prim_func(function):
             return None
+        contract = contract_of(function)
+        if contract is not None:
+            return SeparateKernel(contract)
         is_on_tensors = any(isinstance(type_, ir.RankedTensorType) for type_ in function_type_of(function).inputs)
         return None if is_on_tensors else Kernel(function)
 

@@ -13,7 +13,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import IO
 
@@ -172,45 +173,20 @@ class Pool:
         Raises RelaxError for the first that fails, OSError where no process can be started; none goes on then, and
         none after an interruption.
         """
-        workers = self._take(min(jobs, len(calls)))
+        with CallQueue(calls) as queue:
+            queue.close()
+            self.run_queue(queue, min(jobs, len(calls)), done, begun)
+
+    def run_queue(self, queue: CallQueue, jobs: int, done: Done, begun: Begun = lambda index: None) -> None:
+        """Run the calls of a queue, those that another thread adds too, until the queue is closed and all are done."""
+        workers = self._take(jobs)
         try:
-            self._run(workers, calls, done, begun)
+            _Run(workers, queue, done, begun).run()
         except BaseException:
             for worker in workers:
                 worker.end()
             raise
         self._give_back(workers)
-
-    def _run(self, workers: Sequence[Worker], calls: Sequence[PoolCall], done: Done, begun: Begun) -> None:
-        import selectors
-
-        current = {worker: _place_of(worker.call, calls) for worker in workers if worker.call is not None}
-        waiting = iter([each for each in enumerate(calls) if each[0] not in current.values()])
-        with selectors.DefaultSelector() as selector:
-            for index in current.values():
-                if index is not None:
-                    begun(index)
-            for worker, (index, call) in zip([each for each in workers if each.call is None], waiting, strict=False):
-                current[worker] = index
-                worker.begin(call)
-                begun(index)
-            for worker in current:
-                selector.register(worker.answers, selectors.EVENT_READ, worker)
-            while current:
-                for key, _ in selector.select():
-                    worker = key.data
-                    data, seconds = worker.finish()
-                    finished = current.pop(worker)
-                    following = next(waiting, None)
-                    if following is None:
-                        selector.unregister(worker.answers)
-                    else:
-                        current[worker] = following[0]
-                        worker.begin(following[1])
-                    if finished is not None:
-                        done(finished, data, seconds)
-                    if following is not None:
-                        begun(following[0])
 
     def end(self) -> None:
         """Ends the workers that wait."""
@@ -243,9 +219,129 @@ class Pool:
             self._idle += workers
 
 
-def _place_of(begun: PoolCall, calls: Sequence[PoolCall]) -> int | None:
-    """Where a call that was begun early is in the list; None where it is not wanted any more."""
-    return next((index for index, call in enumerate(calls) if call == begun), None)
+class CallQueue:
+    """Calls for workers, to which one thread adds while another one has them run."""
+
+    def __init__(self, calls: Iterable[PoolCall] = ()) -> None:
+        self._news, self._told = os.pipe()
+        self._lock = threading.Lock()
+        self._added: list[tuple[int, PoolCall]] = []
+        self._count = 0
+        self._is_closed = self._is_abandoned = False
+        self.add(calls)
+
+    def __enter__(self) -> CallQueue:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._news)
+        os.close(self._told)
+
+    def fileno(self) -> int:
+        """Return what can be read when there is something new."""
+        return self._news
+
+    def add(self, calls: Iterable[PoolCall]) -> None:
+        with self._lock:
+            for call in calls:
+                self._added.append((self._count, call))
+                self._count += 1
+        self._tell()
+
+    def close(self) -> None:
+        """Promise that no more calls come."""
+        self._is_closed = True
+        self._tell()
+
+    def abandon(self) -> None:
+        """Have the run end at once: nobody wants the results."""
+        self._is_abandoned = True
+        self._tell()
+
+    def taken(self) -> tuple[list[tuple[int, PoolCall]], bool]:
+        """Return the new calls with their places, and whether they are the last. Raises Abandoned."""
+        if self._is_abandoned:
+            raise Abandoned
+        with self._lock:
+            is_last = self._is_closed
+            added, self._added = self._added, []
+        return added, is_last
+
+    def _tell(self) -> None:
+        os.write(self._told, b"\0")
+
+
+class Abandoned(Exception):
+    """A queue whose results nobody wants any more."""
+
+
+class _Run:
+    """The workers of one run, with the places of the calls that they work on."""
+
+    def __init__(self, workers: Sequence[Worker], queue: CallQueue, done: Done, begun: Begun) -> None:
+        self._queue, self._done, self._begun = queue, done, begun
+        self._idle = [worker for worker in workers if worker.call is None]
+        #: Those that work; the place is None for a call of `Pool.prepare` that this run has not asked for yet.
+        self._current: dict[Worker, int | None] = dict.fromkeys(each for each in workers if each.call is not None)
+        self._early: list[tuple[PoolCall, bytes, float]] = []
+        self._waiting: deque[tuple[int, PoolCall]] = deque()
+
+    def run(self) -> None:
+        import selectors
+
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._queue, selectors.EVENT_READ)
+            for worker in self._current:
+                selector.register(worker.answers, selectors.EVENT_READ, worker)
+            is_last = False
+            while self._current or self._waiting or not is_last:
+                for key, _ in selector.select():
+                    if key.data is None:
+                        is_last = self._take_new()
+                    else:
+                        selector.unregister(key.fileobj)
+                        self._finish(key.data)
+                while self._idle and self._waiting:
+                    worker = self._idle.pop()
+                    self._begin(worker, *self._waiting.popleft())
+                    selector.register(worker.answers, selectors.EVENT_READ, worker)
+
+    def _take_new(self) -> bool:
+        """Take the queue's new calls; check whether they are the last."""
+        os.read(self._queue.fileno(), 4096)
+        added, is_last = self._queue.taken()
+        for place, call in added:
+            self._take(place, call)
+        return is_last
+
+    def _take(self, place: int, call: PoolCall) -> None:
+        """Wait for a worker, unless one has begun the call early, or has done it."""
+        early = next((each for each in self._early if each[0] == call), None)
+        worker = next((each for each, index in self._current.items() if index is None and each.call == call), None)
+        if early is not None:
+            self._early.remove(early)
+            self._begun(place)
+            self._done(place, *early[1:])
+        elif worker is not None:
+            self._current[worker] = place
+            self._begun(place)
+        else:
+            self._waiting.append((place, call))
+
+    def _begin(self, worker: Worker, place: int, call: PoolCall) -> None:
+        self._current[worker] = place
+        worker.begin(call)
+        self._begun(place)
+
+    def _finish(self, worker: Worker) -> None:
+        call = worker.call
+        data, seconds = worker.finish()
+        place = self._current.pop(worker)
+        self._idle.append(worker)
+        if place is not None:
+            self._done(place, data, seconds)
+        elif call is not None:
+            self._early.append((call, data, seconds))
 
 
 _strangers: list[Worker] = []

@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -138,6 +139,18 @@ class Backend(ABC):
 
         Raises RelaxError where no code can be made of it. The same module, target and level give the same bytes.
         """
+
+    #: The stage behind which kernels may leave a module; empty for targets that lower it as a whole.
+    separates_after: ClassVar[str] = ""
+
+    def separate(
+        self, module: Module, stages: Sequence[Stage], target: ChosenTarget, options: CodeOptions
+    ) -> AbstractContextManager[object] | None:
+        """Move kernels out of a module to compile them apart, where that is faster; `stages` are those that follow.
+
+        `build` finds the returned object in its options. It is closed when the program is made, or fails.
+        """
+        return None
 
     def prepare(self, target: ChosenTarget, options: CodeOptions) -> None:  # noqa: B027  # not abstract: may stay
         """Starts what `build` will need, processes for instance: called early where a large module is being read."""

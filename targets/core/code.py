@@ -117,6 +117,8 @@ class CodeOptions:
     instruments: tuple[Instrument, ...] = ()
     #: All code in one object file.
     one_object: bool = False
+    #: The kernels that `Backend.separate` has taken out of the module.
+    kernels: object = None
 
 
 def code_options(

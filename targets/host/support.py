@@ -12,7 +12,7 @@ from ...bindings.navigation import body_of, operations_of, symbol_name
 from ...dialects.tir import dialect as tir
 from . import llvm_ops
 from .abi import EXPORT_PREFIX
-from .units import LibraryFunction, copied_text, find_function
+from .units import copied_text, find_function
 
 #: What a message takes at most (__relax_fail): places, operators' texts and numbers keep their part of it under half.
 MESSAGE_BYTES = 2048
@@ -116,8 +116,7 @@ class Support:
         symbol = _PREFIX + name
         function = find_function(symbol)
         assert function is not None, name
-        if symbol not in self._known:
-            self._declare(symbol, function)
+        self.declare(symbol)
         return llvm_ops.call(symbol, operands, None if function.result == "void" else ir.Type.parse(function.result))
 
     def value(self, name: str, *operands: Value) -> Value:
@@ -130,7 +129,12 @@ class Support:
         """Calls such a function, and leaves the one that is in where its status is not 0 (host-lower-errors)."""
         tir.ops["return_unless_ok"](self.value(name, *operands))
 
-    def _declare(self, symbol: str, function: LibraryFunction) -> None:
+    def declare(self, symbol: str) -> None:
+        """Declare a function of the library, or define it where programs have it themselves."""
+        function = find_function(symbol)
+        assert function is not None, symbol
+        if symbol in self._known:
+            return
         if function.is_copied:
             self.define(copied_text())
             return

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from ...bindings.ir import Module
@@ -18,6 +20,15 @@ if TYPE_CHECKING:
 
 class LLVMBackend(Backend):
     """Native code of CPUs, by LLVM: for this machine by MLIR's engine, for others by llvmlite."""
+
+    separates_after = "plan"
+
+    def separate(
+        self, module: Module, stages: Sequence[Stage], target: ChosenTarget, options: CodeOptions
+    ) -> AbstractContextManager[object] | None:
+        from .objects.separate_kernels import separate_kernels
+
+        return separate_kernels(module, stages, target, options)
 
     def machine(self, target: ChosenTarget) -> Machine:
         return machine(target)

@@ -17,7 +17,7 @@ from ...bindings.navigation import operations_in
 from ...compilation.device_targets import target_of_machine
 from ...compilation.options import CompileOptions
 from ...compilation.program_cache import CachedProgram, cached_program
-from ...compilation.steps import check, fit, lower_in_place, working
+from ...compilation.steps import check, fit, lower_in_place, lowered_for_code, working
 from ...dialects.core.elements import print_short
 from ...passes.core.options import split_list
 from ...passes.core.stages import Stages
@@ -27,7 +27,7 @@ from ...support.disk_cache import DiskCache
 from ...support.errors import OptionError, RefusalError, RelaxError
 from ...support.files import is_special, refuse_overwriting, refuse_unwritable, write_all, write_whole
 from ...support.plugins import load_plugin
-from ...targets.core.code import build, find_backend, stages_of
+from ...targets.core.code import CodeOptions, build, find_backend, stages_of
 from ..common.command_line import (
     Arguments,
     make_folder,
@@ -197,6 +197,8 @@ class Compilation:
             is_unchanged = partial(self._program.is_unchanged, self.files)
             with reporting(self._tell_warning):
                 return self._written(self.place.found_or(partial(self._built, module), is_unchanged))
+        if self.emit == "artifact" and self.arguments["save-ir-dir"] is None:
+            return self._written(self._built(module))
         self._lower(module)
         if self.emit in ("llvm", "ll"):
             find_backend(self.target.name).complete(module.owner, self.target)
@@ -224,17 +226,22 @@ class Compilation:
         return self._write_code(module)
 
     def _built(self, module: Module) -> Artifact:
-        self._lower(module)
-        return self._code(module)
+        self._fit(module)
+        around = partial(self._shown, module=module)
+        with lowered_for_code(module.owner, self.options, self.stages, self.code_options, around) as code:
+            return self._code(module, code)
 
     def _lower(self, module: Module) -> None:
+        self._fit(module)
+        lower_in_place(module.owner, self.options, self.stages, partial(self._shown, module=module))
+
+    def _fit(self, module: Module) -> None:
         with self.progress.step("check"):
             if self.stages.stages:
                 check(module.owner)
             with reporting(self._tell_warning):
                 fit(module.owner, self.options)
         self._save_ir("import", module)
-        lower_in_place(module.owner, self.options, self.stages, lambda name: self._shown(name, module))
 
     @contextmanager
     def _shown(self, name: str, module: Module) -> Iterator[None]:
@@ -304,11 +311,11 @@ class Compilation:
                 text = find_backend(self.target.name).assembly(module.owner, self.target, self.code_options)
             self._write(lambda: text)
             return None
-        return self._written(self._code(module))
+        return self._written(self._code(module, self.code_options))
 
-    def _code(self, module: Module) -> Artifact:
+    def _code(self, module: Module, options: CodeOptions) -> Artifact:
         with self.progress.step("code"):
-            artifact = build(module.owner, self.target, self.code_options, __version__)
+            artifact = build(module.owner, self.target, options, __version__)
         if self.options.observation is not None:
             return self.options.observation.added(artifact)
         return artifact

@@ -24,6 +24,7 @@ from ..support import Support, table_text
 
 #: The program's table of what shares a range and where the number of threads is, and the function that fills it.
 THREAD_TABLE, SET_THREADS = "__relax_threads", "__relax_set_threads"
+THREAD_TABLE_TEXT = table_text(THREAD_TABLE, SET_THREADS, 2)
 _WORD, _LINE = 8, 64
 
 
@@ -40,7 +41,7 @@ class CallParallel(Pass):
             return
         support = Support(op)
         with op.context, op.location:
-            support.define(table_text(THREAD_TABLE, SET_THREADS, 2))
+            support.define(THREAD_TABLE_TEXT)
             for call in calls:
                 with call.location:
                     _share(support, call)

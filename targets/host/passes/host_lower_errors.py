@@ -30,7 +30,8 @@ from ....bindings.navigation import (
 )
 from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import located_error, made_again, replace_op
-from ....dialects.core.ir_attributes import ENDED_BY, ENTRY, EXIT, GRAPH_INPUTS, OPERATOR
+from ....dialects.core.ir_attributes import CONTRACT, ENDED_BY, ENTRY, EXIT, GRAPH_INPUTS, OPERATOR
+from ....dialects.core.kernel_contract import contract_of
 from ....dialects.tir.prim_func import ASSERT
 from ....emit.linalg import segments
 from ....emit.numbers import number
@@ -43,6 +44,7 @@ from .host_name_functions import name_in_program
 
 _STATUS = "tir.return_unless_ok"
 _PLACE = "tir.place"
+_KEPT = (OPERATOR, CONTRACT)
 
 
 @register_pass
@@ -71,11 +73,16 @@ def _knows_place(function: Operation) -> bool:
     return GRAPH_INPUTS in function.attributes or is_entry(function)
 
 
+def _is_stated_to_fail(function: Operation) -> bool:
+    contract = contract_of(function)
+    return contract is not None and contract.can_fail
+
+
 def _failing(functions: dict[str, Operation]) -> dict[str, bool]:
     """The functions that can fail, callees first; whether each is given the place."""
     calls = {name: set(map(callee_of, operations_named(each, "func.call"))) for name, each in functions.items()}
     found = {name for name, function in functions.items() if operations_named(function, ASSERT, _STATUS)}
-    found |= {name for name, function in functions.items() if _knows_place(function)}
+    found |= {name for name, function in functions.items() if _knows_place(function) or _is_stated_to_fail(function)}
     while more := {name for name, callees in calls.items() if callees & found} - found:
         found |= more
     return {name: not _knows_place(function) for name, function in functions.items() if name in found}
@@ -156,7 +163,7 @@ class _FailingFunction:
             self._where = block.add_argument(ir.Type.parse(PTR), function.location)
         _return_status(function, [argument.type for argument in block.arguments])
         # It returns a status, which no PrimFunc does, and no graph function.
-        for name in [name for name in function.attributes if name.startswith(("tir.", "relax.")) and name != OPERATOR]:
+        for name in [name for name in function.attributes if name.startswith(("tir.", "relax.")) and name not in _KEPT]:
             del function.attributes[name]
         if not self._has_where:
             function.attributes[ENTRY] = ir.UnitAttr.get()

@@ -11,6 +11,7 @@ from ....bindings.ir import Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in, symbol_name
 from ....bindings.objects import mark_noinline
+from ....dialects.core.ir_attributes import CONTRACT
 from ...host.passes.host_name_functions import PREFIX
 from .object_file import foreign
 
@@ -74,6 +75,18 @@ def kernels_of(functions: Sequence[ProgramFunction], kept: Container[str]) -> li
     of its loops) and what these need; none where splitting is not worth it. They have no other references, and are not
     in `kept`.
     """
+    kernels = groups_of(functions, kept)
+    is_worth = is_large(sum(function.count for function in functions)) and len(kernels) >= _LEAST_KERNELS
+    return kernels if is_worth or any(map(is_separate, functions)) else []
+
+
+def is_large(operations: float) -> bool:
+    """Check whether a program with this many operations of the LLVM dialect is compiled in pieces."""
+    return operations >= _LEAST_OPERATIONS
+
+
+def groups_of(functions: Sequence[ProgramFunction], kept: Container[str]) -> list[list[ProgramFunction]]:
+    """Return the kernels as `kernels_of` does, of programs of any size."""
     own = {function.name: function for function in functions if function.name.startswith(PREFIX)}
     known_to: dict[str, set[str]] = {name: set() for name in own}
     for function in functions:
@@ -81,9 +94,12 @@ def kernels_of(functions: Sequence[ProgramFunction], kept: Container[str]) -> li
             known_to[name].add(function.name)
     groups = [group for function in own.values() if (group := _group(function, own, known_to, kept))]
     inside = {each.name for group in groups for each in group[1:]}
-    kernels = [group for group in groups if group[0].name not in inside]
-    is_large = sum(function.count for function in functions) >= _LEAST_OPERATIONS
-    return kernels if is_large and len(kernels) >= _LEAST_KERNELS else []
+    return [group for group in groups if group[0].name not in inside]
+
+
+def is_separate(function: ProgramFunction) -> bool:
+    """Check whether a function is the stub of a kernel that has left the program (separate_kernels.py)."""
+    return CONTRACT in function.operation.attributes
 
 
 def mark_shared_noinline(functions: Sequence[ProgramFunction]) -> None:

@@ -3,30 +3,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ....bindings.context import new_context
-from ....bindings.ir import Module
+from ....bindings.ir import Module, Operation
+from ....bindings.navigation import body_of, operations_of
 from ....bindings.objects import exported_functions, unit_object
-from ....bindings.package_files import loaded_compiler
+from ....dialects.core.kernel_contract import contract_of
 from ....passes.core.facts import note_code
-from ....runtime.cpu import cpu_identity
 from ....support.errors import RelaxError
+from ....support.processes.background import BackgroundRun
 from ....support.processes.pool import PoolCall, process_pool
 from ....support.temporary import is_any_size_written
 from ...core.code import CodeOptions, check_opt_level
-from ...host.passes.host_call_parallel import THREAD_TABLE
+from ...host.passes.host_call_parallel import THREAD_TABLE, THREAD_TABLE_TEXT
 from ...host.passes.host_define_support import define_support, parsed_unit
-from ...host.support import named_in
-from ...host.units import needed_texts, pool_text, unit_texts
+from ...host.support import Support, named_in
+from ...host.units import find_function, needed_texts, pool_text, unit_texts
 from .code_target import CodeTarget
+from .unit_compiler import SeparateKernels, UnitCompiler
 from .units import Unit, bytecode, units_of
 
-_KIND = "kernels"
 #: Objects of units that are the same in every program, which this process has made or found, by what they depend on.
 _fixed: dict[str, bytes] = {}
 # Starting a process takes as long as compiling this many bytes of bytecode.
@@ -51,27 +50,44 @@ def native_code(module: Module, machine: CodeTarget, options: CodeOptions) -> Na
     """
     check_opt_level(options.opt_level)
     exported_functions(module)
-    identity = _identity(machine, options.opt_level)
+    compiler = UnitCompiler(machine, options)
+    kernels = options.kernels if isinstance(options.kernels, SeparateKernels) else SeparateKernels(compiler)
     if options.one_object:
         define_support(module.operation)
+    _declare_needs(module.operation)
     support, pool = list(map(_fixed_unit, needed_texts(module.operation))), _fixed_unit(pool_text(machine.architecture))
     has_threads = THREAD_TABLE in named_in(module.operation)
-    units = [*units_of(module, split=not options.one_object), *support]
-    fixed = [*support, pool] if has_threads else support
-    made = _Making(units, fixed, machine, options, identity).run()
+    own = [kernels.units.get(unit.symbol, unit) for unit in units_of(module, split=not options.one_object)]
+    units, fixed = [*own, *support], [*support, pool] if has_threads else support
+    made = _Making(compiler, units, fixed, kernels).run()
     return NativeCode([made[unit] for unit in units], made[pool] if has_threads else None)
 
 
 def prepare(machine: CodeTarget, options: CodeOptions) -> None:
     """Starts processes that will make code soon, ahead of time.
 
-    They begin with what is the same in every program, and needed by most.
+    They begin with what is the same in every program, and needed by most. Where the cache has that, it may have the
+    program's kernels, too: processes are started when it is known that it does not.
     """
     if options.jobs > 1:
         fixed = [_fixed_unit(text) for text in (*unit_texts()[:_EARLY_TEXTS], pool_text(machine.architecture))]
-        making = _Making([], fixed, machine, options, _identity(machine, options.opt_level))
+        making = _Making(UnitCompiler(machine, options), [], fixed)
         calls = making.calls(making.missing())
-        process_pool().prepare(min(options.jobs, _MOST_EARLY), making.maker().__module__, calls)
+        if calls or options.cache is None:
+            process_pool().prepare(min(options.jobs, _MOST_EARLY), making.compiler.maker().__module__, calls)
+
+
+def _declare_needs(module: Operation) -> None:
+    """Declare what kernels need that have left the program, and define its table of threads."""
+    contracts = filter(None, map(contract_of, operations_of(body_of(module))))
+    needs = dict.fromkeys(name for contract in contracts for name in contract.needs)
+    support = Support(module)
+    with module.context:
+        for name in needs:
+            if name == THREAD_TABLE:
+                support.define(THREAD_TABLE_TEXT)
+            elif find_function(name) is not None:
+                support.declare(name)
 
 
 def _fixed_unit(text: str) -> Unit:
@@ -89,15 +105,17 @@ class _Making:
     """One program's units on their way to objects."""
 
     def __init__(
-        self, units: Sequence[Unit], fixed: Sequence[Unit], machine: CodeTarget, options: CodeOptions, identity: bytes
+        self,
+        compiler: UnitCompiler,
+        units: Sequence[Unit],
+        fixed: Sequence[Unit],
+        kernels: SeparateKernels | None = None,
     ) -> None:
         """`fixed` are those that are the same in every program; they are not reported."""
+        self.compiler, self._options = compiler, compiler.options
+        self._kernels = kernels or SeparateKernels(compiler)
         self._units = [unit for unit in units if unit not in fixed]
-        self._fixed, self._options, self._identity = fixed, options, identity
-        self._arguments: dict[str, object] = {"opt_level": options.opt_level}
-        if not machine.is_host:
-            target = {"triple": machine.triple, "cpu": machine.cpu, "feature_text": machine.feature_text}
-            self._arguments["target"] = target
+        self._fixed = fixed
         self._objects: dict[Unit, bytes] = {}
         self._done = 0
 
@@ -105,7 +123,7 @@ class _Making:
         missing = self.missing()
         # The longest first: at the end no process waits for a long one.
         missing.sort(key=lambda unit: -len(unit.code))
-        if self._is_worth_processes(missing):
+        if self._kernels.run is not None or self._is_worth_processes(missing):
             self._make_elsewhere(missing)
         elif missing and not is_any_size_written():
             self._make_elsewhere(missing, or_here=False)
@@ -114,31 +132,23 @@ class _Making:
         return self._objects
 
     def missing(self) -> list[Unit]:
-        """The units that are not in the cache, nor known to this process."""
+        """Return the units that are not in the cache, nor known to this process."""
         for unit in self._fixed:
             self._find_fixed(unit)
-        cache = self._options.cache
         for unit in self._units:
-            found = None if cache is None else cache.get(_KIND, self._key(unit))
+            found = self._known(unit)
             if found is not None:
                 self._have(unit, found, None)
         return [unit for unit in (*self._fixed, *self._units) if unit not in self._objects]
 
     def calls(self, units: Sequence[Unit]) -> list[PoolCall]:
-        """The work of other processes."""
-        function = f"{self.maker().__module__}:{self.maker().__name__}"
-        return [
-            PoolCall(function, code, {"symbol": unit.symbol, **self._arguments}, unit.what, unit.place)
-            for unit, code in zip(units, self._codes(units), strict=True)
-        ]
+        """Return the work of other processes."""
+        return [self.compiler.call(unit, code) for unit, code in zip(units, self._codes(units), strict=True)]
 
-    def maker(self) -> Callable[..., bytes]:
-        """The function that makes objects of units."""
-        if "target" not in self._arguments:
-            return unit_object
-        from .cross_object import cross_unit_object  # most code is for this machine
-
-        return cross_unit_object
+    def _known(self, unit: Unit) -> bytes | None:
+        if unit.symbol in self._kernels.objects:
+            return self._kernels.objects[unit.symbol]
+        return None if unit.symbol in self._kernels.units else self.compiler.cached(unit)
 
     def _codes(self, units: Sequence[Unit]) -> list[bytes]:
         fixed = [unit for unit in units if unit in self._fixed]
@@ -146,13 +156,13 @@ class _Making:
         return [made.get(unit, unit.code) for unit in units]
 
     def _find_fixed(self, unit: Unit) -> None:
-        cache, key = self._options.cache, self._key(unit)
-        kept = None if cache is None else cache.get(_KIND, key)
+        key = self.compiler.key(unit)
+        kept = self.compiler.cached(unit)
         made = kept or _fixed.get(key)
         if made is None:
             return
-        if cache is not None and kept is None:
-            cache.put(_KIND, key, made)
+        if kept is None:
+            self.compiler.keep(unit, made)
         self._objects[unit] = _fixed[key] = made
 
     def _is_worth_processes(self, units: Sequence[Unit]) -> bool:
@@ -165,24 +175,27 @@ class _Making:
         return len(own) > 1 and sum(own) >= _WORTH_A_PROCESS
 
     def _make_here(self, units: Sequence[Unit]) -> None:
-        is_host = self.maker() is unit_object
-        arguments = {**self._arguments, "context": new_context(("llvm",))} if is_host else self._arguments
+        maker, arguments = self.compiler.maker(), self.compiler.arguments
+        if maker is unit_object:
+            arguments = {**arguments, "context": new_context(("llvm",))}
         for unit, code in zip(units, self._codes(units), strict=True):
             self._begun(unit)
             start = time.perf_counter()
-            made = self.maker()(code, symbol=unit.symbol, **arguments)
+            made = maker(code, symbol=unit.symbol, **arguments)
             self._made(unit, made, time.perf_counter() - start)
 
     def _make_elsewhere(self, units: Sequence[Unit], or_here: bool = True) -> None:
         """`or_here`: where the system has no processes to give. Raises RelaxError where it has none, and files have
         limits: LLVM ends the process whose file cannot be written.
         """
+        run = self._kernels.run or BackgroundRun(process_pool(), min(self._options.jobs, len(units)))
+        rest = [unit for unit in units if unit not in self._kernels.started]
+        ordered = [*self._kernels.started, *rest]
         try:
-            process_pool().run(
-                self.calls(units),
-                self._options.jobs,
-                lambda index, code, seconds: self._made(units[index], code, seconds),
-                lambda index: self._begun(units[index]),
+            run.add(self.calls(rest))
+            run.finish(
+                lambda index, code, seconds: self._made(ordered[index], code, seconds),
+                lambda index: self._begun(ordered[index]),
             )
         except OSError as error:
             if not or_here or not is_any_size_written():
@@ -195,10 +208,9 @@ class _Making:
             instrument.code_begun(unit.name)
 
     def _made(self, unit: Unit, code: bytes, seconds: float) -> None:
-        if self._options.cache is not None:
-            self._options.cache.put(_KIND, self._key(unit), code)
+        self.compiler.keep(unit, code)
         if unit in self._fixed:
-            self._objects[unit] = _fixed[self._key(unit)] = code
+            self._objects[unit] = _fixed[self.compiler.key(unit)] = code
         else:
             self._have(unit, code, seconds)
 
@@ -208,21 +220,3 @@ class _Making:
         self._done += 1
         for instrument in self._options.instruments:
             instrument.code_made(unit.name, self._done, len(self._units))
-
-    def _key(self, unit: Unit) -> str:
-        hashed = hashlib.blake2b(self._identity, digest_size=20)
-        hashed.update(f"{unit.symbol}\n".encode())
-        hashed.update(unit.code)
-        return hashed.hexdigest()
-
-
-def _identity(machine: CodeTarget, opt_level: int) -> bytes:
-    """All that code depends on in addition to the unit. Raises RelaxError where llvmlite is needed and missing."""
-    maker: list[object]
-    if machine.is_host:
-        maker = ["host", cpu_identity()]
-    else:
-        from .cross_object import load_llvmlite
-
-        maker = ["llvmlite", list(load_llvmlite().llvm_version_info), machine.cpu, machine.feature_text]
-    return json.dumps([loaded_compiler(), machine.triple, opt_level, maker]).encode()

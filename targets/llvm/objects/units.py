@@ -20,14 +20,17 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import has_body, operations_of, symbol_name
 from ....bindings.objects import KERNEL
 from ....bindings.pass_manager import run_upstream
-from ....dialects.core.ir_attributes import CALLS, DEVICE, ENTRIES, KERNELS, PLACED_CONSTANTS
+from ....dialects.core.ir_attributes import CALLS, CONTRACT, DEVICE, ENTRIES, KERNELS, PLACED_CONSTANTS
+from ....dialects.core.kernel_contract import contract_of
 from ....dialects.verification import verify_ir
 from ....support.callbacks import enters
 from ...host.passes.host_name_functions import name_in_program
 from .kernels import (
     ENTANGLING,
     ProgramFunction,
+    groups_of,
     is_internal,
+    is_separate,
     kernels_of,
     mark_shared_noinline,
     referred_by_globals,
@@ -60,10 +63,14 @@ class Unit:
     name: str
     #: The name that the kernel gets in its object file.
     symbol: str
-    #: MLIR's bytecode, without locations.
+    #: MLIR's bytecode, without locations; empty for a kernel that left the program before its loops were made.
     code: bytes
     #: Where the kernel comes from: nodes of a model, places in a file.
     place: str = ""
+    #: The functions and globals of the program, or of its library, that the kernel refers to.
+    needs: tuple[str, ...] = ()
+    #: The operations in it.
+    count: int = 0
 
     @property
     def what(self) -> str:
@@ -77,9 +84,7 @@ def units_of(module: Module, *, split: bool = True) -> list[Unit]:
 
     Raises RelaxError where something else than the LLVM dialect is in it.
     """
-    operations = operations_of(module.body)
-    functions = [surveyed(each) for each in operations if each.name == "llvm.func" and has_body(each)]
-    _check(module, operations)
+    operations, functions = _surveyed(module)
     is_divisible = split and all(each.name in _DIVISIBLE for each in operations)
     kernels = kernels_of(functions, referred_by_globals(operations)) if is_divisible else []
     places = [_place(kernel[0].operation.location) for kernel in kernels]
@@ -91,9 +96,32 @@ def units_of(module: Module, *, split: bool = True) -> list[Unit]:
     splitter = _Splitter(module, operations, functions)
     units: dict[str, Unit] = {}
     for kernel, place in zip(kernels, places, strict=True):
-        unit = splitter.take(kernel, place)
+        unit = splitter.take_separate(kernel[0], place) if is_separate(kernel[0]) else splitter.take(kernel, place)
         units.setdefault(unit.symbol, unit)
     return [splitter.rest(), *units.values()]
+
+
+@enters
+def kernel_units(module: Module) -> list[Unit]:
+    """Return the units of a module of kernels alone, in the LLVM dialect, which is taken apart.
+
+    Functions that cannot be compiled apart have none. Raises RelaxError as `units_of` does.
+    """
+    operations, functions = _surveyed(module)
+    if any(each.name not in _DIVISIBLE for each in operations) or any(map(_has_scope, functions)):
+        return []
+    kernels = groups_of(functions, referred_by_globals(operations))
+    places = [_place(kernel[0].operation.location) for kernel in kernels]
+    run_upstream(module.operation, ["strip-debuginfo"], verify=False)
+    splitter = _Splitter(module, operations, functions)
+    return [splitter.take(kernel, place) for kernel, place in zip(kernels, places, strict=True)]
+
+
+def _surveyed(module: Module) -> tuple[list[Operation], list[ProgramFunction]]:
+    operations = operations_of(module.body)
+    functions = [surveyed(each) for each in operations if each.name == "llvm.func" and has_body(each)]
+    _check(module, operations)
+    return operations, functions
 
 
 def _check(module: Module, operations: Iterable[Operation]) -> None:
@@ -139,7 +167,8 @@ class _Making:
         # The readable part is in the hash: equal kernels of two names are two units, and each symbol one.
         readable = re.sub(r"_\d+$", "", name)
         symbol = f"{KERNEL_PREFIX}{readable}.{hashlib.blake2b(code, digest_size=12).hexdigest()}"
-        return Unit(name, symbol, code, place)
+        needs = tuple(each for each in outside if each not in renamed)
+        return Unit(name, symbol, code, place, needs, sum(each.count for each in self._kernel))
 
     def _add_references(self, unit: Module, names: Iterable[str]) -> dict[str, str]:
         """Puts copies of constants and declarations of all else into a unit; the constants' new names."""
@@ -194,6 +223,24 @@ class _Splitter:
         self._kernels[old[0]] = unit.symbol
         self._taken.update(kernel)
         return unit
+
+    def take_separate(self, function: ProgramFunction, place: str) -> Unit:
+        """Return the unit of a kernel that left the program earlier; its stub leaves it now."""
+        contract = contract_of(function.operation)
+        assert contract is not None
+        name = name_in_program(function.operation)
+        with self._module.context, ir.Location.unknown():
+            for needed in contract.needs:
+                if needed in self._symbols and is_internal(self._symbols[needed]):
+                    _show(self._symbols[needed])
+            del function.operation.attributes[CONTRACT]
+            _show(function.operation)
+            self._declare(function.operation, contract.symbol)
+        del self._symbols[function.name]
+        self._kernels[function.name] = contract.symbol
+        self._taken.add(function)
+        function.operation.erase()
+        return Unit(name, contract.symbol, b"", place)
 
     def rest(self) -> Unit:
         """The unit of what no kernel has taken, without the constants that only kernels read."""

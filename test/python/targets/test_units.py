@@ -21,7 +21,7 @@ from relax_mlir.support.processes.pool import Pool
 from relax_mlir.targets.core.code import code_options
 from relax_mlir.targets.core.registry import parse_target
 from relax_mlir.targets.host.units import unit_texts
-from relax_mlir.targets.llvm.objects import kernels, native_code, units
+from relax_mlir.targets.llvm.objects import kernels, native_code, unit_compiler, units
 from relax_mlir.targets.llvm.objects.code_target import code_target
 
 import relax_mlir as rx
@@ -43,7 +43,8 @@ def split(monkeypatch: pytest.MonkeyPatch) -> None:
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
     """Small units are made by other processes as well."""
     own = Pool()
-    monkeypatch.setattr(native_code, "process_pool", lambda: own)
+    for module in (native_code, unit_compiler):
+        monkeypatch.setattr(module, "process_pool", lambda: own)
     monkeypatch.setattr(native_code, "_WORTH_A_PROCESS", 0)
     yield own
     own.end()
@@ -340,7 +341,7 @@ def test_what_code_depends_on_is_in_the_key(tmp_path: Path, monkeypatch: pytest.
         assert kernels_in(cache) > before, f"code made for something else was taken for {options}"
     for name in ("cpu_identity", "loaded_compiler"):
         before = kernels_in(cache)
-        monkeypatch.setattr(native_code, name, lambda: "another one")
+        monkeypatch.setattr(unit_compiler, name, lambda: "another one")
         compiled(cache=tmp_path)
         assert kernels_in(cache) > before, f"code of another {name} was taken"
     before = kernels_in(cache)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The memory effects of kernels that are compiled apart: asked of their loops once, then stated by their contracts."""
+
+from __future__ import annotations
+
+import math
+
+from ...bindings.ir import Operation, Type
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of
+from ...dialects.core.kernel_contract import KernelContract
+from ...emit.memrefs import storage_bytes
+from .overwriting import Kernel
+
+
+class SeparateKernel(Kernel):
+    """A kernel whose contract says what it may overwrite. It computes: no call of it can be left out or shortened."""
+
+    pairs = ()
+    fixed = None
+
+    def __init__(self, contract: KernelContract) -> None:
+        self._stated = set(contract.overwrites)
+
+    def may_overwrite(self, read: int, written: int, is_alike: bool) -> bool:
+        return (read, written, int(is_alike)) in self._stated
+
+    def copies(self, read: int, written: int) -> list[tuple[Operation, int]]:
+        return []
+
+
+def overwrites_of(function: Operation, outputs: int) -> tuple[tuple[int, int, int], ...] | None:
+    """Return what a contract states of a PrimFunc on memrefs, the last of whose parameters are its outputs.
+
+    None for a kernel that the memory plan may change: one that only moves elements, or copies an operand whose place
+    the result may have.
+    """
+    kernel = Kernel(function)
+    if kernel.pairs:
+        return None
+    types = [argument.type for argument in body_of(function).arguments]
+    found = []
+    for written in range(len(types) - outputs, len(types)):
+        for read, type_ in enumerate(types[: len(types) - outputs]):
+            if not isinstance(type_, ir.MemRefType):
+                continue
+            if _may_be_alike(type_, types[written]) and kernel.may_overwrite(read, written, is_alike=True):
+                if kernel.copies(read, written):
+                    return None
+                found.append((read, written, 1))
+            if kernel.may_overwrite(read, written, is_alike=False):
+                found.append((read, written, 0))
+    return tuple(found)
+
+
+def _may_be_alike(one: Type, other: Type) -> bool:
+    """Check whether calls may give two memrefs as many elements, of equal size."""
+    if storage_bytes(one.element_type) != storage_bytes(other.element_type):
+        return False
+    is_fixed = one.has_static_shape and other.has_static_shape
+    return not is_fixed or math.prod(one.shape) == math.prod(other.shape)

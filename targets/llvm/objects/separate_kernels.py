@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Separate compilation of kernels: planned PrimFuncs leave the program before their loops are made.
+
+A kernel that depends on nothing but itself is lowered in a module of its own, and workers compile it while the rest of
+the program is lowered. A stub with its contract takes its place (dialects/core/kernel_contract.py). The cache knows
+kernels by their planned PrimFuncs: one that it has is neither lowered nor compiled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from ....bindings.ir import Module, Operation
+from ....bindings.mlir import ir, print_asm
+from ....bindings.navigation import function_type_of, is_private, operations_in, operations_of, symbol_name
+from ....dialects.core.call_graph import references_of
+from ....dialects.core.elements import is_resource
+from ....dialects.core.ir_attributes import CONTRACT, SCHEDULE
+from ....dialects.core.kernel_contract import KernelContract
+from ....dialects.tir.prim_func import prim_funcs_in
+from ....passes.core.pipeline import Pipeline
+from ....passes.core.stages import Stage
+from ....passes.lower_calls.separate_kernel import overwrites_of
+from ....passes.schedule.constant_arguments import callers_in
+from ....passes.tir_bufferize import is_on_tensors
+from ....runtime.cpu import host_caches, host_cores
+from ....support.registry import extensions_digest
+from ...core.backend import ChosenTarget
+from ...core.code import CodeOptions
+from ...host.passes.host_call_parallel import THREAD_TABLE
+from ...host.passes.host_name_functions import name_in_program
+from ...host.units import find_function
+from .code_target import code_target
+from .kernels import is_large
+from .unit_compiler import KIND, SeparateKernels, UnitCompiler
+from .units import NOTES, kernel_units
+
+_KIND, _FORMAT = "contracts", 1
+#: A program of fewer kernels is lowered whole.
+_LEAST_KERNELS = 8
+#: Kernels that are lowered together: workers begin with the first ones while the next are lowered. The first batch also
+#: tells how large the program will be.
+_BATCH = 8
+_PLAN_MEMORY = "relax-plan-memory"
+#: Passes that change functions of graphs only, or remove what no graph calls.
+_OF_GRAPHS = frozenset((_PLAN_MEMORY, "relax-lower-calls", "symbol-dce", "host-profile-kernels", "host-keep-arena"))
+#: The operations that a program may have at its top for its kernels to be compiled apart.
+_DIVISIBLE = frozenset(("func.func", "memref.global", "llvm.func", "llvm.mlir.global"))
+
+
+@dataclass(frozen=True)
+class _Record:
+    """The cache's entry of a kernel; without a symbol, of one that has to stay in the program."""
+
+    symbol: str = ""
+    #: The key of its object.
+    object_key: str = ""
+    #: The types of its parameters, as memrefs.
+    types: tuple[str, ...] = ()
+    overwrites: tuple[tuple[int, int, int], ...] = ()
+    can_fail: bool = False
+    needs: tuple[str, ...] = ()
+    #: The operations of LLVM that it has become.
+    count: int = 0
+
+    @property
+    def contract(self) -> KernelContract:
+        return KernelContract(self.symbol, self.overwrites, self.can_fail, self.needs)
+
+
+def separate_kernels(
+    module: Module, stages: Sequence[Stage], target: ChosenTarget, options: CodeOptions
+) -> SeparateKernels | None:
+    """Move the kernels out of a module whose loops are planned; `stages` are those that follow.
+
+    Return None where the program stays in one piece.
+    """
+    passes = [item for stage in stages for item in stage.passes]
+    if options.one_object or not all(isinstance(item, str) for item in passes):
+        return None
+    if any(op.name not in _DIVISIBLE for op in operations_of(module.body)):
+        return None
+    candidates = _candidates(module.operation)
+    if len(candidates) < _LEAST_KERNELS:
+        return None
+    texts = [str(item).replace("@target", target.name) for item in passes]
+    with module.context:
+        return _Separation(module, candidates, texts, target, options).run()
+
+
+def _candidates(module: Operation) -> list[Operation]:
+    """Return the PrimFuncs on tensors that refer to no other function, and that graphs call outside of loops."""
+    callers = callers_in(module)
+    found = []
+    for function in prim_funcs_in(module):
+        calls = callers[symbol_name(function)].calls
+        is_called = calls and all(call.operation.parent.name == "func.func" for call in calls)
+        # A schedule may change what callers give.
+        may_leave = is_private(function) and is_on_tensors(function) and SCHEDULE not in function.attributes
+        if is_called and may_leave and _is_closed(function):
+            found.append(function)
+    return found
+
+
+def _is_closed(function: Operation) -> bool:
+    """Check that a function names no other one and no global, and that its text shows all of its constants."""
+    inside = (function, *operations_in(function))
+    refers = any(next(references_of(op), None) is not None for op in inside)
+    return not refers and not any(op.name == "arith.constant" and is_resource(op.attributes["value"]) for op in inside)
+
+
+class _Separation:
+    """The work on one program."""
+
+    def __init__(
+        self,
+        module: Module,
+        candidates: Sequence[Operation],
+        passes: Sequence[str],
+        target: ChosenTarget,
+        options: CodeOptions,
+    ) -> None:
+        self._module, self._cache = module, options.cache
+        self._passes = passes
+        self._compiler = UnitCompiler(code_target(target), options)
+        self._rules = extensions_digest()
+        self._found = SeparateKernels(self._compiler)
+        machine = host_caches(), host_cores(), self._compiler.identity.decode()
+        shared = [_FORMAT, machine, list(passes), self._rules, _attributes_of(module.operation)]
+        self._shared = json.dumps(shared).encode()
+        self._by_key: dict[str, list[Operation]] = {}
+        for function in candidates:
+            self._by_key.setdefault(self._key(function), []).append(function)
+
+    def run(self) -> SeparateKernels | None:
+        """Return None for a program that is so small that it stays in one piece."""
+        keys = list(self._by_key)
+        records = {key: record for key in keys if (record := self._known(key)) is not None}
+        sample = keys[:_BATCH]
+        records.update(self._made([key for key in sample if key not in records]))
+        if not is_large(sum(records[key].count for key in sample) * len(keys) / len(sample)):
+            return None
+        missing = [key for key in keys if key not in records]
+        self._found.start(len(missing) + len(self._found.units))
+        try:
+            for first in range(0, len(missing), _BATCH):
+                records.update(self._made(missing[first : first + _BATCH]))
+        except BaseException:
+            self._found.__exit__()
+            raise
+        for key, functions in self._by_key.items():
+            if records[key].symbol:
+                for function in functions:
+                    _replace_by_stub(function, records[key])
+        return self._found
+
+    # ---- what the cache has ----
+
+    def _key(self, function: Operation) -> str:
+        text = print_asm(function, assume_verified=True)
+        name = symbol_name(function)
+        readable = re.sub(r"_\d+$", "", name)
+        hashed = hashlib.blake2b(self._shared, digest_size=20)
+        hashed.update(text.replace(f"@{name}(", f"@{readable}(", 1).encode("utf-8", "surrogateescape"))
+        return hashed.hexdigest()
+
+    def _known(self, key: str) -> _Record | None:
+        cache = self._cache
+        if cache is None or self._rules is None:
+            return None
+        data = cache.get(_KIND, key)
+        record = None if data is None else _parsed(data)
+        if record is None or not record.symbol:
+            return record
+        code = cache.get(KIND, record.object_key)
+        if code is None:
+            return None
+        self._found.objects[record.symbol] = code
+        return record
+
+    # ---- what is lowered now ----
+
+    def _made(self, keys: Sequence[str]) -> dict[str, _Record]:
+        """Lower the kernels of some keys in a module of their own, and have workers begin with their objects."""
+        if not keys:
+            return {}
+        apart, names = _module_like(self._module), {}
+        for key in keys:
+            function = self._by_key[key][0]
+            names[key] = symbol_name(function)
+            apart.body.append(function.clone())
+        outputs = {symbol_name(each): len(function_type_of(each).results) for each in prim_funcs_in(apart.operation)}
+        cut = next(place for place, each in enumerate(self._passes) if _name_of(each) == _PLAN_MEMORY)
+        self._lower(apart, self._passes[:cut])
+        functions = prim_funcs_in(apart.operation)
+        overwrites = {symbol_name(each): overwrites_of(each, outputs[symbol_name(each)]) for each in functions}
+        types = {symbol_name(each): tuple(map(str, function_type_of(each).inputs)) for each in functions}
+        del functions
+        self._lower(apart, self._passes[cut + 1 :])
+        failing = {name_in_program(op) for op in operations_of(apart.body) if _returns_status(op)}
+        units = {unit.name: unit for unit in kernel_units(apart)}
+        made: dict[str, _Record] = {}
+        for key, name in names.items():
+            unit, stated = units.get(name), overwrites[name]
+            if unit is None or stated is None or not all(map(_is_known_to_programs, unit.needs)):
+                made[key] = _Record()
+                units.pop(name, None)
+                continue
+            object_key, can_fail = self._compiler.key(unit), name in failing
+            made[key] = _Record(unit.symbol, object_key, types[name], stated, can_fail, unit.needs, unit.count)
+        self._found.add(units.values())
+        self._keep(made)
+        return made
+
+    def _keep(self, made: Mapping[str, _Record]) -> None:
+        if self._cache is not None and self._rules is not None:
+            for key, record in made.items():
+                self._cache.put(_KIND, key, json.dumps(asdict(record)).encode())
+
+    def _lower(self, module: Module, passes: Iterable[str]) -> None:
+        chosen = [each for each in passes if _name_of(each) not in _OF_GRAPHS]
+        Pipeline(chosen, verify_each=False).run(module, all_or_nothing=False)
+
+
+def _name_of(text: str) -> str:
+    return text.partition("{")[0]
+
+
+def _parsed(data: bytes) -> _Record | None:
+    """Return a record of the cache; None for what is none."""
+    try:
+        fields = json.loads(data)
+        lists = {name: tuple(fields[name]) for name in ("types", "needs")}
+        triples = tuple((int(read), int(written), int(alike)) for read, written, alike in fields["overwrites"])
+        return _Record(**{**fields, **lists, "overwrites": triples})
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _attributes_of(module: Operation) -> str:
+    """Return the attributes of a module that its functions may depend on, as text."""
+    return str({name: str(module.attributes[name]) for name in module.attributes if name not in NOTES})
+
+
+def _module_like(module: Module) -> Module:
+    """Return an empty module with the attributes of another one."""
+    with module.context, ir.Location.unknown():
+        made = ir.Module.create()
+        for name in module.operation.attributes:
+            made.operation.attributes[name] = module.operation.attributes[name]
+    return made
+
+
+def _returns_status(op: Operation) -> bool:
+    return op.name == "llvm.func" and str(op.attributes["function_type"].value.return_type) == "i32"
+
+
+def _is_known_to_programs(name: str) -> bool:
+    """Check whether every program can give a kernel the function or table of this name; C's come from the system."""
+    return name == THREAD_TABLE or not name.startswith("__relax") or find_function(name) is not None
+
+
+def _replace_by_stub(function: Operation, record: _Record) -> None:
+    """Put a stub in the place of a kernel, with the attributes that it has."""
+    context = function.context
+    types = [ir.Type.parse(each, context) for each in record.types]
+    with context, function.location, ir.InsertionPoint(function):
+        attributes = {name: function.attributes[name] for name in function.attributes}
+        attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
+        attributes[CONTRACT] = record.contract.attribute(context)
+        stub = ir.Operation.create("func.func", attributes=attributes, regions=1)
+        with ir.InsertionPoint(stub.regions[0].blocks.append(*types)):
+            ir.Operation.create("func.return")
+    function.erase()

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The way from a unit to its object: by the cache, by a function of this process, or by the same one in a worker."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from ....bindings.objects import unit_object
+from ....bindings.package_files import loaded_compiler
+from ....runtime.cpu import cpu_identity
+from ....support.processes.background import BackgroundRun
+from ....support.processes.pool import PoolCall, process_pool
+from ....support.temporary import is_any_size_written
+from ...core.code import CodeOptions
+from .code_target import CodeTarget
+from .units import Unit
+
+#: Objects in the cache.
+KIND = "kernels"
+# New kernels that are worth the start of processes.
+_MANY_KERNELS = 4
+
+
+class UnitCompiler:
+    """The compiler of units for one machine, at one level. The same unit gives the same bytes."""
+
+    def __init__(self, machine: CodeTarget, options: CodeOptions) -> None:
+        """Raise RelaxError where llvmlite is needed and missing."""
+        self.options = options
+        self.identity = _identity(machine, options.opt_level)
+        self.arguments: dict[str, object] = {"opt_level": options.opt_level}
+        if not machine.is_host:
+            target = {"triple": machine.triple, "cpu": machine.cpu, "feature_text": machine.feature_text}
+            self.arguments["target"] = target
+
+    def maker(self) -> Callable[..., bytes]:
+        """Return the function that makes objects of units."""
+        if "target" not in self.arguments:
+            return unit_object
+        from .cross_object import cross_unit_object  # most code is for this machine
+
+        return cross_unit_object
+
+    def call(self, unit: Unit, code: bytes) -> PoolCall:
+        """Return the work on a unit for a worker; `code` is the unit's in the LLVM dialect alone."""
+        function = f"{self.maker().__module__}:{self.maker().__name__}"
+        return PoolCall(function, code, {"symbol": unit.symbol, **self.arguments}, unit.what, unit.place)
+
+    def key(self, unit: Unit) -> str:
+        hashed = hashlib.blake2b(self.identity, digest_size=20)
+        hashed.update(f"{unit.symbol}\n".encode())
+        hashed.update(unit.code)
+        return hashed.hexdigest()
+
+    def cached(self, unit: Unit) -> bytes | None:
+        cache = self.options.cache
+        return None if cache is None else cache.get(KIND, self.key(unit))
+
+    def keep(self, unit: Unit, made: bytes) -> None:
+        if self.options.cache is not None:
+            self.options.cache.put(KIND, self.key(unit), made)
+
+
+def _identity(machine: CodeTarget, opt_level: int) -> bytes:
+    """Return what code depends on in addition to the unit."""
+    maker: list[object]
+    if machine.is_host:
+        maker = ["host", cpu_identity()]
+    else:
+        from .cross_object import load_llvmlite
+
+        maker = ["llvmlite", list(load_llvmlite().llvm_version_info), machine.cpu, machine.feature_text]
+    return json.dumps([loaded_compiler(), machine.triple, opt_level, maker]).encode()
+
+
+@dataclass
+class SeparateKernels:
+    """The kernels that have left a program (separate_kernels.py), while the rest of it is lowered."""
+
+    compiler: UnitCompiler
+    #: By their symbols the objects of those that are known, and the units of the others.
+    objects: dict[str, bytes] = field(default_factory=dict)
+    units: dict[str, Unit] = field(default_factory=dict)
+    #: The run in which workers make objects, and the units that it was given, in their order.
+    run: BackgroundRun | None = None
+    started: list[Unit] = field(default_factory=list)
+
+    def __enter__(self) -> SeparateKernels:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop the workers, unless all is done."""
+        if self.run is not None:
+            self.run.abandon()
+
+    def start(self, count: int) -> None:
+        """Have workers compile the units, those that are added later too, if `count` kernels are worth processes."""
+        jobs = self.compiler.options.jobs
+        is_worth = count >= _MANY_KERNELS or (count > 0 and process_pool().idle_count() > 1)
+        if is_worth and jobs > 1 and is_any_size_written():
+            self.run = BackgroundRun(process_pool(), min(jobs, count))
+            self._give(self.units.values())
+
+    def add(self, units: Iterable[Unit]) -> None:
+        """Add kernels; find those that the cache has."""
+        for unit in units:
+            found = self.compiler.cached(unit)
+            if found is not None:
+                self.objects[unit.symbol] = found
+            elif unit.symbol not in self.units:
+                self.units[unit.symbol] = unit
+                self._give([unit])
+
+    def _give(self, units: Iterable[Unit]) -> None:
+        if self.run is not None:
+            given = list(units)
+            self.started += given
+            self.run.add([self.compiler.call(unit, unit.code) for unit in given])
