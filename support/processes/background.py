@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import threading
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -19,12 +20,17 @@ class BackgroundRun:
     """One run of a pool in a thread of its own: `add` calls as they are known, then `finish`, or `abandon`."""
 
     def __init__(self, pool: Pool, jobs: int) -> None:
+        """Raise OSError where the system has no thread or pipe to give."""
         self._pool, self._jobs = pool, jobs
         self._queue = CallQueue()
         self._events: SimpleQueue[_Event] = SimpleQueue()
         self._is_ended = False
         self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self._queue.__exit__()
+            raise OSError(errno.EAGAIN, "no thread can be started") from None
 
     def add(self, calls: Iterable[PoolCall]) -> None:
         """Have workers begin with these as soon as they are free."""

@@ -181,7 +181,7 @@ class Pool:
         """Run the calls of a queue, those that another thread adds too, until the queue is closed and all are done."""
         workers = self._take(jobs)
         try:
-            _Run(workers, queue, done, begun).run()
+            _WorkerRun(workers, queue, done, begun).run()
         except BaseException:
             for worker in workers:
                 worker.end()
@@ -275,7 +275,7 @@ class Abandoned(Exception):
     """A queue whose results nobody wants any more."""
 
 
-class _Run:
+class _WorkerRun:
     """The workers of one run, with the places of the calls that they work on."""
 
     def __init__(self, workers: Sequence[Worker], queue: CallQueue, done: Done, begun: Begun) -> None:

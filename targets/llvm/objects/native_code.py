@@ -188,10 +188,10 @@ class _Making:
         """`or_here`: where the system has no processes to give. Raises RelaxError where it has none, and files have
         limits: LLVM ends the process whose file cannot be written.
         """
-        run = self._kernels.run or BackgroundRun(process_pool(), min(self._options.jobs, len(units)))
         rest = [unit for unit in units if unit not in self._kernels.started]
         ordered = [*self._kernels.started, *rest]
         try:
+            run = self._kernels.run or BackgroundRun(process_pool(), min(self._options.jobs, len(units)))
             run.add(self.calls(rest))
             run.finish(
                 lambda index, code, seconds: self._made(ordered[index], code, seconds),

@@ -149,13 +149,13 @@ class _Separation:
         try:
             for first in range(0, len(missing), _BATCH):
                 records.update(self._made(missing[first : first + _BATCH]))
+            for key, functions in self._by_key.items():
+                if records[key].symbol:
+                    for function in functions:
+                        _replace_by_stub(function, records[key])
         except BaseException:
             self._found.__exit__()
             raise
-        for key, functions in self._by_key.items():
-            if records[key].symbol:
-                for function in functions:
-                    _replace_by_stub(function, records[key])
         return self._found
 
     # ---- what the cache has ----

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Iterable
@@ -101,7 +102,8 @@ class SeparateKernels:
         jobs = self.compiler.options.jobs
         is_worth = count >= _MANY_KERNELS or (count > 0 and process_pool().idle_count() > 1)
         if is_worth and jobs > 1 and is_any_size_written():
-            self.run = BackgroundRun(process_pool(), min(jobs, count))
+            with contextlib.suppress(OSError):  # then this process makes them
+                self.run = BackgroundRun(process_pool(), min(jobs, count))
             self._give(self.units.values())
 
     def add(self, units: Iterable[Unit]) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from relax_mlir.support.errors import RelaxError
+from relax_mlir.support.processes.background import BackgroundRun
 from relax_mlir.support.processes.pool import Pool, PoolCall
 
 FUNCTIONS = """
@@ -148,6 +149,46 @@ def test_a_call_that_fails_early_is_reported_by_the_run_that_wants_it(pool: Pool
     pool.prepare(1, "functions_of_test", [call("refuse")])
     with pytest.raises(RelaxError, match="node 7: kernel 'refuse': cannot do it"):
         run(pool, 1, call("refuse"))
+
+
+def in_background(pool: Pool, *batches: list[PoolCall]) -> dict[int, bytes]:
+    results: dict[int, bytes] = {}
+    run = BackgroundRun(pool, 2)
+    for batch in batches:
+        run.add(batch)
+        time.sleep(0.05)  # which workers may use
+    run.finish(lambda index, data, seconds: results.update({index: data}), lambda index: None)
+    return results
+
+
+def test_calls_that_come_while_others_run(pool: Pool, tmp_path: Path) -> None:
+    early = call("once", str(tmp_path / "early").encode())
+    pool.prepare(1, calls=[early])
+    calls = [call("reverse", b"ab"), call("reverse", b"cd"), call("reverse", b"ef")]
+    assert in_background(pool, [], calls[:2], [calls[2], early]) == {0: b"ba", 1: b"dc", 2: b"fe", 3: b"first"}
+    assert pool.idle_count() == 2
+    assert in_background(pool) == {}
+
+
+@pytest.mark.parametrize("name", ["refuse", "kill", "abort"])
+def test_a_failure_in_the_background_is_raised_where_results_are_waited_for(pool: Pool, name: str) -> None:
+    with pytest.raises(RelaxError, match=f"kernel '{name}'"):
+        in_background(pool, [call("reverse", b"a"), call(name)], [call("reverse", b"b")])
+    assert pool.idle_count() == 0
+
+
+def test_an_abandoned_run_ends_its_workers(pool: Pool, tmp_path: Path) -> None:
+    before = children()
+    run, begun = BackgroundRun(pool, 2), tmp_path / "begun"
+    run.add([call("nap", str(begun).encode())])
+    while not begun.exists():
+        time.sleep(0.01)
+    started = children() - before
+    run.abandon()
+    run.abandon()
+    assert started
+    wait_until_gone(started)
+    assert pool.idle_count() == 0
 
 
 def test_several_threads_at_once(pool: Pool) -> None:
