@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How long it takes from a model's file to something that runs, and how much memory, against other compilers.
+"""Time whole processes from a model's file to something that runs, and measure their memory, against other compilers.
 
-python bench/models/compile_times.py build/models [--peers=build/models/env-peers/bin/python] [name ...]
+    python bench/models/compile_times.py build/models [name ...]
+        --peers=build/models/env-peers/bin/python    other compilers
+        --beside=../before/.venv/bin/relax-compile   another state of this project, model by model in turns
 
-Whole processes, from start to end. Memory is the most that all processes of a measurement held at once, shared pages
-counted once, sampled. `cold` begins with an empty cache, `cached` finds the program in it, `kernels` only
-the code of its kernels, as where the model has changed a little. Python's bytecode is there, as in any installation.
+Each cell has seconds by the clock, seconds of processor time of all processes, and MB: the most memory that all of them
+held at once, shared pages counted once, sampled. `cold` begins with an empty cache, `cached` finds the program in it,
+`kernels` the kernels, but not the program, and `edited` those of all layers but the last matrix, which has a column
+less. Python's bytecode is there, as in any installation.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import shlex
 import shutil
 import subprocess
@@ -25,6 +29,8 @@ from pathlib import Path
 _OURS = str(Path(sys.executable).with_name("relax-compile"))
 _PEERS = Path(__file__).with_name("peers.py")
 _NAMES = ("onnxruntime", "tvm", "iree")
+_COLUMNS = ("cold", "cached", "kernels", "edited")
+_PRODUCTS = ("Gemm", "MatMul")
 _SAMPLE_SECONDS = 0.01
 # Where nothing may be written, sources are compiled by each process anew.
 _ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -33,41 +39,73 @@ _ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PY
 @dataclass(frozen=True)
 class Measured:
     seconds: float
+    processor: float
     megabytes: float
 
     def __str__(self) -> str:
-        return f"{self.seconds:.2f} ({self.megabytes:.0f})"
+        return f"{self.seconds:.2f} {self.processor:.2f} ({self.megabytes:.0f})"
 
 
 def main(folder: str, *arguments: str) -> int:
-    peers = next((each.partition("=")[2] for each in arguments if each.startswith("--peers=")), "")
+    peers, beside = (_option(arguments, name) for name in ("--peers=", "--beside="))
     names = [each for each in arguments if not each.startswith("--")]
     models = [Path(folder, f"{name}.onnx") for name in names] or sorted(Path(folder).glob("*.onnx"))
-    columns = ["cold", "cached", "kernels", *(_NAMES if peers else ())]
+    columns = [*_COLUMNS, *(_NAMES if peers else ())]
     failures: list[str] = []
-    print("seconds (peak MB)\n" + "model".ljust(22) + "".join(column.rjust(16) for column in columns))
+    print("seconds, of processors (peak MB)\n" + "model".ljust(22) + "".join(column.rjust(20) for column in columns))
     for model in models:
-        print(model.stem.ljust(22), end="", flush=True)
-        for cell in _row(model, peers, failures):
-            print(cell.rjust(16), end="", flush=True)
-        print()
+        for command in filter(None, (_OURS, beside)):
+            print((model.stem if command == _OURS else "  beside").ljust(22), end="", flush=True)
+            for cell in _row(command, model, peers if command == _OURS else "", failures):
+                print(cell.rjust(20), end="", flush=True)
+            print()
     print("\n".join(["", "failed:", *failures]) if failures else "")
     return 0
 
 
-def _row(model: Path, peers: str, failures: list[str]) -> Iterator[str]:
+def _option(arguments: Sequence[str], name: str) -> str:
+    return next((each.removeprefix(name) for each in arguments if each.startswith(name)), "")
+
+
+def _row(compiler: str, model: Path, peers: str, failures: list[str]) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
-        output, cache = os.path.join(folder, "model.rxa"), os.path.join(folder, "cache")
-        ours = [_OURS, f"--cache-dir={cache}", "-o", output, str(model)]
-        yield _output(ours, failures)
-        os.unlink(output)  # else nothing would have to be written
-        yield _output(ours, failures)
-        os.unlink(output)
-        for programs in Path(cache).glob("*/programs"):
-            shutil.rmtree(programs)
-        yield _output(ours, failures)
+        output, cache = os.path.join(folder, "model.rxa"), Path(folder, "cache")
+        ours = [compiler, f"--cache-dir={cache}", "-o", output]
+        for column in _COLUMNS:
+            if column in ("kernels", "edited"):
+                for programs in cache.glob("*/programs"):
+                    shutil.rmtree(programs)
+            source = _edited(model, folder) if column == "edited" else str(model)
+            yield _output([*ours, source], failures) if source else "no matrix"
+            Path(output).unlink(missing_ok=True)  # else nothing would have to be written
     for peer in _NAMES if peers else ():
         yield _output([peers, str(_PEERS), peer, str(model)], failures)
+
+
+def _edited(model: Path, folder: str) -> str:
+    """Return the path of a copy whose last matrix of weights has a column less; empty where no product has one."""
+    import onnx
+    from onnx import numpy_helper
+
+    loaded = onnx.load(model)
+    weights = {each.name: each for each in loaded.graph.initializer if len(each.dims) == 2}
+    node = next(
+        (each for each in reversed(loaded.graph.node) if each.op_type in _PRODUCTS and each.input[1] in weights), None
+    )
+    if node is None:
+        return ""
+    matrix, is_turned = weights[node.input[1]], any(each.name == "transB" and each.i for each in node.attribute)
+    array = numpy_helper.to_array(matrix)
+    matrix.CopyFrom(numpy_helper.from_array(array[:-1] if is_turned else array[:, :-1], matrix.name))
+    for each in loaded.graph.initializer:
+        if each.name in node.input[2:] and len(each.dims) == 1:
+            each.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(each)[:-1], each.name))
+    del loaded.graph.value_info[:]
+    for output in loaded.graph.output:
+        output.type.tensor_type.ClearField("shape")
+    path = os.path.join(folder, "edited.onnx")
+    onnx.save(loaded, path, save_as_external_data=True, location="edited.data")
+    return path
 
 
 def _output(command: Sequence[str], failures: list[str]) -> str:
@@ -80,7 +118,7 @@ def _output(command: Sequence[str], failures: list[str]) -> str:
 
 
 def measured(command: Sequence[str]) -> Measured:
-    start = time.perf_counter()
+    start, before = time.perf_counter(), _processor_seconds()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_ENVIRONMENT)
     memory = _Memory(process.pid)
     _, errors = process.communicate()
@@ -88,7 +126,13 @@ def measured(command: Sequence[str]) -> Measured:
     memory.stop()
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command, stderr=errors)
-    return Measured(seconds, memory.most / 1e6)
+    return Measured(seconds, _processor_seconds() - before, memory.most / 1e6)
+
+
+def _processor_seconds() -> float:
+    """Return what ended processes of this one, and those that they waited for, have taken."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 class _Memory(threading.Thread):
