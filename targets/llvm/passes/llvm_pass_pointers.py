@@ -23,7 +23,7 @@ from ....bindings.navigation import (
     operations_in,
     symbol_name,
 )
-from ....bindings.rewriting import made_again, replace_op
+from ....bindings.rewriting import are_used, made_again, replace_op
 from ....dialects.core.call_graph import references_of
 from ....emit import memrefs
 from ....emit.arithmetic import shared_constants
@@ -153,7 +153,8 @@ def _convert_function(function: Operation) -> None:
         for argument in old:
             types = [pointer, *(i64 for _ in _unknown_axes(argument.type))] if _is_row_major(argument.type) else []
             parts = [block.add_argument(type_, argument.location) for type_ in types or [argument.type]]
-            argument.replace_all_uses_with(_memref(parts, argument.type) if types else parts[0])
+            if are_used([argument]):
+                argument.replace_all_uses_with(_memref(parts, argument.type) if types else parts[0])
         for _ in old:
             block.erase_argument(0)
         type_ = ir.FunctionType.get([each.type for each in block.arguments], function_type_of(function).results)
