@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ....bindings.context import new_context
 from ....bindings.ir import Module, Operation
 from ....bindings.navigation import body_of, operations_of
-from ....bindings.objects import exported_functions, unit_object
+from ....bindings.objects import exported_functions
 from ....dialects.core.kernel_contract import contract_of
 from ....passes.core.facts import note_code
 from ....support.errors import RelaxError
@@ -176,7 +176,7 @@ class _Making:
 
     def _make_here(self, units: Sequence[Unit]) -> None:
         maker, arguments = self.compiler.maker(), self.compiler.arguments
-        if maker is unit_object:
+        if not self.compiler.is_cross:
             arguments = {**arguments, "context": new_context(("llvm",))}
         for unit, code in zip(units, self._codes(units), strict=True):
             self._begun(unit)

@@ -32,14 +32,15 @@ class UnitCompiler:
         """Raise RelaxError where llvmlite is needed and missing."""
         self.options = options
         self.identity = _identity(machine, options.opt_level)
+        self.is_cross = not machine.is_host
         self.arguments: dict[str, object] = {"opt_level": options.opt_level}
-        if not machine.is_host:
+        if self.is_cross:
             target = {"triple": machine.triple, "cpu": machine.cpu, "feature_text": machine.feature_text}
             self.arguments["target"] = target
 
     def maker(self) -> Callable[..., bytes]:
         """Return the function that makes objects of units."""
-        if "target" not in self.arguments:
+        if not self.is_cross:
             return unit_object
         from .cross_object import cross_unit_object  # most code is for this machine
 

@@ -17,7 +17,7 @@ from relax_mlir.targets.host import units
 from relax_mlir.targets.host.passes.host_define_support import define_support, parsed_unit
 from relax_mlir.targets.host.support import Support
 from relax_mlir.targets.host.units import copied_text, needed_texts, pool_text, unit_texts
-from relax_mlir.targets.llvm.objects import native_code
+from relax_mlir.targets.llvm.objects import native_code, unit_compiler
 from relax_mlir.targets.llvm.objects.object_file import check_compilable
 
 import relax_mlir as rx
@@ -35,13 +35,13 @@ def program(size: int, **options: Any) -> rx.Executable:
 def made(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """The units that are compiled from here on, by a process that has made none before."""
     compiled: list[bytes] = []
-    original = native_code.unit_object
+    original = unit_compiler.unit_object
 
     def counted(code: bytes, **options: Any) -> bytes:
         compiled.append(code)
         return original(code, **options)
 
-    monkeypatch.setattr(native_code, "unit_object", counted)
+    monkeypatch.setattr(unit_compiler, "unit_object", counted)
     monkeypatch.setattr(native_code, "_fixed", {})
     return compiled
 

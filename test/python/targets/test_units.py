@@ -307,7 +307,7 @@ def test_what_is_kept_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     first = objects(compiled(cache=tmp_path))
     cache = DiskCache(tmp_path)
     assert kernels_in(cache) == len(first) + 1  # the pool of threads is no object of the program
-    monkeypatch.setattr(native_code, "unit_object", None)  # nothing can be made
+    monkeypatch.setattr(unit_compiler, "unit_object", None)  # nothing can be made
     assert objects(compiled(cache=tmp_path)) == first
 
 
