@@ -44,7 +44,10 @@ def overwrites_of(function: Operation, outputs: int) -> tuple[tuple[int, int, in
         for read, type_ in enumerate(types[: len(types) - outputs]):
             if not isinstance(type_, ir.MemRefType):
                 continue
-            if _may_be_alike(type_, types[written]) and kernel.may_overwrite(read, written, is_alike=True):
+            may_be_alike = _may_be_alike(type_, types[written])
+            if may_be_alike and not kernel.may_overwrite(read, written, is_alike=True):
+                continue  # what holds wherever the result lies holds element over element
+            if may_be_alike:
                 if kernel.copies(read, written):
                     return None
                 found.append((read, written, 1))
