@@ -53,7 +53,7 @@ class Linears:
             left, right = map(self.of, sum_.operands)
             return left.plus(right, 1 if sum_.name == "arith.addi" else -1)
         product = made_by(value, "arith.muli")
-        if product is not None:
+        if product is not None and _rounded_down(value) is None:
             left, right = map(self.of, product.operands)
             for one, other in ((left, right), (right, left)):
                 if not other.terms:
@@ -78,7 +78,7 @@ class Linears:
         step = constant_of(loop.operands[2]) or 1
         if not low.terms and not high.terms:
             return (Linear(low.number + max(high.number - 1 - low.number, 0) // step * step, {}),)
-        is_whole = low == NONE and is_multiple(loop.operands[1], step)
+        is_whole = (low == NONE and is_multiple(loop.operands[1], step)) or _is_multiple(high.plus(low, -1), step)
         return tuple(each.plus(ONE, -step if is_whole else -1) for each in self.bounds_of(loop.operands[1]))
 
     def bounds_of(self, value: Value) -> list[Linear]:
@@ -97,37 +97,91 @@ class Linears:
         least, whole = made_by(term, "arith.minsi"), _rounded_down(term)
         if least is not None:
             return list(map(self.of, least.operands))
-        return [self.of(whole)] if whole is not None and _is_natural(whole) else []
+        return [self.of(whole.value)] if whole is not None and _is_natural(whole.value) else []
 
 
-def _is_natural(value: Value) -> bool:
-    """Whether a value is known not to be negative."""
+def is_positive(form: Linear) -> bool:
+    """Check that a linear form is above 0: a negative term must be at most a positive one that outweighs it."""
+    if form.number <= 0:
+        return False
+    terms = dict(form.terms)
+    for term, factor in form.terms.items():
+        outweighing = (each for each, times in terms.items() if times >= -factor and _is_at_most(term, each))
+        if factor < 0 and (other := next(outweighing, None)) is not None:
+            terms[other] += terms.pop(term)
+    return all(factor == 0 or (factor > 0 and _is_natural(term)) for term, factor in terms.items())
+
+
+def _is_at_most(term: Term, other: Term) -> bool:
+    """Check whether one number is rounded down to whole steps, and the other one to smaller steps or not at all."""
+    whole, part = _rounded_down(term), _rounded_down(other)
+    if whole is None or not _is_natural(whole.value):
+        return False
+    if part is None or part.step is None or part.value != whole.value:
+        return other == whole.value
+    return is_multiple(term, part.step)
+
+
+def _is_multiple(form: Linear, step: int) -> bool:
+    """Check whether a sum of numbers that are rounded down is a multiple of a step."""
+    whole = (_rounded_down(term) if is_multiple(term, step) else None for term in form.terms)
+    return form.number % step == 0 and all(each is not None and _is_natural(each.value) for each in whole)
+
+
+def _is_natural(value: Term) -> bool:
+    """Check that a value is known not to be negative."""
+    if not isinstance(value, Value):
+        return False
     number = constant_of(value)
     if number is not None:
         return number >= 0
-    least, whole = made_by(value, "arith.minsi"), _rounded_down(value)
+    least, whole, rest = made_by(value, "arith.minsi"), _rounded_down(value), made_by(value, "arith.remui")
     if least is not None:
         around = list(map(_left_in, least.operands))
         steps = [loop.operands[2] for loop in around if loop is not None]
         return all(each in steps or _is_natural(each) for each in least.operands)
     if whole is not None:
-        return _is_natural(whole)
+        return _is_natural(whole.value)
+    if rest is not None:
+        return (constant_of(rest.operands[1]) or 0) > 0
+    # Index arithmetic does not overflow: linear forms add and multiply without bounds.
+    computed = made_by(value, "arith.addi", "arith.muli")
+    if computed is not None:
+        return all(map(_is_natural, computed.operands))
     return made_by(value, "memref.dim") is not None or _left_in(value) is not None
 
 
-def is_multiple(value: Value, step: int) -> bool:
-    """Whether a value is another one without its remainder: what loops over whole vectors end at."""
-    if _rounded_down(value) is None:
-        return False
-    rest = value.owner.operation.operands[1].owner.operation
-    return (constant_of(rest.operands[1]) or 1) % step == 0
+def is_multiple(value: Term, step: int) -> bool:
+    """Check whether a value is another one, rounded down to multiples of the step: whole vectors end there."""
+    whole = _rounded_down(value)
+    return whole is not None and (whole.step or 1) % step == 0
 
 
-def _rounded_down(value: Value) -> Value | None:
-    """If a value is another one without its remainder, that one."""
-    less = made_by(value, "arith.subi")
-    rest = None if less is None else made_by(less.operands[1], "arith.remui", "arith.remsi")
-    return None if less is None or rest is None or rest.operands[0] != less.operands[0] else less.operands[0]
+class _RoundedValue(NamedTuple):
+    """A value that is rounded down to steps; None for steps of unknown size."""
+
+    value: Value
+    step: int | None
+
+
+def _rounded_down(value: Term) -> _RoundedValue | None:
+    """Return what is rounded down if a value is another one without its remainder, or the product of its quotient."""
+    if not isinstance(value, Value):
+        return None
+    less, product = made_by(value, "arith.subi"), made_by(value, "arith.muli")
+    part = made_by(less.operands[1], "arith.remui", "arith.remsi") if less is not None else None
+    if less is not None and part is not None and part.operands[0] == less.operands[0]:
+        return _RoundedValue(part.operands[0], _positive(part.operands[1]))
+    part = made_by(product.operands[0], "arith.divui") if product is not None else None
+    step = None if part is None else _positive(part.operands[1])
+    if product is None or part is None or step is None or constant_of(product.operands[1]) != step:
+        return None
+    return _RoundedValue(part.operands[0], step)
+
+
+def _positive(value: Value) -> int | None:
+    number = constant_of(value)
+    return number if number is not None and number > 0 else None
 
 
 def _left_in(value: Value) -> Operation | None:

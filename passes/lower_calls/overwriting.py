@@ -23,7 +23,7 @@ from ...emit.generic import GenericOp
 from .accesses import Accesses, AxisRange, BoxAccess
 from .addresses import Addresses, is_known
 from .alike import distinct_pairs
-from .linear import NONE, Linear, Term
+from .linear import NONE, Linear, Term, is_positive
 
 #: The most pairs of accesses that are compared; kernels with more are taken to read everything last.
 _MOST_PAIRS = 4096
@@ -301,7 +301,7 @@ def _is_behind(
     for last in lasts:
         high = _end(rounds, other, last, counter, 1) if last.terms.get(counter, 0) == factor else None
         gaps = [] if high is None else [low.plus(high, -1).plus(step, abs(factor)) for step in steps]
-        if any(not gap.terms and gap.number > 0 for gap in gaps):
+        if any(map(is_positive, gaps)):
             return True
     return False
 

@@ -7,6 +7,7 @@ import itertools
 import random
 
 import pytest
+from memref_kernels import HEAD, READ, kernel_of, loop, move, vectors
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.symbols import sym
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
@@ -14,49 +15,6 @@ from relax_mlir.passes.lower_calls import overwriting
 from relax_mlir.passes.lower_calls.overwriting import Kernel, Move
 
 import relax_mlir as rx
-
-_HEAD = """
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c4 = arith.constant 4 : index
-  %c8 = arith.constant 8 : index
-  %c16 = arith.constant 16 : index
-  %c64 = arith.constant 64 : index
-  %z = arith.constant 0.0 : f32
-  %n = memref.dim %x, %c0 : TYPE
-"""
-
-
-def kernel_of(body: str, type_: str = "memref<64xf32>", out: str = "", attributes: str = "tir.prim_func") -> Kernel:
-    """With an input %x, an input %w of 64 indices, and an output %y."""
-    parameters = f"%x: {type_}, %w: memref<64xindex>, %y: {out or type_}"
-    head = _HEAD.replace("TYPE", type_)
-    module = rx.Module.parse(f"func.func @f({parameters}) attributes {{{attributes}}} {{{head}{body}\n  return\n}}")
-    (function,) = prim_funcs_in(module.operation)
-    with module.context:
-        return Kernel(function)
-
-
-def loop(body: str, counter: str = "i", bounds: str = "%c0 to %c64 step %c1") -> str:
-    return f"scf.for %{counter} = {bounds} {{\n{body}\n}}\n"
-
-
-_READ, _WRITE = "%a = memref.load %x[{}] : {}\n", "memref.store %a, %y[{}] : {}\n"
-
-
-def move(source: str, target: str, type_: str = "memref<64xf32>") -> str:
-    return _READ.format(source, type_) + _WRITE.format(target, type_)
-
-
-_VECTORS = """
-  %v = vector.transfer_read %x[{0}], %z {{in_bounds = [true]}} : {2}, vector<{3}xf32>
-  vector.transfer_write %v, %y[{1}] {{in_bounds = [true]}} : vector<{3}xf32>, {2}
-"""
-
-
-def vectors(source: str, target: str, length: int, type_: str = "memref<64xf32>") -> str:
-    return _VECTORS.format(source, target, type_, length)
-
 
 _PLUS = "%j = arith.addi %i, %c1 : index\n"
 _LAST = "%k = arith.subi %c64, %c1 : index\n%j = arith.subi %k, %i : index\n"
@@ -72,11 +30,11 @@ _OVER_ONE: dict[str, tuple[str, bool]] = {
     "always the first": (loop(move("%c0", "%i")), False),
     "into the first": (loop(move("%i", "%c0")), False),
     "read, then write": (
-        loop(_READ.format("%i", "memref<64xf32>")) + loop("memref.store %z, %y[%i] : memref<64xf32>"),
+        loop(READ.format("%i", "memref<64xf32>")) + loop("memref.store %z, %y[%i] : memref<64xf32>"),
         True,
     ),
     "write, then read": (
-        loop("memref.store %z, %y[%i] : memref<64xf32>") + loop(_READ.format("%i", "memref<64xf32>")),
+        loop("memref.store %z, %y[%i] : memref<64xf32>") + loop(READ.format("%i", "memref<64xf32>")),
         False,
     ),
     "in halves": (
@@ -200,12 +158,12 @@ _OF_CHUNKS: dict[str, tuple[str, bool, bool]] = {
     "always the first": (in_chunks(move("%c0", "%i", _LONG)), False, False),
     "of the chunk the first": (in_chunks(move("%c", "%i", _LONG)), False, False),
     "all of it, then write": (
-        in_chunks(_READ.format("%i", _LONG)) + in_chunks("memref.store %z, %y[%i] : memref<?xf32>"),
+        in_chunks(READ.format("%i", _LONG)) + in_chunks("memref.store %z, %y[%i] : memref<?xf32>"),
         True,
         True,
     ),
     "write, then read": (
-        in_chunks("memref.store %z, %y[%i] : memref<?xf32>") + in_chunks(_READ.format("%i", _LONG)),
+        in_chunks("memref.store %z, %y[%i] : memref<?xf32>") + in_chunks(READ.format("%i", _LONG)),
         False,
         False,
     ),
@@ -268,15 +226,15 @@ _ROW = "scf.for %k = %c0 to %c8 step %c1 {{\n{}\n}}\n"
         (_ROW.format(move("%i, %k", "%i, %k", _WIDE)), True),
         (_ROW.format(move("%k, %i", "%i, %k", _WIDE)), False),
         (
-            _ROW.format(_READ.format("%i, %k", _WIDE)) + _ZERO.format("%i, %c0"),
+            _ROW.format(READ.format("%i, %k", _WIDE)) + _ZERO.format("%i, %c0"),
             True,
         ),
         (
-            _ROW.format(_READ.format("%k, %i", _WIDE)) + _ZERO.format("%c0, %i"),
+            _ROW.format(READ.format("%k, %i", _WIDE)) + _ZERO.format("%c0, %i"),
             True,
         ),
         (
-            _ROW.format(_READ.format("%i, %k", _WIDE)) + _ZERO.format("%c0, %i"),
+            _ROW.format(READ.format("%i, %k", _WIDE)) + _ZERO.format("%c0, %i"),
             False,
         ),
     ],
@@ -291,10 +249,10 @@ def test_rows_in_chunks(inside: str, expected: bool) -> None:
 def test_a_row_before_it_is_written() -> None:
     """As softmax does; not where the row before is read as well."""
     rows = "memref<8x8xf32>"
-    reads, writes = _READ.format("%i, %k", rows), "memref.store %z, %y[%i, %k] : memref<8x8xf32>\n"
+    reads, writes = READ.format("%i, %k", rows), "memref.store %z, %y[%i, %k] : memref<8x8xf32>\n"
     inner = [loop(each, "k", "%c0 to %c8 step %c1") for each in (reads, writes)]
     assert kernel_of(loop("".join(inner), bounds="%c0 to %c8 step %c1"), rows).may_overwrite(0, 2, is_alike=True)
-    before = "%j = arith.subi %i, %c1 : index\n" + loop(_READ.format("%j, %k", rows), "k", "%c0 to %c8 step %c1")
+    before = "%j = arith.subi %i, %c1 : index\n" + loop(READ.format("%j, %k", rows), "k", "%c0 to %c8 step %c1")
     both = loop(before + inner[1], bounds="%c1 to %c8 step %c1")
     assert not kernel_of(both, rows).may_overwrite(0, 2, is_alike=True)
 
@@ -389,9 +347,7 @@ _ASSERTION = (
     '%e = arith.cmpi slt, %n, %c8 : index\n"tir.assert"(%e) {kind = "ValueError", message = "no"} : (i1) -> ()\n'
 )
 _TYPES = TensorInfo((64,), "float32"), TensorInfo((64,), "index"), TensorInfo((64,), "float32")
-_NEGATIVE = (
-    _READ.format("%i", "memref<64xf32>") + "%b = arith.negf %a : f32\nmemref.store %b, %y[%i] : memref<64xf32>\n"
-)
+_NEGATIVE = READ.format("%i", "memref<64xf32>") + "%b = arith.negf %a : f32\nmemref.store %b, %y[%i] : memref<64xf32>\n"
 
 
 @pytest.mark.parametrize(
@@ -461,7 +417,7 @@ _FLAT = """
     ],
 )
 def test_copies_of_whole_tensors(first: str, second: str, last: str, count: int) -> None:
-    body = _HEAD.replace("TYPE", "memref<64xf32>") + _FLAT.format(first=first, second=second, last=last)
+    body = HEAD.replace("TYPE", "memref<64xf32>") + _FLAT.format(first=first, second=second, last=last)
     parameters = "%x: memref<64xf32>, %u: memref<64xf32>, %y: memref<64xf32>"
     module = rx.Module.parse(f"func.func @f({parameters}) attributes {{tir.prim_func}} {{{body}\n  return\n}}")
     (function,) = prim_funcs_in(module.operation)

@@ -23,8 +23,8 @@ import relax_mlir as rx
 from relax_mlir import relax
 
 
-def results_of(module: rx.Module, level: int, arrays: list[Any]) -> list[Any]:
-    found = finished(module, level)["main"](*arrays)
+def results_of(module: rx.Module, level: int, arrays: list[Any], target: str = "llvm") -> list[Any]:
+    found = finished(module, level, target)["main"](*arrays)
     several = len(functions_by_name(module)["main"].attributes["function_type"].value.results) > 1
     return [to_numpy(each).copy() for each in (found if several else [found])]
 
@@ -44,11 +44,40 @@ def test_kernels_that_read_all_before_they_write(module: rx.Module) -> None:
     check_against_apart(module, random_arrays(module), 2)
 
 
-def check_against_apart(module: rx.Module, arrays: list[Any], level: int) -> None:
-    shared = planned(module, level)
-    pairs = zip(results_of(shared, level, arrays), results_of(set_apart(shared), level, arrays), strict=True)
-    for one, other in pairs:
+def check_against_apart(module: rx.Module, arrays: list[Any], level: int, target: str = "llvm") -> None:
+    shared = planned(module, level, target)
+    found = [results_of(each, level, arrays, target) for each in (shared, set_apart(shared))]
+    for one, other in zip(*found, strict=True):
         numpy.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("target", ["llvm{cpu=haswell}", "llvm{cpu=skylake-avx512}", "llvm{cores=1}"])
+def test_rows_of_unknown_number_are_written_over_what_is_added(target: str) -> None:
+    """The loops over whole tiles, over what these leave, and over single rows access different rows."""
+    main = functions_by_name(planned(_residuals(), 2, target))["main"]
+    (slot,) = main.attributes[MEMORY_PLAN]["slots"]
+    rows = int(slot.value.removesuffix("*n")) // (4 * _WIDTH)
+    assert rows <= 2, f"x, what is added and the sum do not share memory: {slot.value} bytes"
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5, 11, 64, 101])
+def test_rows_of_unknown_number_in_place(rows: int) -> None:
+    module = _residuals()
+    check_against_apart(module, random_arrays(module, sizes={"n": rows}), 2, "llvm{cores=1}")
+
+
+_WIDTH = 64
+
+
+def _residuals() -> rx.Module:
+    """Return three blocks of two products each, whose result is added to the block's input; of n rows."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor(("n", _WIDTH)), rx.tensor((_WIDTH, _WIDTH))]) as f:
+        x, weight = f
+        for _ in range(3):
+            x = relax.add(x, relax.matmul(relax.nn.relu(relax.matmul(x, weight)), weight))
+        f.returns(relax.nn.softmax(x))
+    return module
 
 
 def test_pools_lie_over_what_they_read() -> None:
