@@ -77,7 +77,7 @@ run: env ## set everything up, show a module after each pass, draw with a compil
 test: export RELAX_MLIR_DRAW = $(DRAW)
 test: env ## set everything up and run the tests
 	@status=0; \
-	$(BIN)/python tools/dev/check.py || status=1; \
+	$(BIN)/python tools/dev/check.py --jobs $(JOBS) || status=1; \
 	$(LIT) test || status=1; \
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal || status=1; \
 	exit $$status
@@ -151,7 +151,7 @@ reference: env ## rx.reference beside ONNX's node suite, compiled operators, and
 
 lint: env-dev ## all checks that need no run: house rules, ruff, types
 	@status=0; \
-	$(BIN)/python tools/dev/check.py || status=1; \
+	$(BIN)/python tools/dev/check.py --jobs $(JOBS) || status=1; \
 	$(BIN)/ruff check --quiet . || status=1; \
 	$(BIN)/ruff format --check --quiet . || { status=1; echo 'not formatted: run make format'; }; \
 	$(MAKE) --no-print-directory typecheck || status=1; \

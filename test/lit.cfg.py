@@ -51,13 +51,17 @@ lit_inprocess.configure(
         ),
         "FileCheck": lit_inprocess.Tool("lit_builtins:filecheck", lit_inprocess.python_tool("filecheck", "filecheck")),
     },
-    # What tools import only when it is needed; loaded here it is loaded once for all tests.
+    # Tools import these when they need them, and build the dialects' descriptions with the first context. Loaded here,
+    # each of lit's workers does so once for all tests.
     preload=[
         "filecheck.main",
         "numpy",
-        "relax_mlir.dialects.context",
+        "relax_mlir.dialects.context:create_context",
+        "relax_mlir.emit.*",
+        "relax_mlir.passes.*",
         "relax_mlir.targets.default.target",
-        "relax_mlir.targets.llvm.target",
+        "relax_mlir.targets.host.*",
+        "relax_mlir.targets.llvm.*",
         "relax_mlir.tools.compile.driver",
         "relax_mlir.tools.opt.driver",
         "relax_mlir.tools.opt.scripts",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
@@ -16,7 +17,8 @@ _FLAGS = {
     "diff": frozenset({"-u"}),
     "echo": frozenset({"-n"}),
     "grep": frozenset({"-c", "-q", "-v", "-E", "-F"}),
-    "rm": frozenset({"-f"}),
+    "rm": frozenset({"-f", "-rf"}),
+    "sed": frozenset[str](),
 }
 # What is no plain character in basic regular expressions or in Python's, but not the same in both.
 _NOT_THE_SAME_IN_BASIC = re.compile(r"[\[\]]|\\[^.*^$]|.\^|\$.")
@@ -37,6 +39,8 @@ def understands(name: str, arguments: list[str]) -> bool:
         return len(operands) == 2
     if name == "rm":
         return bool(operands)
+    if name == "sed":
+        return len(operands) in (1, 2) and _substitution(operands[0]) is not None
     return name != "grep" or (len(operands) in (1, 2) and _understands_pattern(operands[0], flags))
 
 
@@ -70,6 +74,16 @@ def _python_pattern(pattern: str, flags: list[str]) -> str:
     return pattern if "-E" in flags else re.sub(r"[+?{}()|]", r"\\\g<0>", pattern)
 
 
+def _substitution(script: str) -> tuple[str, str, int] | None:
+    """Return pattern, replacement and count (0 for all) of sed's `s/…/…/`, or None where Python would differ."""
+    parts = script[2:].split(script[1]) if script[:1] == "s" and len(script) > 1 else []
+    if len(parts) != 3 or not parts[0] or parts[2] not in ("", "g") or re.search(r"[\\&]", parts[1]):
+        return None
+    if not _understands_pattern(parts[0], []):
+        return None
+    return _python_pattern(parts[0], []), parts[1], 0 if parts[2] else 1
+
+
 def echo(argv: list[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     flags, words = _flags_and_operands("echo", argv)
     stdout.write(" ".join(words) + ("" if "-n" in flags else "\n"))
@@ -89,7 +103,10 @@ def rm(argv: list[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     flags, names = _flags_and_operands("rm", argv)
     for name in names:
         try:
-            Path(name).unlink(missing_ok="-f" in flags)
+            if flags == ["-rf"] and Path(name).is_dir() and not Path(name).is_symlink():
+                shutil.rmtree(name)
+            else:
+                Path(name).unlink(missing_ok=bool(flags))
         except OSError as error:
             stderr.write(f"rm: {name}: {error.strerror}\n")
             return 1
@@ -133,6 +150,19 @@ def grep(argv: list[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     return int(not found)
 
 
+def sed(argv: list[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+    script, *names = argv
+    content = _read(names[0] if names else "-", "sed", stdin, stderr)
+    substitution = _substitution(script)
+    if content is None or substitution is None:
+        return 2
+    pattern, replacement, count = substitution
+    *lines, rest = content.decode(errors="surrogateescape").split("\n")  # the rest: a last line without a newline
+    stdout.writelines(re.sub(pattern, lambda _: replacement, line, count=count) + "\n" for line in lines)
+    stdout.write(re.sub(pattern, lambda _: replacement, rest, count=count) if rest else "")
+    return 0
+
+
 def _read_two(names: list[str], command: str, stdin: TextIO, stderr: TextIO) -> list[bytes] | None:
     contents = [_read(name, command, stdin, stderr) for name in names]
     return None if None in contents else [content for content in contents if content is not None]
@@ -166,4 +196,5 @@ BUILTINS: dict[str, Callable[..., int]] = {
     "echo": echo,
     "grep": grep,
     "rm": rm,
+    "sed": sed,
 }

@@ -3,14 +3,17 @@
 
 A test is run in a fork of lit's worker, which has the tools' modules loaded: that takes a millisecond where a
 start takes a hundred, and a crash or an endless loop ends that test only. A line that lit_shell.py does not
-understand (`env`, unknown commands) makes its test run as real processes; `--param processes=1` makes all.
+understand (unknown commands) makes its test run as real processes; `--param processes=1` makes all.
 """
 
 from __future__ import annotations
 
 import faulthandler
+import functools
+import gc
 import importlib
 import os
+import pkgutil
 import re
 import select
 import shlex
@@ -46,7 +49,7 @@ def configure(
     preload: Sequence[str] = (),
     timeout_s: float = 600,
 ) -> None:
-    """Sets the format and the substitutions of a lit configuration; `preload` are modules that tests need."""
+    """Set the format and the substitutions of a lit configuration. `preload` names what `_load` loads before tests."""
     substitutions = [(rf"(?<![\w./-]){re.escape(name)}(?![\w./-])", tools[name].command) for name in tools]
     config.substitutions.extend(substitutions)
     if lit.util.pythonize_bool(lit_config.params.get("processes", "0")) or not hasattr(os, "fork"):
@@ -84,8 +87,7 @@ class InProcessFormat(lit.formats.FileBasedTest):
         if lines is None or test.allowed_retries:
             return lit.TestRunner.executeShTest(test, lit_config, useExternalSh=False)
         commands = {name: _function(path) for name, path in self.functions.items()}
-        for module in self.preload:
-            importlib.import_module(module)
+        _load(self.preload)
         timeout_s = test.config.maxIndividualTestTime or self.timeout_s
         return run_in_fork(lambda: run_script(lines, Shell(commands), test), timeout_s)
 
@@ -109,6 +111,21 @@ def _place_and_command(text: str) -> tuple[str, str]:
     """lit writes each line as `%dbg(RUN: at line 3) command`."""
     match = re.fullmatch(lit.TestRunner.kPdbgRegex, text)
     return (match[1], match[2].strip()) if match else ("RUN", text)
+
+
+@functools.cache
+def _load(names: tuple[str, ...]) -> None:
+    """Import modules and packages (`package.*` with all modules in them), and call functions (`module:function`)."""
+    for name in names:
+        if ":" in name:
+            _function(name)()
+        elif name.endswith(".*"):
+            package = importlib.import_module(name[:-2])
+            for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+                importlib.import_module(module.name)
+        else:
+            importlib.import_module(name)
+    gc.freeze()  # forks do not look for garbage among what all of them share
 
 
 def _function(path: str) -> Callable[..., int]:

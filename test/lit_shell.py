@@ -8,12 +8,17 @@ prints is captured too and comes in the right order; unlike one it runs the comm
 from __future__ import annotations
 
 import contextlib
+import functools
+import gc
 import io
 import os
+import re
+import signal
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Container, Iterator, Mapping
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import lit_builtins
 from lit.ShCommands import Command, GlobItem, Pipeline, Seq
@@ -22,6 +27,10 @@ from lit.ShUtil import ShParser
 # How much of its input a failing command shows.
 _SHOWN_INPUT = 8_000
 
+# When a command that runs in a process of its own is taken to hang.
+_TIMEOUT_S = 600
+
+_ASSIGNMENT = re.compile(r"(\w+)=(.*)", re.DOTALL)
 _OPEN_MODES = {"<": "rb", ">": "wb", ">>": "ab", "&>": "wb"}
 
 
@@ -53,8 +62,9 @@ def _understands(node: Any, tools: Container[str]) -> bool:
 def _understands_command(command: Command, tools: Container[str]) -> bool:
     if not all(_understands_redirect(*redirect) for redirect in command.redirects):
         return False
-    name, *arguments = _after_not(command.args)[1] or [""]
-    if isinstance(name, GlobItem):
+    variables, words = _after_env(_after_not(command.args)[1])
+    name, *arguments = words or [""]
+    if isinstance(name, GlobItem) or (variables and name not in tools):
         return False
     return name in tools or lit_builtins.understands(name, [str(argument) for argument in arguments])
 
@@ -73,6 +83,18 @@ def _after_not(args: list) -> tuple[bool, list]:
     while args and args[0] == "not":
         inverted, args = not inverted, args[1:]
     return inverted, args
+
+
+def _after_env(args: list) -> tuple[dict[str, str], list]:
+    """Return the variables that `env NAME=VALUE...` sets, and the command behind them."""
+    variables: dict[str, str] = {}
+    if args[:1] != ["env"]:
+        return variables, args
+    args = args[1:]
+    while args and isinstance(args[0], str) and (assignment := _ASSIGNMENT.fullmatch(args[0])):
+        variables[assignment[1]] = assignment[2]
+        args = args[1:]
+    return variables, args if variables else ["env", *args]
 
 
 class Shell:
@@ -108,14 +130,46 @@ class Shell:
 
     def _run_command(self, command: Command, stdin: int, stdout: int) -> int:
         inverted, args = _after_not(command.args)
-        name, *arguments = _expand_globs(args)
+        variables, words = _after_env(args)
+        name, *arguments = _expand_globs(words)
         with contextlib.ExitStack() as files:
             descriptors = {0: stdin, 1: stdout, 2: 2}
             for operator, target in command.redirects:
                 _redirect(operator, target, descriptors, files)
             with standard_streams(descriptors):
-                status = self.commands[name](arguments, sys.stdin, sys.stdout, sys.stderr)
+                streams = sys.stdin, sys.stdout, sys.stderr
+                status = _call(functools.partial(self.commands[name], arguments, *streams), variables)
         return int(status == 0) if inverted else status
+
+
+def _call(command: Callable[[], int], variables: Mapping[str, str]) -> int:
+    """Return a command's exit status. With variables of its own it runs in a fork: later commands must not see them,
+    nor the modules that PYTHONPATH lets it import."""
+    if not variables:
+        return command()
+    child = os.fork()
+    if child == 0:
+        _become_command(command, variables)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code < 0:
+        os.kill(os.getpid(), -code)  # a crash ends the test, as the crash of a command without variables does
+    return code
+
+
+def _become_command(command: Callable[[], int], variables: Mapping[str, str]) -> NoReturn:
+    """Run a command and end this process. An exception that leaves the command is a bug in it: SIGABRT reports it."""
+    try:
+        signal.alarm(_TIMEOUT_S)  # lit_inprocess ends only the test that waits for this process
+        gc.freeze()  # what the test's process has left behind is not this one's to destroy
+        os.environ.update(variables)
+        sys.path[:0] = [folder for folder in variables.get("PYTHONPATH", "").split(os.pathsep) if folder]
+        status = command()
+        sys.stdout.flush()
+        os._exit(status)
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        os.abort()
 
 
 def _expand_globs(args: list) -> list[str]:

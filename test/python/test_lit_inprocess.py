@@ -29,6 +29,14 @@ def run(argv, stdin=None, stdout=None, stderr=None):
     if "--fail" in argv:
         stderr.write("error: asked to fail\\n")
         return 1
+    if "--variable" in argv:
+        import beside
+        stdout.write(f"{os.environ['A']} {beside.__name__} {beside.COUNT}\\n")
+        beside.COUNT += 1
+        return 0
+    if "--no-variable" in argv:
+        stdout.write(f"{os.environ.get('A')} {'beside' in sys.modules}\\n")
+        return 0
     if "--who" in argv:
         stdout.write("in lit\\n" if "lit.worker" in sys.modules else "a process\\n")
         return 0
@@ -134,8 +142,27 @@ CASES = {
     ),
     "bytes": Case("RUN: tool --bytes > %t && grep -c binary %t\n", "PASS"),
     "name-in-a-path": Case("RUN: echo a/tool.b ./tool | FileCheck %s\nCHECK: a/tool.b ./tool\n", "PASS"),
-    "falls-back": Case("RUN: env A=1 tool --who | FileCheck %s\nCHECK: a process\n", "PASS"),
-    "falls-back-and-fails": Case("RUN: env A=1 tool --fail\n", "FAIL", ("asked to fail",)),
+    "env": Case(
+        "RUN: env A='b c' PYTHONPATH=%S/beside tool --variable | FileCheck %s\n"
+        "RUN: env A='b c' PYTHONPATH=%S/beside tool --variable | FileCheck %s\n"
+        "RUN: tool --no-variable | FileCheck %s --check-prefix=AFTER\nCHECK: b c beside 0\nAFTER: None False\n",
+        "PASS",
+    ),
+    "env-stays-in-lit": Case("RUN: env A=1 tool --who | FileCheck %s\nCHECK: in lit\n", "PASS", (), True),
+    "env-fails": Case("RUN: env A=1 tool --fail\n", "FAIL", ("asked to fail",)),
+    "env-and-not": Case("RUN: not env A=1 tool --fail 2>&1 | FileCheck %s\nCHECK: error: asked\n", "PASS"),
+    "env-and-exception": Case("RUN: not env A=1 tool --raise\n", "FAIL", ("a bug in the tool", "SIGABRT"), True),
+    "env-and-crash": Case("RUN: not env A=1 tool --crash\n", "FAIL", ("crashed with SIGSEGV", "fake_tool.py"), True),
+    "falls-back": Case("RUN: env -u A tool --who | FileCheck %s\nCHECK: a process\n", "PASS"),
+    "falls-back-and-fails": Case("RUN: env -u A tool --fail\n", "FAIL", ("asked to fail",)),
+    "sed": Case(
+        "RUN: sed s,a.c=+,x/y,g %s | FileCheck %s\n"
+        "RUN: cat %s | sed 's/^a''.c/x/' | grep x=+a.c=+$\na.c=+a.c=+\nCHECK: x/yx/y\n",
+        "PASS",
+    ),
+    "sed-falls-back": Case("RUN: sed 's/b+/[&/' %s | FileCheck %s\nab+\nCHECK: a{{\\[}}b+\n", "PASS"),
+    "sed-of-a-missing-file": Case("RUN: sed s/a/b/ %S/missing.txt\n", "FAIL", ("missing.txt",)),
+    "folders": Case("RUN: rm -rf %t.none %S/scrap && not cat %S/scrap/a.out\n", "PASS"),
     "unknown-command": Case("RUN: no-such-command-here %s\n", "FAIL", ("command not found",)),
     "bad-syntax": Case("RUN: tool %s |\n", "UNRESOLVED"),
     "no-script": Case("nothing to run\n", "UNRESOLVED"),
@@ -170,6 +197,10 @@ def suite(tmp_path_factory) -> Path:
     (folder / "fake_tool.py").write_text(FAKE_TOOL)
     for name, case in CASES.items():
         _place(folder, name).write_text(case.text)
+    (folder / "scrap").mkdir()
+    (folder / "scrap" / "a.out").touch()
+    (folder / "beside").mkdir()
+    (folder / "beside" / "beside.py").write_text("COUNT = 0\n")
     (folder / "impatient" / "lit.local.cfg").write_text(IMPATIENT)
     return folder
 

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -36,15 +38,34 @@ def run(script: str, *options: str) -> int:
     return subprocess.run([sys.executable, str(HERE / script), *options], check=False).returncode
 
 
+def check_all(jobs: int) -> list[int]:
+    """Run the checks side by side and print what each says, one after the other. Return their exit statuses."""
+    commands = [[checker] for checker in CHECKERS] + [[script, "--check"] for script in [*GENERATORS, *MEASURED]]
+    statuses = []
+    with ThreadPoolExecutor(jobs) as pool:
+        for result in pool.map(_captured, commands):
+            print(result.stdout, end="", flush=True)
+            statuses.append(result.returncode)
+    return statuses
+
+
+def _captured(command: list[str]) -> subprocess.CompletedProcess[str]:
+    script, *options = command
+    return subprocess.run(
+        [sys.executable, str(HERE / script), *options],
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="check.py", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the generated files instead of checking")
-    if parser.parse_args().write:
-        statuses = [run(generator) for generator in GENERATORS]
-    else:
-        statuses = [run(checker) for checker in CHECKERS] + [
-            run(generator, "--check") for generator in [*GENERATORS, *MEASURED]
-        ]
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many checks run at a time")
+    options = parser.parse_args()
+    statuses = [run(generator) for generator in GENERATORS] if options.write else check_all(options.jobs)
     return 1 if any(statuses) else 0
 
 

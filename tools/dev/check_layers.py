@@ -15,6 +15,8 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TypeVar
 
+from lost_names import children, lost_names
+
 _Name = TypeVar("_Name")
 _Import = TypeVar("_Import")
 
@@ -92,7 +94,10 @@ class SourceFile:
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
-        return list(ast.walk(self.tree))
+        found: list[ast.AST] = [self.tree]
+        for node in found:
+            found.extend(children(node))
+        return found
 
     @cached_property
     def absolute_names(self) -> list[tuple[ast.AST, str]]:
@@ -185,60 +190,9 @@ def _check_wheel_root(source: SourceFile) -> Iterator[Violation]:
             )
 
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
-
-
 def _check_lost_names(source: SourceFile) -> Iterator[Violation]:
-    """A comprehension in an inner function with a name for its items that the function has from around: CPython 3.12
-    and 3.13 lose the outer one, where another comprehension reads it ("cannot access local variable")."""
-    for outer in filter(lambda node: isinstance(node, _FUNCTIONS), source.nodes):
-        for inner in filter(lambda node: isinstance(node, _FUNCTIONS), _below(outer)):
-            inside = list(_below(inner))
-            named = [(node, names) for node in inside if (names := _items_of(node))]
-            bound = _bound_in(outer) - _bound_in(inner) if named else set()
-            for node, names in named:
-                lost = names & bound
-                if any(each is not node and _reads(each, lost) for each in inside if lost):
-                    problem = f"the comprehension's `{min(lost)}` hides the one around the function"
-                    yield source.violation(node, f"{problem}: CPython 3.12 loses that, name it otherwise")
-
-
-def _below(function: ast.AST) -> Iterator[ast.AST]:
-    """What is in a function, what is in functions in it left out."""
-    for node in ast.iter_child_nodes(function):
-        yield node
-        if not isinstance(node, _FUNCTIONS):
-            yield from _below(node)
-
-
-def _bound_in(function: ast.AST) -> set[str]:
-    """The names of parameters and of what is assigned."""
-    arguments = [each for each in ast.walk(function.args) if isinstance(each, ast.arg)]  # type: ignore[attr-defined]
-    items = {id(name) for node in _below(function) for name in _item_names(node)}
-    stored = [node for node in _below(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
-    return {each.arg for each in arguments} | {each.id for each in stored if id(each) not in items}
-
-
-def _item_names(node: ast.AST) -> list[ast.Name]:
-    targets = (
-        [each.target for each in node.generators] if isinstance(node, (*_COMPREHENSIONS, ast.GeneratorExp)) else []
-    )
-    return [name for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
-
-
-def _items_of(node: ast.AST) -> set[str]:
-    return {name.id for name in _item_names(node)} if isinstance(node, _COMPREHENSIONS) else set()
-
-
-def _reads(node: ast.AST, names: set[str]) -> bool:
-    """Whether a comprehension or an inner function reads one of these, and has no such names itself."""
-    if not names or not isinstance(node, (*_COMPREHENSIONS, *_FUNCTIONS)):
-        return False
-    left = names - _items_of(node)
-    return any(
-        isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and each.id in left for each in ast.walk(node)
-    )
+    for node, problem in lost_names(source.nodes):
+        yield source.violation(node, problem)
 
 
 def _check_layers(source: SourceFile, folder: str) -> Iterator[Violation]:
@@ -449,7 +403,7 @@ def _last_name(node: ast.expr) -> str:
 
 
 def _is_sys_modules(node: ast.expr) -> bool:
-    return ast.unparse(node) == "sys.modules"
+    return isinstance(node, ast.Attribute) and node.attr == "modules" and _last_name(node.value) == "sys"
 
 
 def _is_type_checking(node: ast.expr) -> bool:

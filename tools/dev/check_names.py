@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -66,6 +67,7 @@ def problems(root: Path) -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="check_names.py", description=__doc__)
     parser.add_argument("repository", nargs="?", type=Path, default=Path(__file__).resolve().parents[2])
+    gc.disable()  # as in check_layers.py
     found = problems(parser.parse_args(arguments).repository)
     print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0

@@ -117,6 +117,7 @@ def test_large_scores_and_values_that_are_not_numbers() -> None:
     close(actual[:, 1:], of_onnx(query[:, 1:], key, value))
 
 
+@pytest.mark.slow
 def test_sizes_that_do_not_agree() -> None:
     query, key, value = operands(1, 2, 3, (4, 2, 2), 4, 4, "float32")
     symbols = (("b", "q", "h", "d"), ("c", "k", "g", "e"), ("c", "l", "g", "f"))
@@ -272,6 +273,7 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
     assert len(set(results)) == 1
 
 
+@pytest.mark.slow
 def test_blind_queries_give_nan_where_softmax_does() -> None:
     """In one piece, in blocks, one by one; not where there are no keys: a product of nothing is zeros."""
     for queries, keys, symbols in ((5, 3, ()), (70, 40, ()), (300, 280, ()), (70, 40, SYMBOLS), (5, 3, SYMBOLS)):
@@ -299,6 +301,7 @@ def of_rows(query: Any, key: Any, value: Any, length: int, *bias: Any, **options
     return in_doubles(query, *(each[:, :, :length].transpose(0, 2, 1, 3) for each in (key, value)), *bias, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("queries", "heads", "options"),
     [
