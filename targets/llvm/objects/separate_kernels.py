@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 from ....bindings.ir import Module, Operation
 from ....bindings.mlir import ir, print_asm
@@ -37,7 +38,7 @@ from ...host.units import find_function
 from .code_target import code_target
 from .kernels import is_large
 from .unit_compiler import KIND, SeparateKernels, UnitCompiler
-from .units import NOTES, kernel_units
+from .units import NOTES, Unit, kernel_units
 
 _KIND, _FORMAT = "contracts", 1
 #: A program of fewer kernels is lowered whole.
@@ -53,7 +54,7 @@ _DIVISIBLE = frozenset(("func.func", "memref.global", "llvm.func", "llvm.mlir.gl
 
 
 @dataclass(frozen=True)
-class _Record:
+class _CacheEntry:
     """The cache's entry of a kernel; without a symbol, of one that has to stay in the program."""
 
     symbol: str = ""
@@ -70,6 +71,13 @@ class _Record:
     @property
     def contract(self) -> KernelContract:
         return KernelContract(self.symbol, self.overwrites, self.can_fail, self.needs)
+
+
+class _Signature(NamedTuple):
+    """A kernel on memrefs: the types of its parameters, and `overwrites_of` it."""
+
+    types: tuple[str, ...]
+    overwrites: tuple[tuple[int, int, int], ...] | None
 
 
 def separate_kernels(
@@ -139,20 +147,20 @@ class _Separation:
     def run(self) -> SeparateKernels | None:
         """Return None for a program that is so small that it stays in one piece."""
         keys = list(self._by_key)
-        records = {key: record for key in keys if (record := self._known(key)) is not None}
+        entries = {key: entry for key in keys if (entry := self._find(key)) is not None}
         sample = keys[:_BATCH]
-        records.update(self._made([key for key in sample if key not in records]))
-        if not is_large(sum(records[key].count for key in sample) * len(keys) / len(sample)):
+        entries.update(self._lower_batch([key for key in sample if key not in entries]))
+        if not is_large(sum(entries[key].count for key in sample) * len(keys) / len(sample)):
             return None
-        missing = [key for key in keys if key not in records]
+        missing = [key for key in keys if key not in entries]
         self._found.start(len(missing) + len(self._found.units))
         try:
             for first in range(0, len(missing), _BATCH):
-                records.update(self._made(missing[first : first + _BATCH]))
+                entries.update(self._lower_batch(missing[first : first + _BATCH]))
             for key, functions in self._by_key.items():
-                if records[key].symbol:
+                if entries[key].symbol:
                     for function in functions:
-                        _replace_by_stub(function, records[key])
+                        _replace_by_stub(function, entries[key])
         except BaseException:
             self._found.__exit__()
             raise
@@ -168,75 +176,80 @@ class _Separation:
         hashed.update(text.replace(f"@{name}(", f"@{readable}(", 1).encode("utf-8", "surrogateescape"))
         return hashed.hexdigest()
 
-    def _known(self, key: str) -> _Record | None:
+    def _find(self, key: str) -> _CacheEntry | None:
         cache = self._cache
         if cache is None or self._rules is None:
             return None
         data = cache.get(_KIND, key)
-        record = None if data is None else _parsed(data)
-        if record is None or not record.symbol:
-            return record
-        code = cache.get(KIND, record.object_key)
+        entry = None if data is None else _parsed(data)
+        if entry is None or not entry.symbol:
+            return entry
+        code = cache.get(KIND, entry.object_key)
         if code is None:
             return None
-        self._found.objects[record.symbol] = code
-        return record
+        self._found.objects[entry.symbol] = code
+        return entry
 
     # ---- what is lowered now ----
 
-    def _made(self, keys: Sequence[str]) -> dict[str, _Record]:
+    def _lower_batch(self, keys: Sequence[str]) -> dict[str, _CacheEntry]:
         """Lower the kernels of some keys in a module of their own, and have workers begin with their objects."""
         if not keys:
             return {}
-        apart, names = _module_like(self._module), {}
-        for key in keys:
-            function = self._by_key[key][0]
-            names[key] = symbol_name(function)
-            apart.body.append(function.clone())
-        outputs = {symbol_name(each): len(function_type_of(each).results) for each in prim_funcs_in(apart.operation)}
-        cut = next(place for place, each in enumerate(self._passes) if _name_of(each) == _PLAN_MEMORY)
-        self._lower(apart, self._passes[:cut])
-        functions = prim_funcs_in(apart.operation)
-        overwrites = {symbol_name(each): overwrites_of(each, outputs[symbol_name(each)]) for each in functions}
-        types = {symbol_name(each): tuple(map(str, function_type_of(each).inputs)) for each in functions}
-        del functions
-        self._lower(apart, self._passes[cut + 1 :])
+        functions = {key: self._by_key[key][0] for key in keys}
+        names = {key: symbol_name(function) for key, function in functions.items()}
+        apart = _module_of(functions.values(), self._module)
+        signatures = self._lower(apart)
         failing = {name_in_program(op) for op in operations_of(apart.body) if _returns_status(op)}
         units = {unit.name: unit for unit in kernel_units(apart)}
-        made: dict[str, _Record] = {}
-        for key, name in names.items():
-            unit, stated = units.get(name), overwrites[name]
-            if unit is None or stated is None or not all(map(_is_known_to_programs, unit.needs)):
-                made[key] = _Record()
-                units.pop(name, None)
-                continue
-            object_key, can_fail = self._compiler.key(unit), name in failing
-            made[key] = _Record(unit.symbol, object_key, types[name], stated, can_fail, unit.needs, unit.count)
-        self._found.add(units.values())
-        self._keep(made)
-        return made
+        entries = {key: self._entry(units.get(name), signatures[name], name in failing) for key, name in names.items()}
+        self._found.add(units[names[key]] for key, entry in entries.items() if entry.symbol)
+        self._keep(entries)
+        return entries
 
-    def _keep(self, made: Mapping[str, _Record]) -> None:
+    def _lower(self, module: Module) -> dict[str, _Signature]:
+        """Run the passes, and note the kernels' signatures where the memory plan would read their loops."""
+        outputs = {symbol_name(each): len(function_type_of(each).results) for each in prim_funcs_in(module.operation)}
+        cut = [_name_of(each) for each in self._passes].index(_PLAN_MEMORY)
+        _run(module, self._passes[:cut])
+        signatures = {
+            symbol_name(each): _Signature(
+                tuple(map(str, function_type_of(each).inputs)), overwrites_of(each, outputs[symbol_name(each)])
+            )
+            for each in prim_funcs_in(module.operation)
+        }
+        _run(module, self._passes[cut:])
+        return signatures
+
+    def _entry(self, unit: Unit | None, signature: _Signature, can_fail: bool) -> _CacheEntry:
+        is_apart = unit is not None and all(map(_is_known_to_programs, unit.needs))
+        if unit is None or signature.overwrites is None or not is_apart:
+            return _CacheEntry()
+        key, types, overwrites = self._compiler.key(unit), signature.types, signature.overwrites
+        return _CacheEntry(unit.symbol, key, types, overwrites, can_fail, unit.needs, unit.count)
+
+    def _keep(self, entries: Mapping[str, _CacheEntry]) -> None:
         if self._cache is not None and self._rules is not None:
-            for key, record in made.items():
-                self._cache.put(_KIND, key, json.dumps(asdict(record)).encode())
+            for key, entry in entries.items():
+                self._cache.put(_KIND, key, json.dumps(asdict(entry)).encode())
 
-    def _lower(self, module: Module, passes: Iterable[str]) -> None:
-        chosen = [each for each in passes if _name_of(each) not in _OF_GRAPHS]
-        Pipeline(chosen, verify_each=False).run(module, all_or_nothing=False)
+
+def _run(module: Module, passes: Iterable[str]) -> None:
+    chosen = [each for each in passes if _name_of(each) not in _OF_GRAPHS]
+    Pipeline(chosen, verify_each=False).run(module, all_or_nothing=False)
 
 
 def _name_of(text: str) -> str:
     return text.partition("{")[0]
 
 
-def _parsed(data: bytes) -> _Record | None:
-    """Return a record of the cache; None for what is none."""
+def _parsed(data: bytes) -> _CacheEntry | None:
+    """Return an entry of the cache; None for what is none."""
     try:
         fields = json.loads(data)
         lists = {name: tuple(fields[name]) for name in ("types", "needs")}
         triples = tuple((int(read), int(written), int(alike)) for read, written, alike in fields["overwrites"])
-        return _Record(**{**fields, **lists, "overwrites": triples})
+        return _CacheEntry(**{**fields, **lists, "overwrites": triples})
     except (KeyError, TypeError, ValueError):
         return None
 
@@ -246,12 +259,14 @@ def _attributes_of(module: Operation) -> str:
     return str({name: str(module.attributes[name]) for name in module.attributes if name not in NOTES})
 
 
-def _module_like(module: Module) -> Module:
-    """Return an empty module with the attributes of another one."""
-    with module.context, ir.Location.unknown():
+def _module_of(functions: Iterable[Operation], program: Module) -> Module:
+    """Return a module of copies of functions, with the attributes of their program."""
+    with program.context, ir.Location.unknown():
         made = ir.Module.create()
-        for name in module.operation.attributes:
-            made.operation.attributes[name] = module.operation.attributes[name]
+        for name in program.operation.attributes:
+            made.operation.attributes[name] = program.operation.attributes[name]
+        for function in functions:
+            made.body.append(function.clone())
     return made
 
 
@@ -264,14 +279,14 @@ def _is_known_to_programs(name: str) -> bool:
     return name == THREAD_TABLE or not name.startswith("__relax") or find_function(name) is not None
 
 
-def _replace_by_stub(function: Operation, record: _Record) -> None:
+def _replace_by_stub(function: Operation, entry: _CacheEntry) -> None:
     """Put a stub in the place of a kernel, with the attributes that it has."""
     context = function.context
-    types = [ir.Type.parse(each, context) for each in record.types]
+    types = [ir.Type.parse(each, context) for each in entry.types]
     with context, function.location, ir.InsertionPoint(function):
         attributes = {name: function.attributes[name] for name in function.attributes}
         attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
-        attributes[CONTRACT] = record.contract.attribute(context)
+        attributes[CONTRACT] = entry.contract.attribute(context)
         stub = ir.Operation.create("func.func", attributes=attributes, regions=1)
         with ir.InsertionPoint(stub.regions[0].blocks.append(*types)):
             ir.Operation.create("func.return")

@@ -37,13 +37,13 @@ def split(monkeypatch: pytest.MonkeyPatch) -> None:
 def lowered(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Return the names of the kernels that are lowered apart, as they are."""
     names: list[str] = []
-    made = separate_kernels._Separation._made
+    made = separate_kernels._Separation._lower_batch
 
     def noted(self: Any, keys: Any) -> Any:
         names.extend(str(self._by_key[key][0].attributes["sym_name"].value) for key in keys)
         return made(self, keys)
 
-    monkeypatch.setattr(separate_kernels._Separation, "_made", noted)
+    monkeypatch.setattr(separate_kernels._Separation, "_lower_batch", noted)
     yield names
 
 
