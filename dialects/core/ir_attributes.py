@@ -160,7 +160,7 @@ MAIN_OPERATOR = _row("relax.main_operator", _FUNCTIONS, _TEXT, "tir-fuse -> tir-
 
 #: On the stub of a kernel that is compiled apart, what the rest of the program must know of its code.
 CONTRACT = _row(
-    "tir.contract",
+    "relax.contract",
     _FUNCTIONS,
     _DICTIONARY,
     "llvm -> relax-plan-memory, relax-lower-calls, host-lower-errors, llvm",
