@@ -29,8 +29,9 @@ PLACES = numpy.array([3, 0, 31, 7], "int64")
 
 @pytest.fixture(autouse=True)
 def split(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs of any size are split."""
+    """Split programs of any size, and ignore the rules that other tests have registered in this process."""
     monkeypatch.setattr(kernels, "_LEAST_OPERATIONS", 1)
+    monkeypatch.setattr(separate_kernels, "extensions_digest", lambda: "rules of this test")
 
 
 @pytest.fixture
@@ -145,6 +146,14 @@ def test_rules_without_a_hash_keep_no_contracts(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(separate_kernels, "extensions_digest", lambda: None)
     compiled(network(), cache=tmp_path)
     assert "contracts" not in DiskCache(tmp_path).sizes()
+
+
+def test_contracts_depend_on_rules(lowered: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    compiled(network(), cache=tmp_path)
+    lowered.clear()
+    monkeypatch.setattr(separate_kernels, "extensions_digest", lambda: "a rule has changed")
+    compiled(network(), cache=tmp_path)
+    assert len(lowered) >= 9
 
 
 def test_contracts_depend_on_the_passes_and_the_machine(lowered: list[str], tmp_path: Path) -> None:

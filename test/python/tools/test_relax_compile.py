@@ -230,7 +230,7 @@ def test_each_stage_is_reported_when_it_ends(tanh: Path, tmp_path: Path) -> None
     code, out, errors = outcome(tanh, "-o", tmp_path / "out.rxa", "-v", "--no-cache")
     assert (code, out) == (0, "")
     rows = [line.split()[0] for line in errors.splitlines()]
-    assert rows == ["import", *rx.stages().names, "code", "write", "total"]
+    assert rows == ["import", "check", *rx.stages().names, "code", "write", "total"]
     stream = io.StringIO()
     progress = Progress(stream, verbose=True)
     with progress.step("first"):
