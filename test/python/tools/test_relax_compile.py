@@ -306,7 +306,7 @@ def test_what_cannot_be_imported(tanh: Path, tmp_path: Path) -> None:
         (["M", "-o", "x", "--emitt=obj"], "unknown option '--emitt=obj'; did you mean 'emit'?"),
         (
             ["M", "--emit=object"],
-            "expects one of relax, tir, schedules, llvm, ll, asm, obj, artifact, source, got 'object'",
+            "expects one of relax, partition-input, tir, schedules, llvm, ll, asm, obj, artifact, source, got 'object'",
         ),
         (["-"], "--emit=artifact needs a file to write: -o <file>"),
         (["M", "-o", "-"], "--emit=artifact needs a file to write: -o <file>"),
@@ -407,7 +407,7 @@ def test_progress_on_a_real_terminal(tanh: Path, tmp_path: Path) -> None:
         os.close(theirs)
         text = terminal.read(100_000).decode()
     assert done.returncode == 0
-    assert f"1/{len(rx.stages().names) + 3} import" in text
+    assert f"1/{len(rx.stages().names) + 4} import" in text
 
 
 WAITS = '''
