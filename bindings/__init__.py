@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The only place that knows the MLIR wheel."""
+"""Access to the MLIR wheel. No other package imports the wheel."""

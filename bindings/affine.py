@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Affine expressions and maps: what they are made of, and their values in any arithmetic."""
+"""Affine expressions and maps: inspection, composition and evaluation in arbitrary arithmetic."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ def identity(rank: int, context: Context | None = None) -> AffineMap:
 
 
 def indexing_maps(operation: Operation) -> list[AffineMap]:
-    """The maps of a structured operation's operands, also of one that has no attribute for them."""
+    """Return the indexing maps of a structured operation, also if the operation has no attribute for them."""
     linalg = importlib.import_module(f"{ROOT}._mlir_libs._mlirDialectsLinalg")
     return [attribute.value for attribute in linalg.get_indexing_maps(operation)]
 
 
 def compose(outer: AffineMap, inner: AffineMap) -> AffineMap:
-    """The map that applies `inner` first."""
+    """Return the composition that applies `inner` first and `outer` second."""
     return ir.AffineMap.get(inner.n_dims, 0, [expression.compose(inner) for expression in outer.results])
 
 
 def inverse(permutation: AffineMap) -> AffineMap:
     dims = [plain_dim(expression) for expression in permutation.results]
-    # Not by get_permutation, which crashes for no dimensions.
+    # get_permutation crashes for maps without dimensions.
     places = [ir.AffineDimExpr.get(dims.index(dim)) for dim in range(len(dims))]
     return ir.AffineMap.get(len(dims), 0, places)
 
 
 def visits_once(map_: AffineMap, sizes: Sequence[int | None]) -> bool:
-    """Whether loops of these sizes reach each of the map's points at most once."""
+    """Check whether loops of these sizes reach each point of the map's range at most once."""
     found = {_only_dim(expression) for expression in map_.results}
     return all(dim in found or size == 1 for dim, size in enumerate(sizes))
 
@@ -56,25 +56,25 @@ def visits_once(map_: AffineMap, sizes: Sequence[int | None]) -> bool:
 
 
 def plain_dim(expression: AffineExpr) -> int | None:
-    """The dimension that an expression is, unless it is more than that."""
+    """Return the dimension of a plain `dim` expression, or None."""
     known = expression.maybe_downcast()
     return known.position if isinstance(known, ir.AffineDimExpr) else None
 
 
 def shifted_dim(expression: AffineExpr) -> int | None:
-    """The dimension in `dim + constant`; None where an expression has another form."""
+    """Return the dimension of a `dim + constant` expression, or None."""
     form = linear_form(expression)
     return form._replace(constant=0).dim if form is not None else None
 
 
 def _only_dim(expression: AffineExpr) -> int | None:
-    """The dimension in `dim * factor + constant`; None where an expression has another form."""
+    """Return the dimension of a `dim * factor + constant` expression, or None."""
     form = linear_form(expression)
     return form.factors[0][0] if form is not None and len(form.factors) == 1 else None
 
 
 def dims_in(*expressions: AffineExpr) -> set[int]:
-    """The dimensions that expressions depend on."""
+    """Return the dimensions that the expressions depend on."""
     found: set[int] = set()
     for expression in expressions:
         known = expression.maybe_downcast()
@@ -86,7 +86,7 @@ def dims_in(*expressions: AffineExpr) -> set[int]:
 
 
 def unknown_names(map_: AffineMap) -> list[str]:
-    """The dimensions and symbols that a map uses and does not have; MLIR reads such maps from bytecode."""
+    """Return the undeclared dimensions and symbols that a map uses. MLIR accepts such maps in bytecode."""
     used: list[tuple[str, int, int]] = []
     for result in map_.results:
         value_of(
@@ -100,21 +100,21 @@ def unknown_names(map_: AffineMap) -> list[str]:
 
 
 class Linear(NamedTuple):
-    """A sum of dimensions times factors, none of which is 0, and a constant. The dimensions are in order."""
+    """Sum of dimensions with nonzero factors, and a constant. Dimensions are in ascending order."""
 
     factors: tuple[tuple[int, int], ...]
     constant: int = 0
-    #: Of an index: whether the axis may go on where the loop ends, a convolution's input where its filter has size 1.
+    #: For an index: True if the axis may be longer than the loop, such as a convolution's input for a filter of size 1.
     is_partial: bool = False
 
     @property
     def dim(self) -> int | None:
-        """The dimension that it is, unless it is more than that."""
+        """Return the dimension of a plain `dim` expression, or None."""
         plain = self.constant == 0 and len(self.factors) == 1 and self.factors[0][1] == 1
         return self.factors[0][0] if plain else None
 
     def is_all_of(self, dim: int) -> bool:
-        """Whether an axis that it goes along is as long as this loop."""
+        """Check whether the indexed axis has exactly the size of this loop."""
         return self.dim == dim and not self.is_partial
 
     def factor(self, dim: int) -> int:
@@ -124,12 +124,12 @@ class Linear(NamedTuple):
         return 0
 
     def renumbered(self, numbers: Mapping[int, int]) -> Linear:
-        """The same over dimensions that have other numbers."""
+        """Return the same form with renumbered dimensions."""
         return self._replace(factors=tuple(sorted((numbers[dim], factor) for dim, factor in self.factors)))
 
 
 def linear_form(expression: AffineExpr) -> Linear | None:
-    """None where an expression divides, or has symbols."""
+    """Return the linear form of an expression, or None if the expression divides or has symbols."""
     return value_of(expression, lambda dim: Linear(((dim, 1),)), _linear, lambda value: Linear((), value))
 
 
@@ -150,9 +150,9 @@ def value_of(
     constant: Callable[[int], Any] = int,
     symbol: Callable[[int], Any] | None = None,
 ) -> Any:
-    """What an expression is in an arithmetic: of dimensions, of constants, and of two values that a sign joins.
+    """Evaluate an expression in an arithmetic: functions for dimensions, constants, symbols and binary operators.
 
-    None where there is a symbol and no `symbol` for it.
+    Symbols evaluate to None without a function `symbol`.
     """
     known = expression.maybe_downcast()
     if isinstance(known, ir.AffineDimExpr):
@@ -167,7 +167,7 @@ def value_of(
 
 
 def by_operators(sign: str, left: Any, right: Any) -> Any:
-    """Joins values by Python's operators: for `value_of` in the arithmetic of ints and of symbolic sizes."""
+    """Apply Python's operator to two values. For `value_of` on integers and on symbolic sizes."""
     if sign == ADD:
         return left + right
     if sign == MUL:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""MLIR contexts, set up the one way that works."""
+"""Creation of MLIR contexts with the required settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .diagnostics import attach_reporter
 from .ir import Context
 from .mlir import ir
 
-#: Those that the wheel registers. The bindings can load one by name but not list the names.
+#: Dialects that the wheel registers. The bindings can load a dialect by name but cannot list the names.
 UPSTREAM_DIALECTS = tuple(
     "acc affine amdgpu arith arm_neon arm_sme arm_sve async bufferization builtin cf complex dlti emitc func gpu "
     "index irdl linalg llvm math memref ml_program mpi nvgpu nvvm omp pdl pdl_interp ptr quant rocdl scf shape shard "
@@ -19,11 +19,13 @@ UPSTREAM_DIALECTS = tuple(
 
 
 def new_context(dialects: Iterable[str] = ()) -> Context:
-    """A context with the named upstream dialects loaded; others load when the parser meets them.
+    """Create a context and load the named upstream dialects.
 
-    Multithreading stays off: with it on, C++ threads that call Python verifiers deadlock with the interpreter's lock.
+    The parser loads others on demand.
+
+    Multithreading stays off: C++ threads that call Python verifiers would deadlock with the interpreter's lock.
     """
-    # An empty list, because None loads every dialect there is (20 ms).
+    # An empty list, because None loads every dialect (20 ms).
     context = ir.Context(load_on_create_dialects=[])
     context.enable_multithreading(False)
     attach_reporter(context)
@@ -32,11 +34,16 @@ def new_context(dialects: Iterable[str] = ()) -> Context:
 
 
 def load_dialects(context: Context, names: Iterable[str]) -> None:
-    """Loads upstream dialects: what a pass is about to create must be loaded, or its ops come out unregistered."""
+    """Load upstream dialects.
+
+    Operations of dialects that are not loaded would be created as unregistered operations.
+
+    Raises RelaxError for an unknown dialect.
+    """
     for name in names:
         if not context.is_dialect_loaded(name):
             try:
-                # Not `context.dialects[name]`, which imports a large Python module.
+                # `context.dialects[name]` would import a large Python module.
                 context.get_dialect_descriptor(name)
             except (ValueError, ir.MLIRError):
                 raise RelaxError(f"MLIR has no dialect '{name}'") from None

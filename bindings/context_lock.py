@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One thread at a time works with a context: its modules, diagnostics and verifiers are shared by whoever has it.
+"""Locks that give one thread at a time access to a context, its modules, diagnostics and verifiers.
 
-Threads with contexts of their own do not wait for each other. A module and its copies have one context, so two threads
-that compile one module take turns.
+Threads with separate contexts run in parallel. A module and its copies share a context, so threads that compile the
+same module take turns.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _locks: WeakKeyDictionary[Context, Any] = WeakKeyDictionary()
 
 
 def lock_context(context: Context) -> AbstractContextManager[object]:
-    """Return the context's lock, to be held in a `with` statement. The thread that holds it may ask again."""
+    """Return the context's reentrant lock, for use in a `with` statement."""
     found = _locks.get(context)
     if found is None:
-        found = _locks.setdefault(context, threading.RLock())  # one step: two threads get the same lock
+        found = _locks.setdefault(context, threading.RLock())  # atomic: two threads get the same lock
     lock: AbstractContextManager[object] = found
     return lock

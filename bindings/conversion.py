@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Dialect conversion with Python patterns: rounds to a fixed point, then a walk over what is left.
+"""Dialect conversion with Python patterns: rounds to a fixed point, then a legality check of the remaining operations.
 
     conversion = Conversion("my-lowering")
     conversion.illegal("relax")
@@ -10,11 +10,11 @@
     def lower_add(op, operands, rewriter):
         if op.x1.type != op.x2.type:
             return Decline("operands must not broadcast")
-        return arith.addf(*operands)        # made before the op, with its location
+        return arith.addf(*operands)        # created before the op, with its location
 
-A pattern that declines or raises has left nothing behind (rewriting.py). What patterns make is converted in the next
-round. MLIR's own driver would do the same for ten times as much: it asks Python about each operation anyway, knows
-nothing of those that Python patterns make, and keeps a copy of all that it might have to take back.
+A pattern that declines or raises leaves nothing behind (rewriting.py). The next round converts the operations that
+patterns create. MLIR's own driver would take ten times as long. The driver asks Python about each operation anyway,
+does not track operations that Python patterns create, and keeps a copy of everything for a rollback.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from .rewriting import UPDATED, Decline, PatternCall, blaming_at, function_name,
 
 __all__ = ["UPDATED", "Conversion", "ConversionRewriter", "Decline"]
 
-#: `function(op, operands, rewriter)`: the operation, its operands after conversion, what else is needed.
+#: `function(op, operands, rewriter)`: the operation, its converted operands, and a helper object.
 PatternFunction = Callable[[OpView, "list[Value]", "ConversionRewriter"], object]
 
 
 CAST = "builtin.unrealized_conversion_cast"
-#: Whether operations of a kind may stay: always, never, or as a function of the operation says.
+#: Legality of operations of a kind: always, never, or decided by a function of the operation.
 Rule = bool | Callable[[OpView], bool]
-# Longer attributes are cut in messages.
+# Maximum length of attributes in messages.
 _MOST_TEXT = 80
 
 
@@ -52,30 +52,33 @@ class _Pattern(NamedTuple):
 
 
 class ConversionRewriter:
-    """What a conversion pattern may ask for."""
+    """Helper object for conversion patterns."""
 
     def __init__(self) -> None:
-        #: The operation that is being converted.
+        #: The operation under conversion.
         self.op: Operation
 
     @property
     def result_types(self) -> list[Type]:
-        """The types that the values returned for the operation's results must have."""
+        """Return the required types of the values that replace the operation's results."""
         return list(self.op.results.types)
 
 
 class Legality:
-    """Rules by operation and by dialect: an operation's own rule goes before its dialect's, then comes the default."""
+    """Legality rules. An operation's rule has priority over its dialect's rule and the default."""
 
     def __init__(self, default: bool | None):
-        """`default` is for what no rule is about; None: it may stay, but patterns may convert it."""
+        """Set the default for operations without a rule. None means legal, but convertible by patterns."""
         self.default = default
         self._ops: dict[str, Rule] = {CAST: False}
         self._dialects: dict[str, Rule] = {}
         self._found: dict[str, Rule | None] = {}
 
     def set(self, names: Sequence[object], rule: Rule) -> None:
-        """Dialects ("arith") and operations ("arith.addi", or their classes). The last rule for a name holds."""
+        """Set the rule of dialects ("arith") and operations ("arith.addi", or classes).
+
+        The last rule for a name wins.
+        """
         self._found.clear()
         for name in names:
             if isinstance(name, str) and "." not in name:
@@ -84,7 +87,7 @@ class Legality:
                 self._ops[op_name(name)] = rule
 
     def rule(self, name: str) -> Rule | None:
-        """The rule for operations of this name."""
+        """Return the rule for operations of this name."""
         if name not in self._found:
             dialect_rule = self._dialects.get(name.partition(".")[0], self.default)
             self._found[name] = self._ops.get(name, dialect_rule)
@@ -92,13 +95,15 @@ class Legality:
 
 
 class Conversion:
-    """Patterns and legality of one conversion. It can be run on any number of operations."""
+    """Patterns and legality rules of one conversion, which can run on any number of operations."""
 
     @types_checked
     def __init__(self, name: str, *, full: bool = False, max_rounds: int = 32, advice: str = ""):
-        """`full`: operations that are not declared legal are illegal; else they may stay when no pattern applies.
+        """Create a conversion.
 
-        `advice` is for who has an operation without a pattern; `{}` in it stands for the operation's name.
+        With `full`, an operation is illegal unless declared legal; otherwise it may stay.
+
+        `advice` is the note about an illegal operation without a pattern. `{}` in it stands for the operation's name.
         """
         if max_rounds < 1:
             raise OptionError(f"{name}: max_rounds must be 1 or more, got {max_rounds}")
@@ -110,14 +115,17 @@ class Conversion:
         self.is_opaque: Callable[[Operation], bool] | None = None
         self._announce: Callable[[Conversion, str], object] | None = None
         self._announced: set[str] = set()
-        #: Asked before patterns are: the values for an operation's results, of legal ones made before it, or None.
+        #: Function tried before patterns: returns legal values for the operation's results, or None.
         self.shortcut: Callable[[Operation, list[Value]], Sequence[Value] | None] | None = None
 
     def __repr__(self) -> str:
         return f"<conversion {self.name}: patterns for {', '.join(sorted(self.patterns)) or 'nothing yet'}>"
 
     def add(self, op: object, function: PatternFunction, *, priority: int = 0, name: str = "") -> None:
-        """A pattern for an operation (its name or class). The highest priority is tried first, then the first added."""
+        """Add a pattern for an operation (name or class).
+
+        Higher priorities run first, equal ones in order of addition.
+        """
         if not callable(function):
             raise OptionError(f"{self.name}: the pattern for '{op_name(op)}' must be a function, got {function!r}")
         patterns = self.patterns.setdefault(op_name(op), [])
@@ -125,26 +133,27 @@ class Conversion:
         patterns.sort(key=lambda pattern: -pattern.priority)
 
     def legal(self, *names: object) -> None:
-        """Operations and dialects that may stay; patterns leave them alone."""
+        """Declare operations and dialects legal. Patterns do not convert them."""
         self.legality.set(names, True)
 
     def illegal(self, *names: object) -> None:
-        """Operations and dialects of which nothing may be left."""
+        """Declare operations and dialects illegal: none may remain."""
         self.legality.set(names, False)
 
     def legal_if(self, condition: Callable[[OpView], bool], *names: object) -> None:
-        """Operations and dialects that may stay where the condition holds for the operation, and nowhere else."""
+        """Declare operations and dialects legal exactly if the condition holds for the operation."""
         self.legality.set(names, condition)
 
     def leave_alone(self, is_opaque: Callable[[Operation], bool]) -> None:
-        """Operations into which the conversion does not look, external modules for example."""
+        """Exclude the contents of opaque operations, such as external modules, from the conversion."""
         self.is_opaque = is_opaque
 
     def when_met(self, announce: Callable[[Conversion, str], object]) -> None:
-        """Call a function for the name of each kind of operation that the conversion meets, before it converts one.
+        """Call `announce(conversion, name)` once for each operation name that the conversion meets, before converting
+        it.
 
-        The function adds to the conversion, which it is given, the patterns and the legality of that name. So a
-        conversion costs nothing for the hundreds of operators that a module does not have.
+        The function adds the patterns and the legality of the name to the conversion. Therefore the hundreds of
+        operators that a module does not contain cost nothing.
         """
         self._announce = announce
 
@@ -153,7 +162,7 @@ class Conversion:
         return bool(self.patterns) or self._announce is not None
 
     def rules_of(self, name: str) -> tuple[Sequence[_Pattern], Rule | None]:
-        """Return the patterns for operations of this name, and their legality."""
+        """Return the patterns and the legality rule for operations of this name."""
         if self._announce is not None and name not in self._announced:
             self._announced.add(name)
             self._announce(self, name)
@@ -161,31 +170,34 @@ class Conversion:
 
     @enters
     def run(self, op: Holder, operations: Sequence[Operation] | None = None) -> None:
-        """Converts what is in an operation; the operation itself stays. `operations`: where somebody has listed these.
+        """Convert the operations inside an operation.
 
-        Raises RelaxError with a diagnostic for each operation that is left but must not be, and whatever a pattern
-        raises. The operation is then half converted: throw it away.
+        `operations` lists them if the caller has them already.
+
+        Raises RelaxError with a diagnostic for each remaining illegal operation, and any exception of a pattern. After
+        an exception the operation is partly converted and must be discarded.
         """
         with erasing(op.operation, self.name):
             _Run(self, op.operation, operations).run()
 
 
 class _Run:
-    """One conversion of one operation."""
+    """Single conversion of one operation."""
 
     def __init__(self, conversion: Conversion, root: Operation, operations: Sequence[Operation] | None):
         self.conversion = conversion
         self.root = root
-        #: For the first round.
+        #: Operations for the first round.
         self._listed = operations
         self.legality = conversion.legality
         self._call = PatternCall(root)
         self._rewriter = ConversionRewriter()
-        #: Of the round that runs: what was converted, with the last pattern and place; what declined; what was made.
+        #: State of the current round: converted names with the last pattern and location, declining patterns, created
+        #: names.
         self._converted: dict[str, tuple[str, Location]] = {}
         self._declined: dict[Operation, list[tuple[str, str]]] = {}
         self._made: set[str] = set()
-        #: What is known of operations by their names, and whether one that the round leaves may have to go.
+        #: Cached rules by operation name. `_is_in_doubt` is True if the round may leave an illegal operation.
         self._by_name: dict[str, tuple[Sequence[_Pattern], Rule | None]] = {}
         self._is_in_doubt = True
 
@@ -204,7 +216,7 @@ class _Run:
             return
         for _ in range(self.conversion.max_rounds):
             self._converted, self._declined, self._made = {}, {}, set()
-            # Where nothing may stay but what is declared, what patterns have made elsewhere is looked at, too.
+            # In a full conversion, operations that patterns have created elsewhere need a legality check, too.
             self._is_in_doubt = self.legality.default is False
             with self._call:
                 self._run_round()
@@ -213,10 +225,13 @@ class _Run:
         raise self._endless()
 
     def _run_round(self) -> None:
-        """Converts what is there. As in MLIR's driver operations keep their operands and stay until the round ends."""
+        """Convert the existing operations.
+
+        Converted operations keep their operands and stay until the round ends, as in MLIR.
+        """
         known: dict[Value, Value] = {}
         replaced: list[tuple[Operation, list[Value], list[Value]]] = []
-        #: Those with regions: what is inside goes with them.
+        #: Converted operations with regions, whose contents disappear with them.
         around: set[Operation] = set()
         try:
             for operation in self._operations():
@@ -246,7 +261,7 @@ class _Run:
             self._settle(replaced)
 
     def _rules_of(self, name: str) -> tuple[Sequence[_Pattern], Rule | None]:
-        """Return the patterns for operations of this name, and their legality."""
+        """Return the patterns and the legality rule for operations of this name."""
         found = self._by_name.get(name)
         if found is None:
             found = self._by_name[name] = self.conversion.rules_of(name)
@@ -258,7 +273,7 @@ class _Run:
 
     @fragile
     def _settle(self, replaced: Sequence[tuple[Operation, Sequence[Value], Sequence[Value]]]) -> None:
-        """Who uses what was replaced gets what stands for it; then it goes, users first."""
+        """Replace the uses of converted operations, then erase the operations, users first."""
         for _, results, values in replaced:
             for result, value in zip(results, values, strict=True):
                 result.replace_all_uses_with(value)
@@ -275,7 +290,8 @@ class _Run:
         return values
 
     def _convert(self, candidates: Sequence[_Pattern], op: OpView, operands: list[Value]) -> Sequence[Value] | None:
-        """What stands for the results from now on; None where no pattern has any, or one has changed it in place."""
+        """Return the replacement of the results, or None if no pattern applies or a pattern has updated the
+        operation in place."""
         operation = self._rewriter.op = op.operation
         reasons: list[tuple[str, str]] = []
         with self._call.start(op):
@@ -303,12 +319,13 @@ class _Run:
         self._converted[operation.name] = (name, self._call.location)
         self._made.update(self._call.place())
         if values is None:
-            # It may need another round, as what was made may.
+            # The updated operation may need another round, like created operations.
             self._made.add(operation.name)
         return values
 
     def _endless(self) -> RelaxError:
-        """Names what is still converted after the last round: it is what patterns make again and again."""
+        """Return the error about operations that are still converted after the last round: patterns create them
+        repeatedly."""
         what = self.conversion.name
         diagnostics: list[Diagnostic] = []
         for op, (pattern, location) in sorted(self._converted.items()):
@@ -321,9 +338,9 @@ class _Run:
         if not self._is_in_doubt and all(self._rules_of(name)[1] in (True, None) for name in self._made):
             return
         left = [operation for operation in self._operations() if not self._is_legal(operation)]
-        # A cast that is left is mostly the trace of an operation that is left.
+        # A remaining cast usually results from another remaining operation.
         shown = [operation for operation in left if operation.name != CAST] or left
-        # The last round changed nothing but what its patterns converted, so what declined in it is still there.
+        # The last round changed only operations that its patterns converted, so declined operations still exist.
         reasons = self._declined
         found = [
             illegal_diagnostic(op, self.conversion.name, reasons.get(op, ()), self.conversion.advice) for op in shown
@@ -333,20 +350,20 @@ class _Run:
 
 
 def _refusal(found: Sequence[Diagnostic], more: str = "") -> RelaxError:
-    """The first of the errors, with all of them."""
+    """Return an error with the first diagnostic as its message and all diagnostics attached."""
     notes = [note.message for note in found[0].notes]
     return RefusalError(found[0].message + more, location=found[0].place, notes=notes, diagnostics=found)
 
 
-# ---- what to say about operations that may not stay ----
+# ---- messages about illegal operations ----
 
 
 def illegal_diagnostic(
     operation: Operation, what: str, reasons: Sequence[tuple[str, str]], advice: str = ""
 ) -> Diagnostic:
-    """The error for an operation that is left: what it is, and why each pattern did not convert it.
+    """Return the diagnostic for a remaining operation, with the reason why each pattern declined.
 
-    `advice` says where there is none what would give one; `{}` in it stands for the operation's name.
+    `advice` names a source of patterns if none is registered. `{}` in it stands for the operation's name.
     """
     if operation.name == CAST:
         message = f"{what} leaves a cast: {_describe_cast(operation)}"
@@ -360,7 +377,7 @@ def illegal_diagnostic(
 
 
 def describe_operation(operation: Operation) -> str:
-    """Operand types and attributes, cut where they are long."""
+    """Return the operand types and attributes as text, with long attributes shortened."""
     types = ", ".join(str(value.type) for value in operation.operands) or "no operands"
     attributes = [f"{name} = {_shorten(value)}" for name, value in operation.attributes.items()]
     return types + (f"; {', '.join(attributes)}" if attributes else "")
@@ -368,7 +385,7 @@ def describe_operation(operation: Operation) -> str:
 
 def _shorten(attribute: Attribute) -> str:
     if isinstance(attribute, (ir.DenseElementsAttr, ir.DenseResourceElementsAttr)):
-        # As text such an attribute can be as large as the model.
+        # The text of such an attribute can be as large as the model.
         return f"dense<...> : {attribute.type}"
     text = str(attribute)
     return text if len(text) <= _MOST_TEXT else text[: _MOST_TEXT - 3] + "..."

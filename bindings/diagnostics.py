@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""MLIR's diagnostics as plain data: collected while something runs, printed as mlir-opt prints them."""
+"""MLIR's diagnostics as plain data: collection, and printing in mlir-opt's format."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .ir import Context, Location, MlirDiagnostic
 from .mlir import ir, is_not_utf8, readable
 
 _WIDEST_LINE = 200
-#: This project, and what is between functions of it.
+#: This project's package, and the standard library modules that can appear between its frames.
 _INSIDE = frozenset({__name__.partition(".")[0], "contextlib", "functools", "threading"})
 
 
 class Diagnostic(NamedTuple):
-    """One message. `line` and `column` count from 1; 0 where the location does not say."""
+    """Diagnostic message. `line` and `column` count from 1, and are 0 if the location has none."""
 
     severity: str
     message: str
@@ -35,26 +35,26 @@ class Diagnostic(NamedTuple):
 
     @property
     def place(self) -> str:
-        """`file:line:column`, with the name (an ONNX node's, say) where the location has one."""
+        """Return `file:line:column`, preceded by the location's name (such as an ONNX node's) if it has one."""
         place = place_text(self.file, self.line, self.column) if self.file else ""
         name = f'"{self.name}"' if self.name else ""
         return f"{name} at {place}" if name and place else name or place or "<unknown>:0"
 
 
 def place_text(file: str, line: int, column: int) -> str:
-    """A line of a program has no column."""
+    """Format a location. A line of a user's program has no column."""
     return f"{file}:{line}:{column}" if column or not line else f"{file}:{line}"
 
 
 def made_at(what: str, location: Location) -> str:
-    """`relax.take "node" at model.onnx:3:1`, as much of it as is known."""
+    """Return as much as is known of `relax.take "node" at model.onnx:3:1`."""
     file, line, column, node = locate(location)
     place = f"at {place_text(file, line, column)}" if line else ""
     return " ".join(part for part in (what, f'"{node}"' if node else "", place) if part)
 
 
 def from_mlir(diagnostic: MlirDiagnostic) -> Diagnostic:
-    """Copies what a handler gets, which MLIR frees after the handler returns."""
+    """Copy a diagnostic, which MLIR frees after the handler has returned."""
     file, line, column, name = locate(diagnostic.location)
     return Diagnostic(
         diagnostic.severity.name.lower(),
@@ -68,16 +68,16 @@ def from_mlir(diagnostic: MlirDiagnostic) -> Diagnostic:
 
 
 def error_at(location: Location, message: str, notes: Iterable[str] = ()) -> Diagnostic:
-    """An error at a location, with notes that stand there too."""
+    """Return an error diagnostic at a location, with notes at the same location."""
     file, line, column, name = locate(location)
     as_notes = tuple(Diagnostic("note", note, file, line, column) for note in notes)
     return Diagnostic("error", message, file, line, column, name, as_notes)
 
 
 def locate(location: Location) -> tuple[str, int, int, str]:
-    """File, line, column and name of a location; empty and 0 for what it does not tell."""
+    """Return file, line, column and name of a location. Unknown parts are empty or 0."""
     name = ""
-    # Bounded, because fused and call-site locations nest as deep as whoever made them liked.
+    # The limit bounds the nesting of fused and call-site locations, which can be arbitrarily deep.
     for _ in range(64):
         if isinstance(location, ir.FileLineColLoc):
             return _quoted_name(location), location.start_line, location.start_col, name
@@ -94,14 +94,14 @@ def locate(location: Location) -> tuple[str, int, int, str]:
 
 
 class Origin(NamedTuple):
-    """Where an operation comes from: a model's node with its operator, where the location says, or `file:1:2`."""
+    """Origin of an operation: a model's node with its operator if known, or `file:1:2`."""
 
     name: str
     operator: str = ""
 
 
 def origins(location: Location, depth: int = 64) -> list[Origin]:
-    """What a location names, in its order; a fused one names several."""
+    """Return all origins that a location names, in order. A fused location can name several."""
     if depth == 0:
         return []
     if isinstance(location, ir.FusedLoc):
@@ -122,11 +122,11 @@ _ESCAPED = re.compile(rb"\\([0-9A-F]{2}|\\)")
 
 
 def _quoted_name(location: Location) -> str:
-    """The file or name of a location, out of its text: the bindings' own properties abort when it is not UTF-8."""
+    """Extract the file or name from a location's text. The bindings' own properties abort if the name is not UTF-8."""
     match = _QUOTED.search(str(location))
     if match is None:
         return ""
-    # A letter's code is two digits, a backslash is two backslashes.
+    # An escaped byte has two hexadecimal digits, and an escaped backslash is two backslashes.
     name = _ESCAPED.sub(lambda code: b"\\" if code[1] == b"\\" else bytes.fromhex(code[1].decode()), match[1].encode())
     return name.decode("utf-8", "backslashreplace")
 
@@ -135,29 +135,29 @@ _reporter: ContextVar[Callable[[Diagnostic], None] | None] = ContextVar("reporte
 
 
 def reporting(report: Callable[[Diagnostic], None]) -> AbstractContextManager[None]:
-    """Contexts created inside give `report` what is not handled otherwise: warnings and remarks, mostly."""
+    """Send unhandled diagnostics, mostly warnings and remarks, of contexts created inside to `report`."""
     return holding(_reporter, report)
 
 
 class PassWarning(RuntimeWarning):
-    """What a pass warns of, where diagnostics are not collected."""
+    """Warning of a pass, issued if diagnostics are not collected."""
 
 
 _noted: ContextVar[list[Diagnostic] | None] = ContextVar("noted", default=None)
 
 
 def noting_warnings(warnings: list[Diagnostic]) -> AbstractContextManager[None]:
-    """Append the warnings that passes give inside to a list; they are given all the same."""
+    """Append the warnings of passes to a list inside the `with` statement. The warnings are also issued as usual."""
     return holding(_noted, warnings)
 
 
 def warn(message: str, location: Location) -> None:
-    """A warning: for the `reporting` around, else Python's own."""
+    """Issue a warning to the enclosing `reporting`, or as a Python warning."""
     warn_again(error_at(location, message)._replace(severity="warning"))
 
 
 def warn_again(diagnostic: Diagnostic) -> None:
-    """Give a warning that was given before, as `warn` gave it."""
+    """Repeat a warning in the way `warn` has issued it."""
     report, noted = _reporter.get(), _noted.get()
     if noted is not None:
         noted.append(diagnostic)
@@ -168,7 +168,7 @@ def warn_again(diagnostic: Diagnostic) -> None:
 
 
 def _depth_of_caller() -> int:
-    """Of who called this project, for `stacklevel` of the function that asks: its own line is of no use to users."""
+    """Return the `stacklevel` of the first caller outside this project: internal lines do not help users."""
     frame, depth = sys._getframe(1), 1
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] in _INSIDE:
         frame, depth = frame.f_back, depth + 1
@@ -176,7 +176,7 @@ def _depth_of_caller() -> int:
 
 
 def attach_reporter(context: Context) -> None:
-    """Connects a new context to the `reporting` around, if there is one; else MLIR prints to stderr."""
+    """Connect a new context to the enclosing `reporting`. Without one, MLIR prints to stderr."""
     report = _reporter.get()
     if report is not None:
         context.attach_diagnostic_handler(
@@ -189,9 +189,9 @@ def attach_reporter(context: Context) -> None:
 def errors_as_relax_error(
     context: Context, what: str, kind: type[RelaxError] = RelaxError
 ) -> Iterator[list[Diagnostic]]:
-    """Turns MLIR's exceptions into a RelaxError, of a kind, that carries every error reported on the way.
+    """Turn MLIR's exceptions into a RelaxError of a kind, with all errors reported inside.
 
-    Yields the list of errors so far. Warnings and remarks go on to whoever else listens.
+    Yields the list of errors so far. Warnings and remarks pass on to other handlers.
     """
     errors: list[Diagnostic] = []
 
@@ -223,7 +223,7 @@ def errors_as_relax_error(
 @contextmanager
 @fragile
 def silenced(context: Context) -> Iterator[None]:
-    """What is reported inside is dropped: a check whose failure is an answer."""
+    """Discard diagnostics inside, for checks that may fail."""
     handler = context.attach_diagnostic_handler(lambda diagnostic: True)
     try:
         yield
@@ -232,7 +232,7 @@ def silenced(context: Context) -> Iterator[None]:
 
 
 def failure(what: str, errors: list[Diagnostic], kind: type[RelaxError] = RelaxError) -> RelaxError:
-    """An exception for a failed step, whose text is the first error."""
+    """Return an exception for a failed step, with the first error as its message."""
     if not errors:
         return kind(what)
     more = f" (and {len(errors) - 1} more errors)" if len(errors) > 1 else ""
@@ -240,7 +240,7 @@ def failure(what: str, errors: list[Diagnostic], kind: type[RelaxError] = RelaxE
 
 
 def render(diagnostic: Diagnostic, sources: Mapping[str, str], *, colored: bool = False) -> str:
-    """As mlir-opt prints it: `file:line:col: error: message`, the source line, a caret."""
+    """Format a diagnostic like mlir-opt: `file:line:col: error: message`, the source line, a caret."""
     named = f' ["{diagnostic.name}"]' if diagnostic.name else ""
     place = place_text(diagnostic.file, diagnostic.line, diagnostic.column) if diagnostic.line else diagnostic.file
     severity = f"{diagnostic.severity}:"
@@ -257,12 +257,12 @@ _COLORS = {"error": "1;31", "warning": "1;35", "remark": "1;34", "note": "1;36"}
 
 
 def _colored(text: str, code: str) -> str:
-    """As terminals know colors."""
+    """Add terminal escape codes for a color."""
     return f"\033[{code}m{text}\033[0m"
 
 
 def with_file_name(diagnostic: Diagnostic, name: str) -> Diagnostic:
-    """The diagnostic with `name` where MLIR wrote "-", its name for text that it knows no file of."""
+    """Replace the file name "-", which MLIR uses for text without a file, by `name`."""
     file = name if diagnostic.file == "-" else diagnostic.file
     return diagnostic._replace(file=file, notes=tuple(with_file_name(note, name) for note in diagnostic.notes))
 
@@ -277,9 +277,9 @@ def _source_lines(diagnostic: Diagnostic, sources: Mapping[str, str]) -> list[st
     line = text[diagnostic.line - 1]
     start = max(diagnostic.column - 1, 0)
     if len(line) > _WIDEST_LINE:
-        # Constants and one-line modules run to megabytes: show what is around the column.
+        # Constants and one-line modules can have megabytes: show only the part around the column.
         first = max(min(start, len(line)) - _WIDEST_LINE // 2, 0)
         line, start = line[first : first + _WIDEST_LINE], start - first
-    # Tabs stay, so that the caret stands below its column whatever a terminal makes of them.
+    # Tabs are kept so that the caret is below its column for any tab width.
     padding = "".join("\t" if char == "\t" else " " for char in line[:start])
     return [line, padding + "^"]

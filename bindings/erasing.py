@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Erasing operations while a C++ driver holds pointers to them.
+"""Safe erasure of operations while a C++ driver holds pointers to them.
 
-`op.erase()` in a pattern would leave MLIR's rewrite drivers with a dangling pointer, and the process would crash. So
-the bindings' method is replaced by one that asks the driver which runs, while one does.
+`op.erase()` in a pattern would leave MLIR's rewrite drivers with a dangling pointer and crash the process. Therefore,
+while a driver runs, the bindings' method is replaced by a method that delegates to the driver.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _mlir_erase = _BASE.erase
 _mlir_detach = _BASE.detach_from_parent
 _mlir_symbol_erase = ir.SymbolTable.erase
 _guard: ContextVar[Callable[[Operation], None] | None] = ContextVar("guard", default=None)
-# How many runs of drivers there are, in all threads: the methods are the bindings' own where there is none.
+# Number of driver runs in all threads. Without runs, the methods are the bindings' own.
 _runs = 0
 _lock = threading.Lock()
 
 
 def erase(operation: Operation) -> None:
-    """Erases at once, whatever runs."""
+    """Erase an operation immediately, even while a driver runs."""
     _mlir_erase(operation)
 
 
@@ -40,7 +40,7 @@ def detach(operation: Operation) -> None:
 @contextmanager
 @fragile
 def erasing_by(eraser: Callable[[Operation], None]) -> Iterator[None]:
-    """Inside, `op.erase()` calls `eraser(op)` instead."""
+    """Redirect `op.erase()` to `eraser(op)` inside the `with` statement."""
     _count(1)
     try:
         with holding(_guard, eraser):

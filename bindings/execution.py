@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Upstream's way from the LLVM dialect to LLVM: the execution engine, used as a compiler only, and LLVM IR as text."""
+"""Compilation of the LLVM dialect by upstream: the execution engine as an object compiler, and export as LLVM IR."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from ..support.temporary import path_to_write
 from .ir import Module, Operation
 from .mlir import ROOT
 
-# Where what is only declared counts as found: it is looked up when the object is loaded, never used from here.
+# Dummy address of declared symbols. The loader resolves the symbols later, and nothing is called through the address.
 _SOMEWHERE = 1 << 20
 
 
 def compile_module(module: Module, opt_level: int, defined: str, declared: Iterable[str]) -> bytes:
-    """The object file of a module of the LLVM dialect for this machine.
+    """Compile a module of the LLVM dialect to an object file for this machine.
 
-    `defined` is a function with a body; asking for it makes the engine compile and link. Linking wants an address for
-    each of the `declared` functions and globals; the object file is written before and keeps their names.
+    `defined` is a function with a body; its lookup makes the engine compile and link. Linking needs an address for
+    each of the `declared` functions and globals. The object file is written earlier and keeps the names as undefined
+    symbols.
 
-    LLVM ends the process where it cannot write the file: see `is_any_size_written`.
+    LLVM ends the process if it cannot write the file: see `is_any_size_written`.
     """
     engine_class = importlib.import_module(f"{ROOT}.execution_engine").ExecutionEngine
     engine = engine_class(module, opt_level=opt_level, enable_object_dump=True, enable_pic=True)
@@ -36,18 +37,19 @@ def compile_module(module: Module, opt_level: int, defined: str, declared: Itera
 
 
 def to_llvm_ir(module: Module | Operation) -> str:
-    """The text in LLVM IR of a module of the LLVM dialect, or of a gpu.module.
+    """Return the LLVM IR text of a module of the LLVM dialect, or of a gpu.module.
 
-    What the translation does not know ends the process.
+    An operation that the translation does not support ends the process.
     """
     translate = importlib.import_module(f"{ROOT}.dialects.llvm").translate_module_to_llvmir
     return str(translate(module.operation))
 
 
 def functions_of(module: Module, teller: str, count: int) -> tuple[object, list[int]]:
-    """The addresses of functions of a module of the LLVM dialect, and what keeps their code in memory. `teller` is one
-    of its functions, which writes `count` of them where its argument points to: the engine itself tells only those of
-    functions around them.
+    """Return an object that keeps a module's code in memory, and the addresses of `count` functions of the module.
+
+    `teller` is a function of the module that writes the addresses to the array its argument points to. The engine only
+    provides the addresses of generated wrapper functions.
     """
     engine = importlib.import_module(f"{ROOT}.execution_engine").ExecutionEngine(module)
     found = (ctypes.c_size_t * count)()

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Handles that users hold of a module's operations and values. MLIR's own point into memory and keep nothing there.
+"""Tracked handles of a module's operations and values.
 
-A module stays in memory while there are handles of its context (`adopt`, `release`). Values that builders hand out know
-their module and are followed: what a pass has erased says so when it is used, instead of reading freed memory.
+MLIR's own handles point into memory without keeping it alive.
+
+A module stays in memory while handles of its context exist (`adopt`, `release`). Values that builders return know
+their module and are tracked. Using a value that a pass has erased raises an error, instead of reading freed memory.
 """
 
 from __future__ import annotations
@@ -26,27 +28,27 @@ from .navigation import ancestors, blocks_of, operations_in
 
 X = TypeVar("X")
 
-#: The handles of the module that is being built; None where what is made is not kept: in passes.
+#: Handles of the module under construction, or None in passes, where created values are not tracked.
 building: ContextVar[Handles | None] = ContextVar("building", default=None)
 _is_checked: ContextVar[bool] = ContextVar("is_checked", default=False)
 
-# How many modules of ours each context has, by its id: one that is counted cannot die.
+# Number of this project's modules per context id. A counted context stays alive.
 _owners: Counter[int] = Counter()
-#: Modules that their last user has let go, what forgets their contexts' memos, and whether handles were handed out.
+#: Modules without users: the module, a function that clears memos of its context, and True if handles were returned.
 _released: deque[tuple[Module, Callable[[], None], bool]] = deque()
 
 _PACKAGE = __name__.partition(".")[0] + "."
 
-# Handles that are gone are forgotten when there are as many again, and at least this many.
+# Dead handles are removed when the list exceeds twice the number of live handles plus this number.
 _FEW = 1024
 
 
-#: Held while `_owners` changes. Finalizers run anywhere, also in a thread that holds the lock already.
+#: Lock for changes of `_owners`. Reentrant, because finalizers can run in a thread that holds the lock.
 _counting = threading.RLock()
 
 
 def adopt(owner: Module) -> None:
-    """Counts a module in, which is to be given to `release` once."""
+    """Count a module of a context. The caller must later pass the module to `release` once."""
     with _counting:
         _owners[id(owner.context)] += 1
     _free_released()
@@ -58,7 +60,7 @@ def is_owned(context_id: int) -> bool:
 
 
 def release(owner: Module, forget: Callable[[], None], handed_out: bool = True) -> None:
-    """Frees a module as soon as there is no handle of its context any more, or at once if none was given out."""
+    """Free a module once no handle of its context exists, or at once if none was returned to users."""
     _released.append((owner, forget, handed_out))
     _free_released()
 
@@ -75,9 +77,9 @@ def _free_released() -> None:
 
 
 def _count_out(owner: Module, handed_out: bool) -> bool:
-    """Stop counting a module and return True, or return False if somebody still has a handle.
+    """Stop counting a module and return True, or return False while handles exist.
 
-    A finalizer does not wait for another thread, which a fork may have left behind: the module's turn comes again.
+    A finalizer never waits for another thread, which may not exist after a fork. The module is tried again later.
     """
     if not _counting.acquire(blocking=False):
         return False
@@ -101,29 +103,29 @@ if sys.getrefcount(object()) != 1:
 
 
 def _is_used(owner: Module) -> bool:
-    """Whether somebody has a handle of a module's context, or a block or region of the module itself."""
-    # What is counted is in no variable, which CPython counts from version to version in another way: only the call
-    # itself holds it. Each of our modules has a context; everything else is somebody's handle.
+    """Check whether handles of a module's context exist, or of the module's operation through a block or region."""
+    # CPython versions count references held by variables differently, so only the call holds the object. Each of our
+    # modules holds one reference to the context; every other reference is a user's handle.
     if sys.getrefcount(owner.context) - 1 > _owners[id(owner.context)]:
         return True
-    # Blocks hold the operation that they are in, and handles that are made of them later nothing. A view of an
-    # operation has one itself, where MLIR's modules make a new one.
+    # Blocks hold their operation, but handles derived from blocks later do not. An OpView holds one reference to the
+    # operation, while MLIR's modules create a new one.
     own = 1 if isinstance(owner, OpView) else 0
     return sys.getrefcount(owner.operation) - 1 > own
 
 
 class Handles:
-    """The handles of a module that were handed out and are followed."""
+    """Tracked handles of one module."""
 
     def __init__(self, owner: Module):
-        #: MLIR's module, which lives as long as one of them.
+        #: MLIR's module, which lives as long as one of the handles.
         self.owner = owner
-        # Its id alone: a reference would count as somebody's handle.
+        # Only the id: a reference would count as a user's handle.
         self.context_id = id(owner.context)
         self._values: list[ref[Result | Argument]] = []
         self._operations: list[Any] = []
         self._many = _FEW
-        #: What stands for an unknown place, while the module is being built: the line is reported instead.
+        #: Placeholder location during construction. The user's line is reported in its place.
         self._unplaced: Location | None = None
         self._lines: dict[tuple[CodeType, int], Location] = {}
         key = id(self)
@@ -132,8 +134,7 @@ class Handles:
     @contextmanager
     @fragile
     def being_built(self, unplaced: Location | None) -> Iterator[None]:
-        """Inside, what builders hand out is followed; instead of the location `unplaced` the caller's line is
-        reported."""
+        """Track the values that builders return inside, and replace the location `unplaced` by the caller's line."""
         module, before = building.set(self), self._unplaced
         self._unplaced = unplaced
         try:
@@ -142,13 +143,13 @@ class Handles:
             building.reset(module)
             self._unplaced = before
             if before is None:
-                # They would count as somebody's handles.
+                # The locations would count as users' handles.
                 self._lines.clear()
 
     def line(self, location: Location, depth: int) -> Location:
-        """For a location that says nothing, the line of the first caller outside of this package; else itself.
+        """Return a location unchanged, or for a placeholder the line of the first caller outside this package.
 
-        Without folders: what is made of the module must not depend on where the program is.
+        Only the file's base name is used: results must not depend on the program's folder.
         """
         if self._unplaced is None or location != self._unplaced:
             return location
@@ -163,7 +164,7 @@ class Handles:
         return found
 
     def result(self, value: Value, type_: Type, what: str) -> Result:
-        """The result of an operation of this name."""
+        """Return a tracked handle for the result of an operation named `what`."""
         result = Result(value)
         result.handles, result.what = self, what
         result.is_tensor = isinstance(type_, ir.RankedTensorType)
@@ -174,7 +175,7 @@ class Handles:
         return result
 
     def argument(self, value: Value) -> Argument:
-        """The argument of a block."""
+        """Return a tracked handle for a block argument."""
         argument = Argument(value)
         argument.handles, argument.what = self, ""
         self._values.append(ref(argument))
@@ -185,26 +186,27 @@ class Handles:
         self._many = 2 * len(self._values) + _FEW
 
     def operation(self, holder: X) -> X:
-        """An operation's view, or an object that has an operation.
+        """Track the view of an operation, or an object that holds an operation, and return it.
 
-        It has a name, `what`, the hash of a value of it, `identity`, and a `reason` why it is gone, empty so far.
+        The object has the attributes `what` (the operation's name), `identity` (hash of one of its values) and
+        `reason` (why it was erased, initially empty).
         """
         self._operations.append(ref(holder))
         return holder
 
     @property
     def is_followed(self) -> bool:
-        """True while somebody holds one of the handles."""
+        """Return True while at least one handle is alive."""
         return any(each() is not None for each in (*self._values, *self._operations))
 
     def check(self, reason: str) -> None:
-        """Mark the handles of erased operations, after the module was changed."""
+        """Mark the handles of erased operations after a change of the module."""
         self._forget_those_gone()
         self._operations = [each for each in self._operations if each() is not None]
         values, without_results = _left(self.owner.operation)
         for each in self._values:
             value = each()
-            # Where another one has come into the same memory, it is at least one of the same kind.
+            # A new value may occupy the same memory. It then has at least the same operation name.
             if value is not None and values.get(hash(value)) != value.what:
                 value.reason = reason
                 value.__class__ = ErasedArgument if isinstance(value, Argument) else ErasedResult
@@ -218,13 +220,13 @@ class Handles:
         self._operations = [each for each in self._operations if not _reason(each())]
 
 
-#: The handles of every module, by id. A copy of a dictionary's values is one step, a copy of a WeakSet is not:
-#: it fails if another thread makes a module meanwhile.
+#: Handles of every module, by id. Copying a dictionary's values is atomic. Copying a WeakSet is not: it fails if
+#: another thread creates a module meanwhile.
 _all: dict[int, ref[Handles]] = {}
 
 
 def _handles_around(operation: Operation, context_id: int) -> list[Handles]:
-    """Return the handles of the modules that an operation is in. Other modules may be in use by other threads."""
+    """Return the handles of the modules that contain an operation. Other threads may be using other modules."""
     known = [handles for each in list(_all.values()) if (handles := each()) is not None]
     found = [handles for handles in known if handles.context_id == context_id and handles.is_followed]
     around = (operation, *ancestors(operation)) if found else ()
@@ -232,7 +234,7 @@ def _handles_around(operation: Operation, context_id: int) -> list[Handles]:
 
 
 def _mark_operation(holder: Any, reason: str) -> None:
-    # MLIR's bindings refuse it from now on.
+    # MLIR's bindings refuse the operation from now on.
     holder.operation._set_invalid()
     holder.reason = reason
     if isinstance(holder, ir.OpView):
@@ -244,9 +246,10 @@ def _reason(holder: object) -> str:
 
 
 def _left(root: Operation) -> tuple[dict[int, str], list[Operation]]:
-    """What is in a module: values (what distinguishes them) with their operations' names, functions and the like.
+    """Return a module's values (by hash, with the operation's name), and its operations with regions but without
+    results.
 
-    Arguments have no name. An operation's own hash changes with its operands.
+    Arguments have an empty name. An operation's own hash is unsuitable, as it changes with the operands.
     """
     values: dict[int, str] = {}
     without_results: list[Operation] = []
@@ -262,7 +265,7 @@ def _left(root: Operation) -> tuple[dict[int, str], list[Operation]]:
 @contextmanager
 @fragile
 def erasing(operation: Operation, by: str) -> Iterator[None]:
-    """Around what changes an operation and may erase some inside; handles of these say afterwards by what."""
+    """Mark the handles of operations that the code inside erases from an operation, with `by` as the reason."""
     if _is_checked.get():
         yield
         return
@@ -278,7 +281,7 @@ def erasing(operation: Operation, by: str) -> Iterator[None]:
 
 
 class Result(ir.OpResult):
-    """An operation's result that is followed."""
+    """Tracked handle of an operation's result."""
 
     __slots__ = ("__weakref__", "handles", "is_tensor", "reason", "what")
 
@@ -293,17 +296,17 @@ class Result(ir.OpResult):
 
 
 class _PlainView(ir.OpView):
-    """Of an operation without a class of its own: the bindings' view takes no attributes."""
+    """View of an operation without its own class. The bindings' view accepts no attributes."""
 
 
 class Argument(ir.BlockArgument):
-    """A block's argument that is followed."""
+    """Tracked handle of a block argument."""
 
     __slots__ = ("__weakref__", "handles", "reason", "what")
 
 
 def is_foreign(value: Value, handles: Handles | None, context: Context) -> bool:
-    """Whether a value cannot be used in a context, by what `handles` follow. Raises RelaxError where it was erased."""
+    """Check whether a value belongs to another module or context. Raise RelaxError for an erased value."""
     if not isinstance(value, (Result, Argument)):
         return value.context is not context
     of = value.handles
@@ -330,7 +333,7 @@ def _erasure(holder: object) -> str:
     return f"{whose} was erased by {reason}"
 
 
-# What handles become whose operation is gone. The bindings' classes take one base only.
+# Classes of handles whose operation was erased. The bindings' classes allow one base class only.
 class ErasedResult(Result):
     __slots__ = ()
     __getattribute__ = _refuse

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""MLIR's classes by their names, for annotations: the wheel ships no stubs, ir.pyi says what is used here."""
+"""MLIR's classes by name for annotations. The wheel has no stubs; ir.pyi declares the parts in use."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes a dialect's description as an IRDL module: what MLIR loads, and what `--dump-irdl` prints.
+"""Descriptions of dialects as IRDL modules, for loading into MLIR and for `--dump-irdl`.
 
-The module is built op by op rather than parsed, because IRDL's verifier refuses names with a dot
-(`nn.conv2d`) while its loader takes them. `irdl_name` spells such a name in letters that the verifier accepts.
+The module is built operation by operation instead of parsed. IRDL's verifier refuses names with a dot (`nn.conv2d`),
+but its loader accepts them. `irdl_name` converts such names to accepted ones.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from .mlir import ir, string_array, string_value
 
 
 class Operand(NamedTuple):
-    """An operand or result: its name, how many ("single", "optional", "variadic") and what type it may have.
+    """Operand or result: name, arity ("single", "optional", "variadic") and allowed types.
 
-    A constraint names base types; none means any: ("!builtin.tensor",) or ("@relax::@shape",).
+    A constraint lists base types, such as ("!builtin.tensor",) or ("@relax::@shape",). An empty constraint allows any
+    type.
     """
 
     name: str
@@ -28,7 +29,7 @@ class Operand(NamedTuple):
 
 
 class OpShape(NamedTuple):
-    """What IRDL can say about an operation."""
+    """Operation as IRDL can describe it."""
 
     name: str
     operands: Sequence[Operand]
@@ -38,20 +39,20 @@ class OpShape(NamedTuple):
 
 
 class ParamShape(NamedTuple):
-    """A type or attribute with its parameters' names."""
+    """Type or attribute with the names of its parameters."""
 
     name: str
     parameters: Sequence[str]
 
 
-#: Values of one variadic operand must share a type in IRDL. Where other tools are to read the IR, a variadic
-#: operand stands for this many, each for a run of values of one type (see tools/opt/irdl_names.py).
+#: IRDL requires equal types for all values of a variadic operand. For other tools, a variadic operand is exported as
+#: RUNS operands, each for a run of values of equal type (see tools/opt/irdl_names.py).
 RUNS = 32
 _IRDL_NAME = re.compile(r"[a-z0-9_]+")
 
 
 def as_runs(values: Sequence[Operand]) -> list[Operand]:
-    """Each variadic operand as RUNS of them, `args` as `args_0` to `args_31`."""
+    """Expand each variadic operand into RUNS operands, such as `args` into `args_0` to `args_31`."""
     return [
         run
         for value in values
@@ -64,14 +65,14 @@ def as_runs(values: Sequence[Operand]) -> list[Operand]:
 
 
 def without_clashes(op: OpShape) -> OpShape:
-    """IRDL's verifier wants operands and results to have different names."""
+    """Rename results that share a name with an operand or attribute: IRDL's verifier requires distinct names."""
     taken = {operand.name for operand in op.operands} | set(op.attributes)
     results = [result._replace(name=f"{result.name}_out") if result.name in taken else result for result in op.results]
     return op._replace(results=results)
 
 
 def irdl_name(op_name: str) -> str:
-    """`nn.conv2d` -> `nn_conv2d`: the spelling of an operation's name that IRDL's verifier accepts."""
+    """Return the spelling of an operation's name that IRDL's verifier accepts: `nn.conv2d` -> `nn_conv2d`."""
     return op_name.replace(".", "_").lower()
 
 
@@ -83,7 +84,10 @@ def build_irdl_module(
     context: Context,
     spell: Callable[[str], str] = str,
 ) -> Module:
-    """The IRDL module of a dialect. With `spell=irdl_name` it verifies, so that other tools can read its text."""
+    """Build the IRDL module of a dialect.
+
+    With `spell=irdl_name` the module verifies, so other tools can read its text.
+    """
     with context, ir.Location.unknown(context):
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
@@ -100,16 +104,18 @@ def build_irdl_module(
 
 
 class KeptDescription:
-    """A dialect's IRDL module as bytes: to read it into another context takes a third of building it there.
+    """Serialized IRDL module of a dialect.
 
-    What is read is verified, so operations are spelled for the verifier, and get their names afterwards.
+    Reading it into another context takes a third of the time of building it.
+
+    Reading verifies the module, so names are spelled for the verifier and restored afterwards.
     """
 
     def __init__(self, module: Module, names: Iterable[str]) -> None:
-        """Of a module of operations `without_clashes`, built with `spell=irdl_name`; it gets its names."""
+        """Serialize a module built with `spell=irdl_name` from operations `without_clashes`, and restore its names."""
         spelled = {irdl_name(name): name for name in names if irdl_name(name) != name}
         symbols = [string_value(op.attributes["sym_name"]) for op in _described(module)]
-        # By place in the module: to ask each of hundreds of operations for its name takes longer than to read them.
+        # Names by position: asking hundreds of operations for their names takes longer than reading them.
         self._names = {place: spelled[name] for place, name in enumerate(symbols) if name in spelled}
         stream = io.BytesIO()
         module.operation.write_bytecode(stream)
@@ -117,7 +123,7 @@ class KeptDescription:
         self._name(module)
 
     def read(self, context: Context) -> Module:
-        """The module, ready to be loaded."""
+        """Return the module in a context, ready for loading."""
         with context:
             module = ir.Module.parse(self._code)
         self._name(module)
@@ -130,12 +136,12 @@ class KeptDescription:
 
 
 def _described(module: Module) -> Sequence[OpView]:
-    """What a dialect's IRDL module declares: its types, attributes and operations."""
+    """Return the declarations of a dialect's IRDL module: types, attributes and operations."""
     return module.body.operations[0].regions[0].blocks[0].operations
 
 
 def is_verifiable(shapes: Iterable[OpShape | ParamShape]) -> bool:
-    """Whether IRDL's verifier allows what operations, types and their parts are called."""
+    """Check whether IRDL's verifier accepts the names of operations, types and their parts."""
     return all(_IRDL_NAME.fullmatch(name) for shape in shapes for name in _names_in(shape))
 
 
@@ -153,7 +159,7 @@ def _symbol(op_name: str, name: str) -> Block:
 
 
 class _IrdlWriter:
-    """Creates IRDL operations at the current insertion point."""
+    """Builder of IRDL operations at the current insertion point."""
 
     def __init__(self, context: Context):
         self.attribute_type = ir.Type.parse("!irdl.attribute", context)
@@ -167,7 +173,7 @@ class _IrdlWriter:
 
     def operation(self, op: OpShape, name: str) -> None:
         with ir.InsertionPoint(_symbol("irdl.operation", name)):
-            # Each value gets a constraint of its own: one that two values share would make their types equal.
+            # Each value needs its own constraint: values that share a constraint must have equal types.
             for kind, values in (("irdl.operands", op.operands), ("irdl.results", op.results)):
                 if values:
                     counts = tuple(value.arity for value in values)

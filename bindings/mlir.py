@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""MLIR's Python bindings, whichever wheel provides them.
+"""MLIR's Python bindings, independent of the providing wheel.
 
-Everything else says `from ..bindings.mlir import ir, passmanager, rewrite` and `dialect_module("func")`.
+Other modules use `from ..bindings.mlir import ir, passmanager, rewrite` and `dialect_module("func")`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ X = TypeVar("X")
 
 
 def _import_without_numpy(name: str) -> ModuleType:
-    """The bindings' `ir` imports numpy only to register four attribute builders: half of the start-up time.
+    """Import the bindings' `ir` without NumPy, which is half of the start-up time and serves four attribute builders
+    only.
 
-    `_register_elements_builders` registers the same four so that they import numpy when they are used.
+    `_register_elements_builders` registers the same builders with a deferred import.
     """
     with hidden_module("numpy"):
         return importlib.import_module(name)
@@ -53,7 +54,10 @@ def _register_elements_builders() -> None:
 
 
 def _register_location_casters() -> None:
-    """A location can be an attribute (`origin = loc("x")`), and then the bindings fail to hand it out."""
+    """Register casters for locations.
+
+    A location can be an attribute (`origin = loc("x")`), which the bindings fail to return.
+    """
     for cls in (ir.CallSiteLoc, ir.FileLineColLoc, ir.FusedLoc, ir.NameLoc, ir.UnknownLoc):
 
         def cast(value: object, cls: type = cls) -> object:
@@ -63,7 +67,7 @@ def _register_location_casters() -> None:
 
 
 def _raise_outside() -> None:
-    """What verifiers and other callbacks raise comes out of these as it was raised, not through MLIR's frames."""
+    """Wrap functions that call Python back, so that callbacks' exceptions do not pass through MLIR's frames."""
     printed = (ir._OperationBase, ir.OpView, ir.Value, ir.OpResult, ir.BlockArgument, ir.Block, ir.Module)
     for cls in printed:
         cls.__str__ = enters(cls.__str__)
@@ -85,12 +89,12 @@ def _raise_outside() -> None:
 
 ROOT = find_root()
 ir: Any = _import_without_numpy(f"{ROOT}.ir")
-#: In the shape of a type: a size that is known at run time only.
+#: Size of a dynamic dimension in a type's shape.
 DYNAMIC: int = ir.ShapedType.get_dynamic_size()
 _register_elements_builders()
 passmanager: Any = importlib.import_module(f"{ROOT}.passmanager")
 rewrite: Any = importlib.import_module(f"{ROOT}.rewrite")
-#: The bindings' own walk, for callbacks that raise nothing and callers that have entered MLIR.
+#: The bindings' own walk, for callbacks that never raise and callers that have entered MLIR.
 mlir_walk: Any = ir._OperationBase.walk
 _raise_outside()
 _core: Any = importlib.import_module(f"{ROOT}._mlir_libs._mlir")
@@ -99,12 +103,12 @@ _irdl: Any = importlib.import_module(f"{ROOT}._mlir_libs._mlirDialectsIRDL")
 
 
 def parse_type(text: str, context: Context) -> Type:
-    """The type that a text spells. Raises ValueError; MLIR's own parser dies of an empty text."""
+    """Parse a type. Raise ValueError for invalid text. MLIR's parser crashes for an empty text."""
     return _parse(ir.Type.parse, text, context)
 
 
 def parse_attribute(text: str, context: Context) -> Attribute:
-    """The attribute that a text spells. Raises ValueError."""
+    """Parse an attribute. Raise ValueError for invalid text."""
     return _parse(ir.Attribute.parse, text, context)
 
 
@@ -118,7 +122,7 @@ def _parse(parse: Callable[[str, Context], X], text: str, context: Context) -> X
 
 
 def is_encodable(text: str) -> bool:
-    """Whether the bindings take a text: halves of surrogate pairs have no UTF-8."""
+    """Check whether the bindings accept a string. Lone surrogates have no UTF-8 encoding."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -130,17 +134,17 @@ _LISTS = (list, ir.OpResultList, ir.OpOperandList)
 
 
 def is_several(made: object) -> TypeGuard[Sequence[Any]]:
-    """Whether it is a list of something; a named tuple, as infos are, is one thing."""
+    """Check whether an object is a list of values. A named tuple, such as an info, is a single value."""
     return isinstance(made, _LISTS) or type(made) is tuple
 
 
 def as_list(made: object) -> list[Any]:
-    """One or several as a list."""
+    """Return a list of one or several values."""
     return list(made) if is_several(made) else [made]
 
 
 def string_value(attribute: Attribute) -> str:
-    """The text in a string attribute. Raises ValueError where it is not UTF-8, which MLIR allows."""
+    """Return the text of a string attribute. Raise ValueError if it is not UTF-8, which MLIR allows."""
     data: bytes = attribute.value_bytes
     return data.decode()
 
@@ -153,20 +157,20 @@ def string_array(texts: Iterable[str]) -> Attribute:
     return ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])
 
 
-# ---- strings out of MLIR: there they are bytes, which need not be UTF-8 ----
+# ---- strings from MLIR: byte strings that need not be UTF-8 ----
 
 NOT_UTF8 = "<not UTF-8>"
 
 
 def is_not_utf8(error: Exception) -> bool:
-    """Whether the bindings failed to make a Python string, which they tell in several ways."""
-    # What is raised inside of one of their callbacks comes out as the text of another exception.
+    """Check whether the bindings failed to create a Python string, which has several forms."""
+    # An exception in a callback of the bindings is reported as text of another exception.
     message = str(error)
     return isinstance(error, UnicodeDecodeError) or "str_from_cstr" in message or "UnicodeDecodeError" in message
 
 
 def readable(read: Callable[[], str]) -> str:
-    """The string that `read` gets from the bindings, or a stand-in where that is no text."""
+    """Return the string that `read` gets from the bindings, or a placeholder if it is not UTF-8."""
     try:
         return read()
     except (RuntimeError, UnicodeDecodeError) as error:
@@ -176,35 +180,38 @@ def readable(read: Callable[[], str]) -> str:
 
 
 def print_asm(operation: OperationBase, **options: object) -> str:
-    """An operation as text; what is not UTF-8 becomes surrogates, which `encode(errors="surrogateescape")` undoes."""
+    """Print an operation.
+
+    Bytes that are not UTF-8 become surrogates, which `encode(errors="surrogateescape")` restores.
+    """
     return operation.get_asm(binary=True, **options).decode("utf-8", "surrogateescape")
 
 
 def dialect_module(name: str) -> ModuleType:
-    """The bindings' Python module of an upstream dialect: `dialect_module("func").FuncOp`."""
+    """Import the bindings' Python module of an upstream dialect: `dialect_module("func").FuncOp`."""
     return importlib.import_module(f"{ROOT}.dialects.{name}")
 
 
 def wheel_folder() -> Path:
-    """The folder of the bindings: the wheel's opt tool and shared library are in there."""
+    """Return the folder of the bindings, which contains the wheel's opt tool and shared library."""
     return Path(importlib.import_module(ROOT).__path__[0])
 
 
 def load_irdl(module: Module) -> None:
-    """Registers the dialects that an IRDL module describes in the module's context."""
+    """Register the dialects of an IRDL module in the module's context."""
     _irdl.load_dialects(module)
 
 
 def register_type_caster(typeid: object, cast: Callable[[object], object]) -> None:
-    """Makes the bindings hand out `cast(x)` for types or attributes of this id (ids differ between contexts)."""
+    """Make the bindings return `cast(x)` for types or attributes of this id. Ids differ between contexts."""
     _core.register_type_caster(typeid, replace=True)(cast)
 
 
 def _own_dialect_module(name: str) -> ModuleType:
-    """The Python module of a dialect, an empty one at first.
+    """Return the Python module of a dialect, which is empty at first.
 
-    Without one at `<root>.dialects.<name>` the bindings retry a failing import for every operation that they hand out
-    (13 µs each, and more with a long sys.path).
+    Without a module at `<root>.dialects.<name>` the bindings retry a failing import for every returned operation (13
+    µs each, and more with a long sys.path).
     """
     module_name = f"{ROOT}.dialects.{name}"
     empty = ModuleType(module_name, f"Operation classes of the {name} dialect.")
@@ -212,7 +219,7 @@ def _own_dialect_module(name: str) -> ModuleType:
 
 
 def expect_dialect(name: str) -> None:
-    """Of a dialect that the bindings may have no Python classes of: its operations are about to be handed out."""
+    """Prepare for operations of a dialect without Python classes in the bindings."""
     if not _has_module(f"{ROOT}.dialects.{name}"):
         _own_dialect_module(name)
 
@@ -220,12 +227,12 @@ def expect_dialect(name: str) -> None:
 def _has_module(name: str) -> bool:
     try:
         return name in sys.modules or find_spec(name) is not None
-    except ValueError:  # a module without a spec: another thread has just made an empty one
+    except ValueError:  # a module without a spec: another thread has just created an empty one
         return True
 
 
 def register_dialect_classes(name: str, dialect_class: type, op_classes: list[type]) -> None:
-    """Registers the Python classes of a dialect's operations."""
+    """Register the Python classes of a dialect's operations."""
     module = _own_dialect_module(name)
     _core.globals._register_dialect_impl(name, dialect_class, replace=True)
     for cls in op_classes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ways through IR: into operations, out of them, from values to users."""
+"""Navigation in IR: nested and enclosing operations, defining operations and users of values."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ _ADVANCE = ir.WalkResult.ADVANCE
 
 
 class Holder(Protocol):
-    """An operation, a view of one, a module."""
+    """Operation, operation view or module."""
 
     @property
     def operation(self) -> Operation: ...
 
 
 def address_of(operation: Operation) -> int:
-    """The address of an operation, 0 where its handle knows that it is gone. Others crash when they are asked anything
-    else, and another operation may have got that address.
+    """Return the address of an operation, or 0 if its handle is marked as erased.
+
+    Unmarked handles of erased operations crash on any other access, and another operation may have the same address.
     """
     try:
         capsule = getattr(operation, "_CAPIPtr")  # noqa: B009  # the bindings' stubs do not tell of it
@@ -38,14 +39,14 @@ def address_of(operation: Operation) -> int:
 
 
 def parent_of(operation: Operation) -> Operation | None:
-    """The operation around an operation; None for the outermost one."""
-    # The handle that owns an outermost operation raises when it is asked for its parent.
+    """Return the parent of an operation, or None for an outermost operation."""
+    # The handle that owns an outermost operation raises an error when asked for its parent.
     parent = operation.parent if operation.attached else None
     return None if parent is None else parent.operation
 
 
 def ancestors(operation: Operation) -> Iterator[Operation]:
-    """The operations around one, from the inside out."""
+    """Yield the enclosing operations, innermost first."""
     while (around := parent_of(operation)) is not None:
         yield around
         operation = around
@@ -58,22 +59,22 @@ def outermost(operation: Operation) -> Operation:
 
 
 def enclosing(operation: Operation, name: str) -> Operation | None:
-    """The nearest operation of this name around one."""
+    """Return the nearest enclosing operation of this name, or None."""
     return next((around for around in ancestors(operation) if around.name == name), None)
 
 
 def body_of(op: OperationBase) -> Block:
-    """The first block of an operation: a module's, a function's, a loop's."""
+    """Return the first block of an operation, such as a module, a function or a loop."""
     return op.regions[0].blocks[0]
 
 
 def blocks_of(op: OperationBase) -> list[Block]:
-    """The blocks of all regions of an operation."""
+    """Return the blocks of all regions of an operation."""
     return [block for region in op.regions for block in region.blocks]
 
 
 def operations_of(block: Block) -> list[Operation]:
-    """The operations of a block, as they are now: who goes through them may change it."""
+    """Return a list of a block's operations, which stays valid while the block changes."""
     return [view.operation for view in block.operations]
 
 
@@ -82,13 +83,13 @@ def last_of(block: Block) -> Operation:
 
 
 def operation_before(op: Operation) -> Operation:
-    """The one in front of an operation in its block."""
+    """Return the preceding operation in the block."""
     inside = operations_of(op.block)
     return inside[inside.index(op) - 1]
 
 
 def operations_in(root: OperationBase, is_opaque: Callable[[Operation], bool] | None = None) -> list[Operation]:
-    """The operations in an operation, itself left out, outer ones first; nothing that is in an opaque one."""
+    """Return the nested operations in pre-order, without the contents of opaque operations."""
     if is_opaque is None:
         return _all_in(root)[1:]
     found: list[Operation] = []
@@ -96,7 +97,7 @@ def operations_in(root: OperationBase, is_opaque: Callable[[Operation], bool] | 
 
     def visit_outside(operation: Operation) -> object:
         found.append(operation)
-        # The first is the root.
+        # The first visited operation is the root.
         return skip if len(operation.regions) and len(found) > 1 and is_opaque(operation) else advance
 
     root.walk(visit_outside, ir.WalkOrder.PRE_ORDER)
@@ -105,7 +106,7 @@ def operations_in(root: OperationBase, is_opaque: Callable[[Operation], bool] | 
 
 @enters
 def _all_in(root: OperationBase) -> list[Operation]:
-    """Return an operation and all operations in it, outer ones first."""
+    """Return an operation and its nested operations in pre-order."""
     found: list[Operation] = []
     mlir_walk(root, functools.partial(_visit, found), ir.WalkOrder.PRE_ORDER)
     return found
@@ -113,19 +114,20 @@ def _all_in(root: OperationBase) -> list[Operation]:
 
 @fragile
 def _visit(found: list[Operation], operation: Operation) -> object:
-    """Note an operation. This function raises nothing, so that MLIR may call it without a guard."""
+    """Collect an operation. The function never raises, so MLIR may call it without a guard."""
     found.append(operation)
     return _ADVANCE
 
 
 @enters
 def operations_named(root: OperationBase, *names: str) -> list[Operation]:
-    """The operations of these names in an operation, itself left out, inner ones first; none in unreachable
-    blocks. MLIR looks for them, in a tenth of the time that it takes to look at all of `operations_in`.
+    """Return the nested operations of these names, inner ones first, except in unreachable blocks.
+
+    MLIR searches for them, in a tenth of the time of filtering `operations_in`.
     """
     found: list[Operation] = []
     patterns, find = rewrite.RewritePatternSet(root.context), functools.partial(_find, found)
-    for name in set(names):  # two patterns for a name would find it twice
+    for name in set(names):  # two patterns for a name would find the operation twice
         patterns.add(name, find)
     rewrite.walk_and_apply_patterns(root, patterns.freeze())
     return found
@@ -133,13 +135,13 @@ def operations_named(root: OperationBase, *names: str) -> list[Operation]:
 
 @fragile
 def _find(found: list[Operation], op: OpView, rewriter: object) -> bool:
-    """Note an operation that a pattern matches, and leave it unchanged. This function raises nothing."""
+    """Collect an operation that a pattern matches, and leave it unchanged. The function never raises."""
     found.append(op.operation)
     return True
 
 
 def defining_op(value: Value, *names: str) -> OpView | None:
-    """The operation that makes a value, if it is one of these; None for others and for block arguments."""
+    """Return the defining operation if its name is listed. Return None for others and for block arguments."""
     owner = value.owner
     if type(owner) is Block:
         return None
@@ -147,7 +149,7 @@ def defining_op(value: Value, *names: str) -> OpView | None:
 
 
 def made_by(value: Value, *names: str) -> Operation | None:
-    """As `defining_op`, the operation itself instead of the view of its class."""
+    """Return the defining operation like `defining_op`, but without the view of its class."""
     owner = value.owner
     if isinstance(owner, ir.Block):
         return None
@@ -156,7 +158,7 @@ def made_by(value: Value, *names: str) -> Operation | None:
 
 
 def constant_of(value: Value) -> int | None:
-    """The number that an integer is, where it is a constant."""
+    """Return the number of an integer constant, or None if the value is not constant."""
     constant = made_by(value, "arith.constant")
     return None if constant is None else int(constant.attributes["value"].value)
 
@@ -171,12 +173,12 @@ def is_used_once(value: Value) -> bool:
 
 
 def users_of(value: Value) -> list[Operation]:
-    """The operations that use a value, once for each use."""
+    """Return the operations that use a value, once per use."""
     return [use.owner.operation for use in value.uses]
 
 
 def used_inside(operation: Operation) -> list[Value]:
-    """The values from around that are used in an operation's regions."""
+    """Return the values defined outside an operation that its regions use."""
     inside = [each.operation for each in operations_in(operation)]
     blocks = {block for each in (operation, *inside) for region in each.regions for block in region.blocks}
     own = {value for each in inside for value in each.results}
@@ -185,12 +187,12 @@ def used_inside(operation: Operation) -> list[Value]:
 
 
 def used_by(operation: Operation) -> list[Value]:
-    """The values from around that an operation uses, those in its regions among them."""
+    """Return the operands of an operation and the outside values that its regions use."""
     return [*operation.operands, *(used_inside(operation) if len(operation.regions) else ())]
 
 
 def innermost(op: OperationBase, name: str) -> Any:
-    """The operation itself or the nearest one around it of this name; None where there is none."""
+    """Return the operation itself or the nearest enclosing operation of this name, or None."""
     found: Operation | None = op.operation
     while found is not None and found.name != name:
         found = parent_of(found)
@@ -198,19 +200,21 @@ def innermost(op: OperationBase, name: str) -> Any:
 
 
 def functions_in(module: OperationBase) -> Iterator[Operation]:
-    """The functions of a module, those of modules inside it left out."""
+    """Yield the functions of a module, without those of nested modules."""
     return (op for op in operations_of(body_of(module)) if op.name == "func.func")
 
 
 def operations_in_functions(module: OperationBase, *names: str) -> list[Operation]:
-    """The operations in functions of a module, or those of these names: not those in modules inside it, of which
-    kernels have many."""
+    """Return the operations in a module's functions, optionally filtered by name.
+
+    Nested modules, which contain many kernels, are excluded.
+    """
     inside = (operations_named(each, *names) if names else operations_in(each) for each in functions_in(module))
     return [each for of_function in inside for each in of_function]
 
 
 def functions_at(op: OperationBase) -> Iterator[Operation]:
-    """The functions that a pass runs on: a module's, or the one that it is given; none in other operations."""
+    """Yield the functions that a pass runs on: a module's functions, or the function itself."""
     if op.name == "builtin.module":
         yield from functions_in(op)
     elif op.name == "func.func":
@@ -222,18 +226,18 @@ def has_body(function: OperationBase) -> bool:
 
 
 def text_in(op: OperationBase, name: str, otherwise: str = "") -> str:
-    """The text of an attribute, or what holds where there is none."""
+    """Return the text of a string attribute, or a default."""
     attributes = op.attributes
     return string_value(attributes[name]) if name in attributes else otherwise
 
 
 def symbol_name(op: OperationBase) -> str:
-    """The name of a function, a global or another symbol; empty for what has none."""
+    """Return the name of a symbol such as a function or a global, or an empty string."""
     return text_in(op, "sym_name")
 
 
 def callee_of(call: OperationBase) -> str:
-    """The name of the function that a call is of."""
+    """Return the name of the called function."""
     return str(call.attributes["callee"].value)
 
 

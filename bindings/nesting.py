@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Refuses text nested so deep that MLIR's recursive parser would exhaust the stack and take the process with it."""
+"""Nesting check that protects MLIR's recursive parser from exhausting the stack, which would crash the process."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import re
 
 from ..support.errors import RelaxError
 
-# MLIR's parser was seen to crash between 2,000 and 5,000 nested regions on the usual 8 MB stack.
+# MLIR's parser crashed between 2,000 and 5,000 nested regions on the usual 8 MB stack.
 MOST_NESTING = 1000
 
 _BRACKETS = b"(){}[]<>"
 _OTHERS = bytes(byte for byte in range(256) if byte not in _BRACKETS)
-# Strings and comments hold brackets that do not nest; `->` and `>=` are no brackets either.
+# Strings and comments can contain unbalanced brackets, and `->` and `>=` are not brackets.
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|>=|[({\[<]+|[)}\]>]+')
 
 
 def check_nesting(text: str, name: str) -> None:
-    """Raises RelaxError when brackets nest deeper than MLIR's parser can stand."""
+    """Raise RelaxError if brackets nest deeper than MLIR's parser supports."""
     if not _is_shallow(text):
         _check_exactly(text, name)
 
 
 def _is_shallow(text: str, levels: int = 64) -> bool:
-    """Whether removing matching pairs a few times leaves nothing: true of nearly all IR, at a gigabyte a second."""
+    """Check quickly whether nesting is shallow by removing matching pairs, at 1 GB/s. Conclusive for nearly all IR."""
     brackets = text.encode("utf-8", "replace").replace(b"->", b"").translate(None, _OTHERS)
     for _ in range(levels):
         if len(brackets) <= MOST_NESTING:

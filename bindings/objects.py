@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Object files of modules in the LLVM dialect, for the machine that this runs on.
+"""Object files of modules in the LLVM dialect, for the current machine.
 
-Processes that make nothing else import this file, so it imports little.
+Worker processes that only compile objects import this file, so its imports are few.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from .ir import Context, Module, Operation
 from .mlir import ir
 from .navigation import has_body, operations_of, symbol_name
 
-#: What the function of a kernel's unit is called until its object is made.
+#: Placeholder name of the kernel function in a compilation unit.
 KERNEL = "__relax_kernel"
 _PASSTHROUGH = "passthrough"
 _INLINING = frozenset({'"alwaysinline"', '"noinline"'})
 
 
 def unit_object(code: bytes, *, symbol: str, opt_level: int, context: Context | None = None) -> bytes:
-    """Compiles a checked unit of a program, MLIR's bytecode. The kernel in it, if there is one, gets the symbol.
+    """Compile a verified compilation unit, given as MLIR bytecode, and rename its kernel (if any) to the symbol.
 
-    `context` is one of the LLVM dialect: who makes many units needs no other for each.
+    `context` is a context of the LLVM dialect, which callers can reuse for many units.
     """
     with context or new_context(("llvm",)):
         return object_of(unit_module(code, symbol), opt_level)
 
 
 def unit_module(code: bytes, symbol: str) -> Module:
-    """The unit, its kernel under the symbol where there is one."""
+    """Parse a compilation unit, and rename its kernel to the symbol unless the symbol is empty."""
     module = ir.Module.parse(code)
     if symbol:
         ir.SymbolTable.replace_all_symbol_uses(KERNEL, symbol, module.operation)
@@ -39,11 +39,11 @@ def unit_module(code: bytes, symbol: str) -> Module:
 
 
 def object_of(module: Module, opt_level: int) -> bytes:
-    """The object file of a module that is known to be compilable, position-independent."""
+    """Compile a module that is known to be valid to a position-independent object file."""
     refuse_at_end("native code")
     defined = exported_functions(module)
     declared = [name for op in operations_of(module.body) if (name := symbol_name(op)) and _is_declared(op)]
-    # MLIR's engine adds a function that calls it to each exported one: code is not to be copied into these.
+    # MLIR's engine adds a wrapper function for each exported function. Code must not be inlined into the wrappers.
     for function in filter(_is_exported, _functions(module)):
         mark_noinline(function)
     data = compile_module(module, opt_level, defined[0], declared)
@@ -53,7 +53,7 @@ def object_of(module: Module, opt_level: int) -> bytes:
 
 
 def exported_functions(module: Module) -> list[str]:
-    """The names of the functions that can be called from outside. Raises RelaxError where there are none."""
+    """Return the names of the externally callable functions. Raise RelaxError if there are none."""
     defined = [symbol_name(function) for function in _functions(module) if _is_exported(function)]
     if not defined:
         raise RefusalError(
@@ -63,7 +63,7 @@ def exported_functions(module: Module) -> list[str]:
 
 
 def mark_noinline(function: Operation) -> None:
-    """Nothing of it is copied to where it is called, but where it says so itself."""
+    """Forbid inlining of a function unless its attributes specify inlining explicitly."""
     given = list(function.attributes.get(_PASSTHROUGH, ()))
     if not {str(each) for each in given} & _INLINING and "always_inline" not in function.attributes:
         added = ir.StringAttr.get("noinline", function.context)
@@ -81,5 +81,5 @@ def _is_exported(function: Operation) -> bool:
 
 
 def _is_declared(op: Operation) -> bool:
-    """Whether a function or a global is defined elsewhere."""
+    """Check whether a function or a global is defined elsewhere."""
     return not has_body(op) and "value" not in op.attributes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The files of this package and of those that it uses, identified by sizes and times: what is made depends on them."""
+"""Identification of this package's files and those of its dependencies, by size and time, for cache keys."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from functools import lru_cache
 from .wheel import bindings_identity
 
 PACKAGE = __name__.partition(".")[0]
-#: The package's folders, which need not be in one.
+#: Subpackages, whose folders can be in different places.
 _ROOMS = "bindings compilation dialects emit frontends interpreter passes runtime support targets testing tools"
 PARTS = ("", *(f".{room}" for room in _ROOMS.split()))
-#: Other packages that compiling may import: what changes with them may change programs.
+#: Other packages that the compiler may import. A change of their files may change programs.
 _OTHERS = ("onnx", "torch", "numpy", "ml_dtypes", "llvmlite")
 _SKIPPED = frozenset({"__pycache__", "dev"})
 
 
 @lru_cache(maxsize=1)
 def loaded_compiler() -> str:
-    """A hash that changes with the compiler and the packages that it uses, as this process has them."""
+    """Return a hash of the compiler and its packages as loaded in this process."""
     lines = (sys.version, bindings_identity(), *own_files(), *other_packages())
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def own_files() -> Iterator[str]:
-    """A line for each file of this package."""
+    """Yield a line for each file of this package."""
     for part in PARTS:
         spec = importlib.util.find_spec(PACKAGE + part)
-        # Not where it looks for its parts: in a checkout that is the whole repository, where files come and go.
+        # Only the folder of the origin: the search path of a checkout is the whole repository, where files come and go.
         yield from files_in([os.path.dirname(spec.origin)] if spec and spec.origin else ())
 
 
 def other_packages() -> Iterator[str]:
-    """A line for each package that compiling may import."""
+    """Yield a line for each package that the compiler may import."""
     for name in _OTHERS:
         spec = top_spec(name)
         yield name if spec is None or not spec.origin else described(spec.origin)
 
 
 def top_spec(name: str) -> importlib.machinery.ModuleSpec | None:
-    """Where the package that holds a module is; not imported, as `find_spec` imports parents."""
+    """Return the spec of a module's top-level package without importing it, as `find_spec` would for parents."""
     try:
         return importlib.util.find_spec(name.partition(".")[0])
     except (ImportError, ValueError):
@@ -53,7 +53,7 @@ def top_spec(name: str) -> importlib.machinery.ModuleSpec | None:
 
 
 def files_in(folders: Iterable[str]) -> Iterator[str]:
-    """A line for each file in folders and theirs."""
+    """Yield a line for each file in folders, recursively."""
     for folder in folders:
         for place, inner, names in os.walk(folder):
             inner[:] = sorted(name for name in inner if name not in _SKIPPED)
@@ -62,7 +62,7 @@ def files_in(folders: Iterable[str]) -> Iterator[str]:
 
 
 def described(path: str) -> str:
-    """A file by its path, size and time."""
+    """Describe a file by path, size and modification time."""
     try:
         status = os.stat(path)
     except OSError:

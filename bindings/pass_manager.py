@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Upstream passes by their textual form: checked before anything runs, then run on one operation."""
+"""Upstream passes in textual form: validation before the pipeline runs, and execution on one operation."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from .pipeline_text import PipelineElement, parse_pipeline
 
 _RESTRICTED = re.compile(r"restricted to '([\w.]+)' on a PassManager")
 _UNKNOWN = "does not refer to a registered pass"
-# What LLVM's option parser writes.
+# Format of errors of LLVM's option parser.
 _COMPLAINT = re.compile(rb": for the -\S+ option: [^\n]*\n?")
 
 
 class UnknownPass(OptionError):
-    """The name is no upstream pass."""
+    """Name that is not an upstream pass."""
 
 
 def check_upstream(text: str, anchor: str, context: Context) -> None:
-    """Refuses an element of a pipeline that upstream does not know, or that cannot run on this anchor."""
+    """Raise OptionError for an unknown upstream pipeline element, or an element that cannot run on this anchor."""
     message, printed = _parse_problem(f"{anchor}({text})", context)
     if not message:
         return
@@ -41,16 +41,16 @@ def check_upstream(text: str, anchor: str, context: Context) -> None:
 
 
 def required_anchor(text: str, context: Context) -> str:
-    """The operation that an upstream pass insists on; builtin.module where it does not."""
+    """Return the operation that an upstream pass requires as its anchor. The default is builtin.module."""
     match = _RESTRICTED.search(_parse_problem(f"builtin.module({text})", context)[0])
     return match.group(1) if match else "builtin.module"
 
 
 def _parse_problem(text: str, context: Context) -> tuple[str, list[str]]:
-    """Upstream's complaint about a pipeline, empty when there is none, and what else it printed."""
+    """Return upstream's error about a pipeline (or an empty string), and lines that were printed to stderr."""
     if not is_encodable(text):
         return "not UTF-8", []
-    # Only options make it print; capturing costs a temporary file.
+    # Only options cause output; capturing it costs a temporary file.
     capture: AbstractContextManager[list[str]] = _captured_stderr() if "{" in text else nullcontext([])
     try:
         with context, capture as printed:
@@ -72,16 +72,16 @@ def _explain(text: str, anchor: str, lines: list[str]) -> str:
 
 
 def run_upstream(operation: Operation, texts: list[str], *, verify: bool = True) -> None:
-    """Run upstream passes on an operation, in one pass manager.
+    """Run upstream passes on an operation in one pass manager.
 
-    Raise a RefusalError with every diagnostic. Its text names the pass that failed and the function it failed on.
+    Raises RefusalError with all diagnostics. Its message names the failing pass and function.
     """
     refuse_at_end(f"pass {', '.join(texts)}")
     elements = parse_pipeline(",".join(texts))
     if len(elements) == 1 and elements[0].children is None:
         return _run(operation, texts[0], _failure_of(elements[0], operation), verify)
-    # A pass manager does not tell which of its passes failed. The search needs the operation as it was: the copies of a
-    # compilation take 0.7 % of its time.
+    # A pass manager does not report the failing pass. The search needs the original operation: the copies take 0.7 % of
+    # a compilation's time.
     kept = operation.clone(ip=False).operation
     try:
         _run(operation, ",".join(texts), f"one of the passes {', '.join(texts)} failed", verify)
@@ -105,7 +105,7 @@ def _run(operation: Operation, text: str, what: str, verify: bool) -> None:
 
 
 def _run_one_by_one(operation: Operation, elements: Sequence[PipelineElement], verify: bool) -> None:
-    """Run each pass in a pass manager of its own, in the order of the common one: the first failure names its pass."""
+    """Run each pass in its own pass manager, in the original order, to find the first failing pass."""
     for element in elements:
         if element.children is None:
             _run(operation, str(element), _failure_of(element, operation), verify)
@@ -126,7 +126,7 @@ _SETTLE = "canonicalize{max-iterations=100 region-simplify=aggressive}"
 def _without_reason(what: str, operation: Operation) -> RelaxError:
     """Return the error for a pass that failed without a diagnostic.
 
-    Upstream's passes that apply patterns greedily fail so if the patterns still apply after 10 rounds, the default.
+    Upstream's greedy pattern passes fail this way if patterns still apply after 10 rounds, the default.
     """
     count = max(len(region.blocks) for each in (operation, *operations_in(operation)) for region in each.regions)
     reason = "upstream's pattern driver gives up if it still finds changes after its rounds, 10 by default"
@@ -139,18 +139,18 @@ def _without_reason(what: str, operation: Operation) -> RelaxError:
     return RefusalError(message, location=diagnostic.place, notes=[reason, remedy], diagnostics=[diagnostic])
 
 
-# Two threads that capture at once would give stderr back in the wrong order.
+# Two threads that capture at the same time would restore stderr in the wrong order.
 _capturing = threading.Lock()
 
 
 @contextmanager
 @fragile
 def _captured_stderr() -> Iterator[list[str]]:
-    """Collects what LLVM's option parser writes to the process's stderr before it fails: it holds the reason.
+    """Collect the errors that LLVM's option parser prints to the process's stderr.
 
-    Nothing else has it: the error of the bindings only repeats the text, and what values an option takes is known
-    to C++ alone (upstream_passes.json has names and defaults). So each text is parsed once a process, see
-    passes/core/pipeline.py. Whatever else came is another thread's, and goes where that wanted it.
+    The exception of the bindings only repeats the pipeline text, and allowed option values are known to C++ only
+    (upstream_passes.json has names and defaults). Therefore each text is parsed once per process, see
+    passes/core/pipeline.py. Output of other threads is written to stderr afterwards.
     """
     lines: list[str] = []
     sys.stderr.flush()

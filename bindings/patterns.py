@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rewriting by patterns until nothing applies (`apply_greedy`), or once over everything (`apply_walk`).
+"""Rewriting with patterns: to a fixed point (`apply_greedy`), or in a single walk (`apply_walk`).
 
     def remove_double_negation(op, rewriter):
         inner = defining_op(op.x, "relax.negative")
@@ -7,10 +7,14 @@
 
     apply_greedy(module, [Pattern("relax.negative", remove_double_negation)])
 
-A pattern's function returns the values that replace the operation's results (a value, an operation, a list; () where
-there are none, or they are unused), UPDATED when it has changed the operation in place, None when it does not apply.
-While it runs, new operations go before the matched one and have its location. In `apply_greedy` it may also replace
-other operations, and erase dead ones (`op.erase()`).
+A pattern's function returns one of:
+
+- the replacement of the operation's results: a value, an operation, a list, or () for no or unused results;
+- UPDATED if the function has changed the operation in place;
+- None if the pattern does not apply.
+
+New operations are inserted before the matched operation, with its location. In `apply_greedy`, a pattern may also
+replace other operations, and erase dead operations (`op.erase()`).
 """
 
 from __future__ import annotations
@@ -44,18 +48,18 @@ from .rewriting import (
 __all__ = ["UPDATED", "Outcome", "Pattern", "Rewriter", "apply_greedy", "apply_walk", "defining_op"]
 
 
-# Applications per round that are nothing to worry about.
+# Number of applications per round that never counts as endless.
 _FEW = 1000
 
 
-#: `function(op, rewriter)`: what takes the place of the operation's results.
+#: `function(op, rewriter)`: returns the replacement of the operation's results.
 _Function = Callable[[OpView, "Rewriter"], Outcome]
-#: Given the names of an operation and of those that make its operands, empty for arguments.
+#: Predicate on the names of an operation and of its operands' defining operations (empty for arguments).
 _MayApply = Callable[[str, Sequence[str]], bool]
 
 
 class _Candidate(NamedTuple):
-    """A pattern for operations of one name."""
+    """Pattern for operations of one name."""
 
     label: str
     function: _Function
@@ -76,17 +80,17 @@ class _Candidate(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """A function that rewrites operations of one kind, or of several. The highest benefit is tried first."""
+    """Function that rewrites operations of one or several kinds. Higher benefits are tried first."""
 
     ops: object
     function: _Function
     benefit: int = 1
     name: str = ""
-    #: Names of operations of which one must make an operand, as inner in outer(inner(x)): else it is not even asked.
+    #: Names of operations. At least one operand must be defined by one of them, as inner in outer(inner(x)).
     after: Sequence[str] = ()
-    #: Names of operations of which some must make all operands.
+    #: Names of operations. All operands must be defined by one of them.
     only_after: Sequence[str] = ()
-    #: Says whether to ask, by the names of the operation and of those that make its operands, once for each of these.
+    #: Filter on the names of the operation and of its operands' defining operations, evaluated once per combination.
     may_match: _MayApply | None = None
 
     @property
@@ -100,15 +104,15 @@ class Pattern(NamedTuple):
 
 
 class _Candidates(NamedTuple):
-    """The patterns for operations of one name, in the order in which they are tried."""
+    """Patterns for operations of one name, in the order of trial."""
 
     patterns: list[_Candidate]
-    #: Whether one of them asks which operations make the operands.
+    #: True if a pattern filters by the operands' defining operations.
     ask_makers: bool
 
 
 class PatternSet:
-    """Patterns by the names of the operations that they match. A set that is built once serves any number of runs."""
+    """Patterns grouped by the names of matched operations. A set can serve any number of runs."""
 
     def __init__(self, patterns: Iterable[Pattern]):
         self.patterns = tuple(patterns)
@@ -119,15 +123,15 @@ class PatternSet:
 
 
 class Rewriter:
-    """What a pattern may do in addition to making operations."""
+    """Additional actions for patterns, besides the creation of operations."""
 
     def __init__(self, driver: _Driver):
         self._driver = driver
-        #: The bindings' own, which checks nothing.
+        #: The bindings' own rewriter, which checks nothing.
         self.mlir_rewriter: Any = None
 
     def replace(self, op: OperationBase, values: object) -> None:
-        """Replaces another operation than the matched one, for which the values are returned. Not in a walk."""
+        """Replace an operation other than the matched operation. Not available in a walk."""
         self._driver.replace_other(self.mlir_rewriter, op.operation, values)
 
 
@@ -135,10 +139,10 @@ class Rewriter:
 def apply_greedy(
     op: Holder, patterns: PatternSet | Iterable[Pattern], *, max_iterations: int = 10, what: str = "rewriting"
 ) -> bool:
-    """Applies patterns to everything in an operation until none applies any more; dead pure operations go on the way.
+    """Apply patterns to all nested operations until none applies, and remove dead pure operations.
 
-    Tells whether a pattern applied. Raises RelaxError when patterns still apply after `max_iterations` rounds, and
-    whatever a pattern raises.
+    Returns True if a pattern applied. Raises RelaxError if patterns still apply after `max_iterations` rounds, and any
+    exception of a pattern.
     """
     if max_iterations < 1:
         raise RelaxError(f"max_iterations must be 1 or more, got {max_iterations}")
@@ -146,7 +150,7 @@ def apply_greedy(
     config = rewrite.GreedyRewriteConfig()
     config.max_iterations = max_iterations
     config.use_top_down_traversal = True
-    # Only what the patterns say: upstream's folds are `canonicalize`.
+    # Apply nothing but the patterns. Upstream's folds are part of `canonicalize`.
     config.enable_folding = False
     config.enable_constant_cse = False
     config.region_simplification_level = rewrite.GreedySimplifyRegionLevel.DISABLED
@@ -156,9 +160,12 @@ def apply_greedy(
 
 @enters
 def apply_walk(op: Holder, patterns: PatternSet | Iterable[Pattern], *, what: str = "rewriting") -> bool:
-    """Applies patterns once to each operation inside an operation; what they make is not visited.
+    """Apply patterns once to each nested operation.
 
-    Faster than apply_greedy. Patterns may only erase or replace the operation they match. Tells whether one applied.
+    Operations that patterns create are not visited.
+
+    A walk is faster than apply_greedy. Patterns may only erase or replace the matched operation. Returns True if a
+    pattern applied.
     """
     driver = _Driver(op, patterns, what, rounds=0)
     driver.run(lambda frozen: rewrite.walk_and_apply_patterns(driver.root, frozen))
@@ -170,44 +177,44 @@ _applications: ContextVar[Counter[str] | None] = ContextVar("applications", defa
 
 @contextmanager
 def counting_applications() -> Iterator[Counter[str]]:
-    """Counts how often each pattern is applied inside, by its name."""
+    """Count the applications of each pattern inside, by name."""
     counter: Counter[str] = Counter()
     with holding(_applications, counter):
         yield counter
 
 
 def count_applications(name: str, count: int) -> None:
-    """Counts what was rewritten without a driver as a pattern's of this name."""
+    """Count rewrites without a driver as applications of the named pattern."""
     counter = _applications.get()
     if counter is not None and count:
         counter[name] += count
 
 
 class _Driver:
-    """One run of a C++ driver over Python patterns."""
+    """Single run of a C++ driver with Python patterns."""
 
     def __init__(self, op: Holder, patterns: PatternSet | Iterable[Pattern], what: str, rounds: int):
         self.root = op.operation
         self.applied: Counter[tuple[str, str]] = Counter()
         self._what = what
-        #: 0 for a walk, which goes over everything once.
+        #: 0 for a walk, which visits each operation once.
         self._rounds = rounds
         self._total, self._most, self._is_counted = 0, rounds * _FEW, False
         self._last: tuple[str, str, Location] | None = None
         self._changed_others = False
         self._by_name = (patterns if isinstance(patterns, PatternSet) else PatternSet(patterns)).by_name
-        #: The patterns that may apply to operations of a name, by the names of the operations that make the operands.
+        #: Cached patterns for an operation name and the names of its operands' defining operations.
         self._behind: dict[tuple[str, tuple[str, ...]], list[_Candidate]] = {}
         self._rewriter = Rewriter(self)
         self._call = PatternCall(self.root)
 
     def run(self, work: Callable[[object], object]) -> None:
-        """Once."""
+        """Run the driver. A driver can run only once."""
         self._call.erase_other = self._erase_other
         try:
             self._run(work)
         finally:
-            # What holds itself would be there, and the module, until somebody looks for garbage.
+            # Break reference cycles, which would keep the module alive until the next garbage collection.
             self._call.erase_other = None
             del self._rewriter
 
@@ -223,7 +230,7 @@ class _Driver:
                 with Entrance() as entrance:
                     work(frozen)
             except RuntimeError:
-                # Raised for patterns that do not come to an end; what a pattern raises is the entrance's.
+                # Raised if the patterns do not converge. Exceptions of patterns are stored in the entrance.
                 if self._last is None:
                     raise
                 raise self._endless(self._last) from None
@@ -244,7 +251,7 @@ class _Driver:
             return not any(self._apply(each.label, each.function, op) for each in possible)
 
     def _possible(self, name: str, makers: tuple[str, ...], candidates: list[_Candidate]) -> list[_Candidate]:
-        """Return the candidates that may apply to an operation whose operands these operations make."""
+        """Return the candidates that may apply to an operation with these defining operations of operands."""
         found = self._behind.get((name, makers))
         if found is None:
             found = self._behind[name, makers] = [each for each in candidates if each.may_apply(name, makers)]
@@ -271,7 +278,7 @@ class _Driver:
     @fragile
     def _replace(self, mlir_rewriter: Any, operation: Operation, outcome: object) -> None:
         if isinstance(outcome, tuple) and not outcome and len(operation.results) and not is_used(operation):
-            # Its results are unused: nothing has to take their place.
+            # Unused results need no replacement.
             self._call.discard()
             mlir_rewriter.erase_op(operation)
             return
@@ -304,7 +311,7 @@ class _Driver:
             return
         if self._is_counted:
             raise self._endless(self._last)
-        # The greedy driver's rounds do not bound it: within one, a pattern can feed itself forever.
+        # The rounds of the greedy driver set no bound: within a round, a pattern can feed itself forever.
         self._is_counted = True
         self._most = self._rounds * max(len(operations_in(self.root)), _FEW)
 
@@ -317,15 +324,15 @@ class _Driver:
 
 
 def _makers_of(op: OpView) -> tuple[str, ...]:
-    """The names of the operations that make an operation's operands; empty for arguments."""
+    """Return the names of the operands' defining operations, with "" for arguments."""
     owners = [value.owner for value in op.operation.operands]
     return tuple(["" if type(owner) is ir.Block else owner.operation.name for owner in owners])
 
 
 def _sorted_by_name(patterns: Iterable[Pattern]) -> dict[str, list[_Candidate]]:
-    """Patterns by the name of the operation they match, in the order in which they are tried."""
+    """Group patterns by the name of the matched operation, in the order of trial."""
     by_name: dict[str, list[_Candidate]] = {}
-    # Sorting keeps the order of equals: what was given first is tried first.
+    # The sort is stable: equal benefits keep the given order.
     for pattern in sorted(patterns, key=lambda pattern: -pattern.benefit):
         makers = frozenset(pattern.after), frozenset(pattern.only_after)
         candidate = _Candidate(pattern.label, pattern.function, *makers, pattern.may_match)

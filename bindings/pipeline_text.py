@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The text of pipelines: `builtin.module(relax-inline{opt=1},func.func(cse))`."""
+"""Parser for the text of pass pipelines: `builtin.module(relax-inline{opt=1},func.func(cse))`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 from ..support.errors import OptionError, RelaxError
 
-# Deeper nesting than any real pipeline; a bound, so that hostile text cannot exhaust the stack.
+# Limit beyond any real pipeline, so that hostile text cannot exhaust the stack.
 _MOST_NESTING = 64
 
 
 class PipelineElement(NamedTuple):
-    """A pass, or a group of them in an anchor (`children` is not None).
+    """Pass, or group of passes in an anchor (`children` is not None).
 
-    On an anchor, options select: `builtin.module{relax.codegen=dnnl}(...)` runs on the modules whose attribute
-    relax.codegen is "dnnl".
+    On an anchor, options select operations: `builtin.module{relax.codegen=dnnl}(...)` runs on the modules whose
+    attribute relax.codegen is "dnnl".
     """
 
     name: str
@@ -29,9 +29,9 @@ class PipelineElement(NamedTuple):
         return text if self.children is None else f"{text}({','.join(map(str, self.children))})"
 
 
-@functools.lru_cache(maxsize=256)  # each program is lowered by the same texts
+@functools.lru_cache(maxsize=256)  # the same texts lower each program
 def parse_pipeline(text: str) -> tuple[PipelineElement, ...]:
-    """The elements of a pipeline. Raises RelaxError with the column and a caret for malformed text."""
+    """Parse a pipeline. Raise RelaxError with the column and a caret for malformed text."""
     if not text.isprintable() and any(not (char.isprintable() or char.isspace()) for char in text):
         raise OptionError(f"the pass pipeline {text!a} holds characters that cannot be printed")
     parser = _Parser(text)
@@ -42,7 +42,7 @@ def parse_pipeline(text: str) -> tuple[PipelineElement, ...]:
 
 
 def outermost_anchor(text: str) -> str | None:
-    """The operation that a pipeline says it runs on: `func.func` in `func.func(a,b)`; None where it does not say."""
+    """Return the anchor of a pipeline, such as `func.func` in `func.func(a,b)`, or None if there is none."""
     elements = parse_pipeline(text)
     return elements[0].name if len(elements) == 1 and elements[0].children is not None else None
 

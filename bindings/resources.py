@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The bytes of `dense_resource` attributes, which the bindings take and do not give back: bytecode has them."""
+"""Bytes of `dense_resource` attributes. The bindings cannot return them, so they are read from bytecode."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import NamedTuple
 from .ir import Attribute
 from .mlir import ir
 
-#: Of a section with the bytes of resources; its number's highest bit says that it is aligned.
+#: Number of the bytecode section with resource data, and the flag bit of aligned sections.
 _RESOURCES, _IS_ALIGNED = 5, 0x80
 _MAGIC_BYTES = 4
 
 
 class Blob(NamedTuple):
-    """What a resource holds."""
+    """Contents of a resource."""
 
     alignment: int
     data: memoryview
 
 
 def blob_of(attribute: Attribute) -> Blob | None:
-    """What a `dense_resource` attribute refers to; None where its module has no such resource."""
+    """Return the data of a `dense_resource` attribute, or None if its module has no such resource."""
     stream = io.BytesIO()
     with attribute.context, ir.Location.unknown():
         module = ir.Module.create()
@@ -37,8 +37,8 @@ def blob_of(attribute: Attribute) -> Blob | None:
 
 
 def _resource_section(bytecode: memoryview) -> memoryview:
-    _, at = _number(bytecode, _MAGIC_BYTES)  # the version
-    while bytecode[at]:  # the producer's name
+    _, at = _number(bytecode, _MAGIC_BYTES)  # skip the version
+    while bytecode[at]:  # skip the producer's name
         at += 1
     at += 1
     while at < len(bytecode):
@@ -54,7 +54,10 @@ def _resource_section(bytecode: memoryview) -> memoryview:
 
 
 def _number(data: memoryview, at: int) -> tuple[int, int]:
-    """A number of one to nine bytes, and where it ends: the zeros at the first byte's end tell how many follow."""
+    """Decode a variable-length number at an offset, and return the number and its end.
+
+    The number has one to nine bytes. The trailing zeros of the first byte give the number of following bytes.
+    """
     first = data[at]
     if first == 0:
         return int.from_bytes(data[at + 1 : at + 9], "little"), at + 9

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""An operation as it was before what failed had changed it."""
+"""Restoration of an operation after a failed change."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from .navigation import operations_of
 @contextmanager
 @fragile
 def restored_on_failure(operation: Operation) -> Iterator[None]:
-    """Inside, an operation is changed; where that raises, it is what it was: the same one, with what was in it.
+    """Restore an operation's contents if the code inside raises an exception.
 
-    What was in it is made anew, unless nothing was changed: handles of that hold then.
+    The operation itself stays the same object. Its contents are replaced by a copy unless nothing was changed; only
+    then handles of the contents stay valid.
     """
     kept = operation.clone(ip=False).operation
     try:
@@ -28,11 +29,11 @@ def restored_on_failure(operation: Operation) -> Iterator[None]:
 
 
 def _put_back(operation: Operation, kept: Operation) -> None:
-    """What was changed goes with what was kept, as a whole: uses in it may lead anywhere."""
+    """Swap the changed contents with the saved copy as a whole: uses may cross any operations."""
     for region, saved in zip(operation.regions, kept.regions, strict=True):
         changed, good = list(region.blocks), list(saved.blocks)
         if operation.name == "builtin.module":
-            # Its block stays: somebody may build in it.
+            # The module's block stays, as callers may hold an insertion point in it.
             _exchange(changed[0], good[0])
             continue
         for block in changed:
@@ -55,7 +56,7 @@ def _exchange(one: Block, other: Block) -> None:
 
 
 def _is_same(one: Operation, other: Operation, known: dict[Value, Value]) -> bool:
-    """Whether two operations are one the other's copy. `known`: the values that stand for each other's."""
+    """Check whether one operation is an unchanged copy of another. `known` maps corresponding values."""
     if one.name != other.name or one.location != other.location:
         return False
     if list(one.attributes.items()) != list(other.attributes.items()):
@@ -65,7 +66,7 @@ def _is_same(one: Operation, other: Operation, known: dict[Value, Value]) -> boo
     if not _are_alike(one.results, other.results, known) or len(one.regions) != len(other.regions):
         return False
     if len(one.successors):
-        return False  # which block stands for which is not followed
+        return False  # corresponding blocks are not tracked
     for region, counterpart in zip(one.regions, other.regions, strict=True):
         blocks = list(region.blocks), list(counterpart.blocks)
         if len(blocks[0]) != len(blocks[1]) or not all(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What conversions and pattern drivers share: how a pattern is called, what it may return.
+"""Common parts of conversions and pattern drivers: pattern calls and their return values.
 
-A pattern's operations are made in a block of their own and moved before the matched operation when the pattern has
-succeeded. So a pattern that gives up or raises leaves nothing behind, and the C++ drivers never see half of one. It
-also means that a pattern finds the function around through `op`, not through the insertion point.
+A pattern's operations are created in a separate block, and moved before the matched operation after the pattern has
+succeeded. Therefore a pattern that declines or raises leaves nothing behind, and C++ drivers never see partial
+results. Patterns must find the enclosing function through `op`, not through the insertion point.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from .ir import Context, Location, Operation, OperationBase, Type, Value
 from .mlir import ir, is_several
 from .navigation import ancestors, operations_in, outermost
 
-#: Called with a context before patterns are made for it: a dialect that is loaded later would crash the driver.
+#: Functions called with a context before patterns are created: loading a dialect later would crash the driver.
 before_rewriting: list[Callable[[Context], None]] = []
-# The outermost operations of the runs that are under way in this thread.
+# Outermost operations of the active runs in this thread.
 _being_rewritten: ContextVar[tuple[Operation, ...]] = ContextVar("being_rewritten", default=())
 _at_block_begin = ir.InsertionPoint.at_block_begin
 
 
 def is_rewriting() -> bool:
-    """Whether a driver runs in this thread."""
+    """Check whether a driver is running in this thread."""
     return bool(_being_rewritten.get())
 
 
 class Decline(Exception):
-    """A pattern does not apply, and why. Patterns raise or return it; whatever they have made is thrown away."""
+    """Reason why a pattern does not apply. Patterns raise or return it, and their new operations are discarded."""
 
     def __init__(self, reason: str):
         super().__init__(reason)
@@ -44,20 +44,20 @@ class Decline(Exception):
 
 
 class _Updated:
-    """The type of UPDATED."""
+    """Type of UPDATED."""
 
     def __repr__(self) -> str:
         return "UPDATED"
 
 
-#: What a pattern returns when it has changed the matched operation in place.
+#: Return value of a pattern that has changed the matched operation in place.
 UPDATED = _Updated()
-#: What replaces an operation's results, or UPDATED, or None where a pattern does not apply.
+#: Return type of patterns: the replacement of the results, UPDATED, or None for a pattern that does not apply.
 Outcome = Value | OperationBase | Sequence[Value | OperationBase] | _Updated | None
 
 
 class PatternCall:
-    """Calls pattern functions; one object serves a whole run of a driver, `with` it."""
+    """Context manager for the pattern calls of one driver run."""
 
     def __init__(self, root: Operation):
         if not is_rewriting():
@@ -68,12 +68,12 @@ class PatternCall:
         self._block = self._module.body
         self._made = self._block.operations
         self._insertion_point = ir.InsertionPoint(self._block)
-        #: Erases an unused operation that the pattern has not made, if it does not wait.
+        #: Erases an unused existing operation immediately, or None if the erasure is deferred.
         self.erase_other: Callable[[Operation], None] | None = None
         self._entered = ExitStack()
         self._buried: set[Operation] = set()
         self._burials: list[Operation] = []
-        #: What patterns are called for, its location, and the name of the pattern that runs.
+        #: The matched operation, its location, and the name of the running pattern.
         self.matched: Any = None
         self.location: Any = None
         self.pattern = ""
@@ -85,7 +85,7 @@ class PatternCall:
         with ExitStack() as stack:
             token = _being_rewritten.set((*_being_rewritten.get(), self._outermost))
             stack.callback(_being_rewritten.reset, token)
-            # A pattern's operations are made here.
+            # Insertion point of the pattern's operations.
             stack.enter_context(self._insertion_point)
             stack.enter_context(erasing_by(self.erase))
             self._entered = stack.pop_all()
@@ -97,7 +97,7 @@ class PatternCall:
     ) -> None:
         self._entered.__exit__(kind, exception, traceback)
         burials, self._burials, self._buried = self._burials, [], set()
-        # In the order of burial, in which users come first.
+        # In burial order, users first.
         used = [operation for operation in burials if not self._lay_to_rest(operation)]
         if used and exception is None:
             raise pattern_error(self.pattern, used[0], "uses a value of an operation that was erased")
@@ -106,25 +106,28 @@ class PatternCall:
     def _lay_to_rest(self, operation: Operation) -> bool:
         for result in operation.results:
             for use in result.uses:
-                # Somebody has kept a value of it: back among the living, so that memory stays sound.
+                # A user remains: insert the operation again so that memory stays valid.
                 ir.InsertionPoint(use.owner).insert(operation)
                 return False
         erase(operation)
         return True
 
     def start(self, op: OperationBase) -> Location:
-        """Begins with an operation; its location is to be entered while patterns are called for it."""
+        """Begin with a matched operation. Return its location, to be entered while its patterns run."""
         self.matched = op.operation
         self.location = self.matched.location
         return self.location
 
     def _first_made(self) -> OperationBase | None:
-        # A new insertion point each time: one at a block's begin remembers the operation that was there.
+        # Create a new insertion point each time: an insertion point at a block's begin caches the first operation.
         return _at_block_begin(self._block).ref_operation
 
     @fragile
     def place(self) -> list[str]:
-        """Moves what has been made before the matched operation; gives the names of it and of what is inside."""
+        """Move the created operations before the matched operation.
+
+        Return the names of all moved and nested operations.
+        """
         names: list[str] = []
         made = self._first_made()
         while made is not None:
@@ -137,7 +140,7 @@ class PatternCall:
 
     @fragile
     def discard(self) -> None:
-        """Erases what has been made; what somebody uses already is placed before the matched operation instead."""
+        """Erase the created operations. Operations that are already used are moved before the matched operation."""
         if not len(self._made):
             return
         leftover = [made.operation for made in self._made]
@@ -147,7 +150,7 @@ class PatternCall:
         self.place()
 
     def erase(self, operation: Operation) -> None:
-        """What `operation.erase()` does in a pattern. Raises RelaxError where it would break the driver or the IR."""
+        """Implement `operation.erase()` for patterns. Raise RelaxError if erasure would break the driver or the IR."""
         if self._is_used(operation):
             raise pattern_error(self.pattern, operation, "erases it although its results are used")
         if self.is_around_match(operation):
@@ -159,9 +162,10 @@ class PatternCall:
 
     @fragile
     def bury_replaced(self, replaced: Iterable[Operation]) -> None:
-        """As `bury`, what was replaced, users first: they may use what patterns have erased before.
+        """Erase replaced operations, or bury them if they are used, users first: operations erased earlier may use
+        them.
 
-        What is unused goes at once: nothing is asked any more about what is replaced.
+        Unused operations are erased at once, as nothing refers to a replaced operation any more.
         """
         earlier, self._burials = self._burials, []
         for operation in replaced:
@@ -173,7 +177,7 @@ class PatternCall:
 
     @fragile
     def _bury(self, operation: Operation) -> None:
-        """Takes an operation out of its block, and keeps it in memory until the end: others may still know of it."""
+        """Detach an operation but keep its memory until the end of the run, as handles may exist."""
         detach(operation)
         self._buried.add(operation)
         self._burials.append(operation)
@@ -186,25 +190,25 @@ class PatternCall:
         return any(outermost(user) not in self._buried for user in users)
 
     def is_around_match(self, operation: Operation) -> bool:
-        """Whether it is the matched operation or has it inside."""
+        """Check whether an operation is or contains the matched operation."""
         return self.matched is not None and operation in (self.matched, *ancestors(self.matched))
 
 
 def made_again(op: Operation, operands: Sequence[Value], results: Sequence[Type], name: str = "") -> Operation:
-    """The operation on other operands, or one of another name with its attributes, with results of these types."""
+    """Create a copy of an operation with other operands and result types, and optionally another name."""
     attributes = dict(op.attributes.items())
     return ir.Operation.create(name or op.name, results, operands, attributes)
 
 
 def replace_op(op: Operation, values: Iterable[Value]) -> None:
-    """Who uses what an operation gives gets these values; the operation goes."""
+    """Replace the uses of an operation's results, and erase the operation."""
     for result, value in zip(list(op.results), values, strict=True):
         result.replace_all_uses_with(value)
     op.erase()
 
 
 def copy_operation(op: Operation, made: dict[Value, Value]) -> None:
-    """An operation once more, at the insertion point, on what `made` says of values; its results are added to it."""
+    """Clone an operation at the insertion point with operands mapped by `made`, and add its results to `made`."""
     copied = op.clone()
     for position, operand in enumerate(op.operands):
         copied.operands[position] = made[operand]
@@ -216,7 +220,7 @@ def copy_operation(op: Operation, made: dict[Value, Value]) -> None:
 
 
 def use_instead(operation: Operation, others: Mapping[Value, Value]) -> None:
-    """Has an operation use other values in the place of those that are named."""
+    """Replace operands of an operation according to a mapping."""
     for position, operand in enumerate(operation.operands):
         if operand in others:
             operation.operands[position] = others[operand]
@@ -227,7 +231,7 @@ def is_used(operation: Operation) -> bool:
 
 
 def are_used(values: Iterable[Value]) -> bool:
-    """Whether anybody uses any of these."""
+    """Check whether any of the values has a user."""
     for value in values:
         for _ in value.uses:
             return True
@@ -235,9 +239,9 @@ def are_used(values: Iterable[Value]) -> bool:
 
 
 def replacement(outcome: object, types: Sequence[Type], name: str, operation: Operation) -> list[Value]:
-    """The values that a pattern returned for an operation's results, which must have these types.
+    """Convert a pattern's return value to the replacement values, and check their number and types.
 
-    Raises RelaxError for anything else.
+    Raises RelaxError for invalid return values.
     """
     if isinstance(outcome, ir.Value):
         values = [outcome]
@@ -262,12 +266,12 @@ def replacement(outcome: object, types: Sequence[Type], name: str, operation: Op
 
 
 def pattern_error(name: str, operation: Operation, problem: str) -> RelaxError:
-    """What is wrong with a pattern, at the location of the operation that showed it."""
+    """Return an error about a pattern at the location of the matched operation."""
     return located_error(f"pattern '{name}' for '{operation.name}' {problem}", operation.location)
 
 
 def located_error(message: str, location: Location, notes: Sequence[str] = ()) -> RelaxError:
-    """An error at a location, for the tool to print there."""
+    """Return an error with a diagnostic at a location."""
     diagnostic = error_at(location, message, notes)
     return RefusalError(message, location=diagnostic.place, notes=notes, diagnostics=[diagnostic])
 
@@ -275,17 +279,17 @@ def located_error(message: str, location: Location, notes: Sequence[str] = ()) -
 def blaming_at(
     what: str | Callable[[], str], function: object, op: OperationBase, *answers: type[Exception]
 ) -> blaming:
-    """`blaming` for a function of somebody else's that is called for an operation: its location is reported."""
+    """Return a `blaming` context for a foreign function called for an operation, whose location is reported."""
     return blaming(what, function, lambda message: located_error(message, op.operation.location), answers)
 
 
 def function_name(function: object) -> str:
-    """How a pattern without a name of its own is called in messages."""
+    """Return the name of a function for messages."""
     return getattr(function, "__name__", type(function).__name__)
 
 
 def op_name(op: object) -> str:
-    """The name for an operation's class, definition or name itself. Raises RelaxError for anything else."""
+    """Return the operation name of a class, a definition or a name. Raise RelaxError for other objects."""
     name = op if isinstance(op, str) else getattr(op, "OPERATION_NAME", None) or getattr(op, "full_name", None)
     if not isinstance(name, str) or "." not in name:
         raise RelaxError(f"{op!r} names no operation: expected a name like 'relax.add' or an operation's class")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""IR as text in which no two values have the same name, not even in different functions.
+"""Printing of IR with value names that are unique across all functions.
 
-MLIR's own option for that is out of the bindings' reach. So the values get locations that are names of ours, which
-MLIR can print in place of its own; where those stand says which value each name in the usual text means.
+The bindings do not expose MLIR's option for unique names. Therefore each value gets a temporary name location, and
+MLIR prints the location's name instead of its own. The positions of these names identify the values in the usual text.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from .ir import Location, Operation, OperationBase, Value
 from .mlir import ir
 
 _OURS = "relax_value_"
-# A value's name, or what may hold a percent sign that begins none.
+# Value name, or a token that can contain a percent sign: a string or a comment.
 _NAME = re.compile(rb'"(?:[^"\\\n]|\\.)*"|//[^\n]*|%[\w.$-]+')
 _COUNTED = re.compile(rb"(%(?:arg)?)[0-9]+")
 
 
 def print_asm(operation: Operation, **options: object) -> str:
-    """As `mlir.print_asm`, with unique names. Numbered values go on counting, other names get a number as well."""
+    """Print like `mlir.print_asm`, with unique names. Numbered names continue the count, other names get a suffix."""
     usual = mlir.print_asm(operation, **options).encode("utf-8", "surrogateescape")
     options |= {"enable_debug_info": False, "pretty_debug_info": False, "use_name_loc_as_prefix": True}
     values = list(_values_in(operation))
@@ -38,7 +38,7 @@ def print_asm(operation: Operation, **options: object) -> str:
 
 
 def _values_in(operation: Operation) -> Iterator[OperationBase | Value]:
-    """Operations with results, which share a name, and block arguments. Handles of their own: nothing is erased."""
+    """Yield operations with results (their results share a name) and block arguments, as separate handles."""
     for region in operation.regions:
         for block in region.blocks:
             yield from block.arguments
@@ -62,7 +62,7 @@ def _renamed(usual: bytes, named: bytes) -> bytes:
 
 
 class _FreshNames:
-    """A name for each value, made of the one that it has in its function."""
+    """Unique names for values, derived from their names within the function."""
 
     def __init__(self) -> None:
         self._by_value: dict[bytes, bytes] = {}
@@ -75,7 +75,7 @@ class _FreshNames:
         return self._by_value[value]
 
     def _fresh(self, usual: bytes) -> bytes:
-        """%0 and %arg0 go on counting; the second %c1 is %c1_0."""
+        """Return the next free name: %0 and %arg0 continue the count, and the second %c1 becomes %c1_0."""
         counted = _COUNTED.fullmatch(usual)
         candidates = chain([] if counted else [usual], self._numbered(counted[1] if counted else usual + b"_"))
         name = next(each for each in candidates if each not in self._taken)

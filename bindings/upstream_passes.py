@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The passes and pipelines that the MLIR wheel registers: names, descriptions, options.
+"""Passes and pipelines that the MLIR wheel registers: names, descriptions, options.
 
-The bindings can parse a pass by name but not list the names, so these are data, which
-tools/dev/gen_upstream_passes.py writes from the wheel's registry.
+The bindings can parse a pass by name but cannot list the names. tools/dev/gen_upstream_passes.py writes this list from
+the wheel's registry.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 
 class UpstreamOption(NamedTuple):
-    """An option of an upstream pass. `default` is None for lists (they are empty) and in pipelines."""
+    """Option of an upstream pass. `default` is None for lists, which are empty, and for options of pipelines."""
 
     name: str
     default: str | None
@@ -24,7 +24,7 @@ class UpstreamOption(NamedTuple):
 
 
 class UpstreamPass(NamedTuple):
-    """A pass, or a pipeline: a name that MLIR's parser replaces by several passes."""
+    """Pass, or pipeline: a name that MLIR's parser expands to several passes."""
 
     name: str
     description: str
@@ -34,7 +34,7 @@ class UpstreamPass(NamedTuple):
 
 @functools.cache
 def upstream_passes() -> Mapping[str, UpstreamPass]:
-    """Every pass and pipeline of the wheel by its name, sorted. Read once, when it is first asked for."""
+    """Return all passes and pipelines of the wheel by name, sorted. The list is read on first use."""
     entries = json.loads(Path(__file__).with_suffix(".json").read_bytes())["passes"]
     return MappingProxyType({name: _upstream_pass(name, entry) for name, entry in entries.items()})
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The only file that knows which wheel provides MLIR's Python bindings and under which root package."""
+"""Location of the wheel that provides MLIR's Python bindings, and the name of their root package."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from functools import lru_cache
 
 from ..support.errors import RelaxError
 
-# Upstream's own root first; torch-mlir's wheel carries the same bindings under another name.
+# Upstream's root first. torch-mlir's wheel has the same bindings under another name.
 _ROOTS = ("mlir", "torch_mlir")
 
 
 def find_root() -> str:
-    """The root package of the bindings. Raises RelaxError where there are none."""
+    """Return the root package of the bindings. Raise RelaxError if none is installed."""
     for root in _ROOTS:
-        # Found as a folder, not by importing: `mlir` may be an unrelated or empty package.
+        # Search for the folder instead of importing: `mlir` may be an unrelated or empty package.
         if library_folders(root):
             return root
     raise RelaxError(
@@ -26,7 +26,7 @@ def find_root() -> str:
 
 
 def library_folders(root: str) -> list[str]:
-    """The folders of a root package's shared libraries; nothing where it is none."""
+    """Return the folders of a root package's shared libraries, or an empty list."""
     spec = importlib.util.find_spec(root)
     places = (os.path.join(place, "_mlir_libs") for place in (spec and spec.submodule_search_locations) or ())
     return [place for place in places if os.path.isdir(place)]
@@ -34,7 +34,7 @@ def library_folders(root: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def bindings_identity() -> str:
-    """A text that changes with the installed bindings, without loading them."""
+    """Return a text that changes with the installed bindings, without loading them."""
     return "\n".join(line for folder in library_folders(find_root()) for line in _files_in(folder))
 
 

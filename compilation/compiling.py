@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""From a module to something that runs."""
+"""Compilation entry points: rx.compile, rx.lower, rx.stages, rx.chosen and rx.sources."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ if TYPE_CHECKING:
     from ..passes.partition_stages import Wanted
     from .observing import Observation
 
-#: Modules with this many may become kernels enough that what makes their code is started before they are lowered.
+#: Minimum number of operations (possible kernels) for which code generation processes start before lowering.
 _MANY_OPERATIONS = 100
-#: The frame of the caller of `compile`, behind its decorators', for warnings.
+#: Stack depth of the caller of `compile` behind its decorators, for warnings.
 _CALLER = 6
 
 
 def _observation() -> Observation:
-    from .observing import Observation  # knows codegens' parts, which most compilations have none of
+    from .observing import Observation  # imports codegens' parts, which most compilations do not use
 
     return Observation()
 
 
 @types_checked
 @enters
-@uncollected()  # the target and its passes are imported, too
+@uncollected()  # covers the import of the target and its passes, too
 def compile(
     module: Module,
     target: str = "llvm",
@@ -71,28 +71,38 @@ def compile(
     schedules: str | os.PathLike[str] | Mapping[str, object] | None = None,
     observe: bool = False,
 ) -> Executable:
-    """Compiles a module's public functions; `executable["main"](x)` runs one, `executable.save(path)` keeps them.
+    """Compile a module's public functions to an executable.
 
-    The module stays as it is. Threads may compile at the same time; those that compile one module take turns.
-    The target may have options: `llvm{cpu=haswell}`; without them it is this machine, its CPU or its first device.
-    `opt_level`, 0 to 3, says how much is done to the graph, and how hard LLVM optimizes.
-    `pipeline` are the target's stages, changed: `rx.stages(target).replace(...)`. What passes note of their work is
-    written into `journal`. Kernels of large programs are compiled by `jobs` processes, as many as there are CPUs
-    without it. Kernels and programs are kept on disk: in the folder `cache`, in the user's own (None), or nowhere
-    (False). `functions` are what the program calls by these names (relax.call_dps_packed); others are found among
-    tvm-ffi's registered ones.
-    `bind` says what symbolic sizes of "main" are, {"n": 8}, or what range they are from, {"n": "1..64"}: memory is
-    planned for the largest then, and calls with others are refused. `donate` names arguments of "main", or patterns of
-    names like "past*", that grow in place: a call writes new rows behind those that they have, in a buffer with room,
-    which `executable["main"].cache()` makes, and does not copy them. `precision`, "bf16" or "f16", is what products of
-    f32 are computed in, and what can follow them; sums are of f32. `partition` names the external codegens that are
-    given the parts of the module that they have patterns for, in the order of priority, ["mynpu", "dnnl"], or is an
-    rx.Partition; what they decline is the target's, or with `strict_partition` an error. What this machine lacks to
-    run a part is reported, and an error with `strict_partition`; with `partition_elsewhere` it is not checked. `device`
-    is where a program for such devices runs here: "cuda:1", the first one without it; `graphs` has functions of known
-    sizes launched as one on CUDA and Vulkan: all (True), none (False), or those that are faster so by an estimate.
-    `schedules` are those of kernels, in place of what the target chooses: a file, as rx.schedules.chosen and
-    `relax-compile --emit=schedules` give it, or traces or schedules by the names of kernels.
+    `executable["main"](x)` runs a function, and `executable.save(path)` stores the program. The module is not changed.
+    Threads may compile at the same time; threads that compile the same module take turns.
+
+    - target: a target with options, such as `llvm{cpu=haswell}`. Without options, the target is this machine's CPU or
+      first device.
+    - pipeline: modified stages of the target, `rx.stages(target).replace(...)`.
+    - opt_level: 0 to 3, the optimization level of the graph and of LLVM.
+    - instruments: observers of passes.
+    - journal: receives the notes of passes about their work.
+    - jobs: number of processes that compile the kernels of large programs. The default is the number of CPUs.
+    - cache: folder of the disk cache for kernels and programs, None for the user's own, False for none.
+    - functions: functions that the program calls by name (relax.call_dps_packed). Other names are looked up in
+      tvm-ffi's registry.
+    - bind: values of symbolic sizes of "main", {"n": 8}, or ranges, {"n": "1..64"}. Memory is planned for the largest
+      size of a range, and calls with other sizes are refused.
+    - donate: arguments of "main", or name patterns like "past*", that grow in place. A call appends rows in a buffer
+      with spare capacity, which `executable["main"].cache()` creates, instead of copying the argument.
+    - precision: "bf16" or "f16" for the computation of f32 products and operations that can follow them. Sums stay
+      f32.
+    - partition: external codegens in order of priority, ["mynpu", "dnnl"], or an rx.Partition. A codegen gets the
+      parts of the module that match its patterns. The target compiles declined parts.
+    - strict_partition: makes it an error if a codegen declines a part, or if this machine lacks a requirement of a
+      part. By default, missing requirements are only reported.
+    - partition_elsewhere: skips the check of this machine's requirements.
+    - device: device that runs the program, such as "cuda:1". The default is the first device.
+    - graphs: launches of functions with static sizes as one unit on CUDA and Vulkan. All (True), none (False), or
+      those with an estimated speedup (None).
+    - schedules: replacements for the target's schedules of kernels. A file from rx.schedules.chosen or `relax-compile
+      --emit=schedules`, or a mapping from kernel names to traces or schedules.
+    - observe: makes the values of the program observable (relax-observe).
     """
     if not isinstance(module, Module):
         raise OptionError(f"rx.compile takes an rx.Module, got {type(module).__name__}", notes=reader_hints(module))
@@ -121,7 +131,7 @@ def compile(
 
 
 def _compiled(module: Module, options: CompileOptions) -> Executable:
-    find_backend(options.chosen.name)  # one there is, or nothing needs to be lowered
+    find_backend(options.chosen.name)  # an unknown target fails here, before anything is lowered
     code = options.code()
     program = cached_program(module._owner, options, code)
     compiled = partial(_built, module, options, code)
@@ -133,7 +143,7 @@ def _compiled(module: Module, options: CompileOptions) -> Executable:
         artifact = options.observation.added(artifact)
     if options.functions:
         artifact = replace(artifact, functions={**artifact.functions, **options.functions})
-    # It may be for another machine.
+    # The program may be for another machine, so it is loaded later.
     return Executable(artifact, load_later=True, device=options.device, graphs=options.graphs)
 
 
@@ -150,8 +160,10 @@ def _built(module: Module, options: CompileOptions, code: CodeOptions) -> Artifa
 @types_checked
 @enters
 def chosen(module: Module, target: str = "llvm", *, opt_level: int = USUAL_LEVEL) -> str:
-    """The schedules that a target chooses for a module's kernels, as the text of a file that `rx.compile(schedules=)`
-    takes; those that no steps say are listed with the reason."""
+    """Return the schedules that a target chooses for a module's kernels, as text for `rx.compile(schedules=)`.
+
+    Kernels whose schedule cannot be expressed in steps are listed with the reason.
+    """
     from .schedules import chosen_schedules, until_planned
 
     with Journal(steps=True).recording() as journal:
@@ -161,7 +173,7 @@ def chosen(module: Module, target: str = "llvm", *, opt_level: int = USUAL_LEVEL
 
 @types_checked
 def stages(target: str = "llvm", opt_level: int = USUAL_LEVEL, *, partition: Wanted = ()) -> Stages:
-    """Return the stages of a target at a level, 0 to 3, to be changed and given to `compile`.
+    """Return the stages of a target at a level, 0 to 3, for modification and use in `compile`.
 
     partition: codegens, as in `compile`. The stages then contain `partition-input` and `partition`, or
     `partition-kernels` for codegens with patterns of kernels.
@@ -187,7 +199,7 @@ def lower(
     partition_elsewhere: bool = False,
     schedules: str | os.PathLike[str] | Mapping[str, object] | None = None,
 ) -> Module:
-    """A lowered copy of the module, by the target's stages; the options are those of `compile`."""
+    """Return a copy of the module lowered by the target's stages. The options are those of `compile`."""
     options = CompileOptions(
         target=target,
         pipeline=pipeline,
@@ -213,9 +225,9 @@ def _lowered(module: Module, options: CompileOptions) -> Module:
 
 
 def _fitted(module: Module, options: CompileOptions) -> Module:
-    """Return a checked copy of a module, with the sizes that the options bind."""
+    """Return a checked copy of a module with bound sizes and donated arguments."""
     copied = module.copy()
-    # Not by what it hands out: it would count as having done so.
+    # Bypass the public accessors, which would mark handles as returned to the user.
     check(copied._owner)
     fit(copied._owner, options)
     return copied
@@ -235,9 +247,9 @@ def sources(
     donate: Iterable[str] = (),
     schedules: str | os.PathLike[str] | Mapping[str, object] | None = None,
 ) -> dict[str, str | bytes]:
-    """A module's functions as source files, by name, for targets that make such; the options are `compile`'s.
+    """Return a module's functions as source files by name, for targets that emit sources.
 
-    They are text, but those that hold numbers, which are bytes.
+    The files are text, except binary files with constants. The options are those of `compile`.
     """
     options = CompileOptions(
         target, pipeline, opt_level, tuple(instruments), bind=bind, donate=donate, schedules=schedules

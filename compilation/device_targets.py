@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Targets of devices without options: the device of this machine, as llvm without options is its CPU."""
+"""Default options of device targets: this machine's device, just as llvm without options means its CPU."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _KINDS = ("vulkan", "opencl")
 
 
 def target_of_machine(target: str, device: str | None = None) -> str:
-    """Return a target with the options of a device of this machine, if the target is a device's and has no options.
+    """Return a device target without options as a target with the options of this machine's device.
 
-    The device is the first one, or `device`, as "vulkan:1". On a machine without such devices the target stays as it
-    is, and the code suits most devices.
+    The device is the first one, or `device`, such as "vulkan:1". Without a device on this machine the target is
+    returned unchanged, and the code suits most devices. Raises OptionError for a device number that is too large.
     """
     if target not in _KINDS:
         return target
@@ -32,6 +32,6 @@ def target_of_machine(target: str, device: str | None = None) -> str:
 
 
 def _number_of(target: str, device: str | None) -> int:
-    """Return the number of a device's name; the loader refuses names that are none."""
+    """Return the number in a device's name, or 0. The loader refuses invalid names."""
     kind, _, number = (device or "").partition(":")
     return int(number) if kind == target and number.isdecimal() else 0

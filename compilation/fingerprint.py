@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fingerprint of a program's other dependences than model and options, by files' sizes and times, without imports."""
+"""Fingerprint of a program's dependencies besides model and options, from file sizes and times, without imports."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..bindings.wheel import bindings_identity
 from ..runtime.cpu import cpu_identity, host_caches
 from ..support.plugins import plugin_module
 
-# A plug-in with more files is indistinguishable from its surroundings.
+# A plug-in with more files cannot be told from unrelated files in its folder.
 _MOST_FILES = 2000
 
 
 def compiler_fingerprint() -> str:
-    """A hash that changes with the compiler, the packages that it uses, the CPU and its caches."""
+    """Return a hash of the compiler, the packages that it uses, the CPU and its caches."""
     hashed = hashlib.blake2b(digest_size=20)
     machine = (bindings_identity(), cpu_identity(), host_caches())
     for line in (sys.version, *machine, *own_files(), *other_packages()):
@@ -28,7 +28,7 @@ def compiler_fingerprint() -> str:
 
 
 def plugin_fingerprint(name: str) -> str | None:
-    """A hash that changes with a plug-in's files: those of its package, or next to its module. None: unknown."""
+    """Return a hash of a plug-in's files: its package, or all modules in its folder. Return None if unknown."""
     spec = top_spec(plugin_module(name))
     if spec is None:
         return None
@@ -44,14 +44,14 @@ def plugin_fingerprint(name: str) -> str | None:
 
 
 def is_own_target(name: str) -> bool:
-    """Whether a target is one of this project's; those of other packages are theirs to change."""
+    """Check whether a target belongs to this project. Other packages may change their targets."""
     spec = importlib.util.find_spec(f"{PACKAGE}.targets")
     folders = (spec and spec.submodule_search_locations) or ()
     return name.isidentifier() and any(os.path.isfile(os.path.join(each, name, "target.py")) for each in folders)
 
 
 def _modules_next_to(path: str) -> Iterator[str]:
-    """The modules in a module's folder: it may import them."""
+    """Yield a line for each module in a module's folder, which the module may import."""
     folder = os.path.dirname(path)
     for name in sorted(os.listdir(folder)):
         if name.endswith((".py", ".so", ".json")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arrays of jax as programs take and give them: the same memory, but for complex numbers of results."""
+"""Conversion between JAX arrays and a program's tensors: shared memory, except for complex results."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from ..runtime.complex_arrays import in_pairs, of_pairs
 from ..support.errors import ModelError
 
 _OLDEST = (0, 6)
-#: The version of jax whose private functions are used here.
+#: Version of JAX whose private functions are used here.
 TESTED = "0.10"
-#: What jax calls us: the platform that functions are lowered for.
+#: Name of the JAX platform that functions are lowered for.
 PLATFORM = "relax"
-#: Complex numbers are pairs in programs.
+#: Element types of the pairs that represent complex numbers in programs.
 PARTS = {"complex64": "float32", "complex128": "float64"}
-#: Types of less than a byte. An element takes a byte in programs, and jax does not exchange these types by DLPack.
+#: Types of less than a byte. Programs use one byte per element, and JAX does not exchange these types by DLPack.
 _BELOW_A_BYTE = ("int2", "uint2", "int4", "uint4", "float4_e2m1fn")
 Convert = Callable[[Any], Any]
 
 
 def import_jax() -> Any:
-    """The package jax. Raises ModelError where it is missing or too old."""
+    """Import JAX. Raise ModelError if it is missing or too old."""
     try:
         import jax
         from jax import export
@@ -38,7 +38,7 @@ def import_jax() -> Any:
 
 
 def device_of(leaf: Any) -> Any:
-    """Return the device of an array on the platform relax, which exports no memory by DLPack; None for another leaf."""
+    """Return the device of an array on the platform relax, or None. Its memory cannot be exported by DLPack."""
     import jax
 
     if not isinstance(leaf, jax.Array) or isinstance(leaf, jax.core.Tracer):
@@ -47,7 +47,7 @@ def device_of(leaf: Any) -> Any:
 
 
 def device_without_cpu() -> Any:
-    """Return the device for results where jax has no CPU platform, as under JAX_PLATFORMS=relax; None where it has."""
+    """Return the device for results if JAX has no CPU platform, as under JAX_PLATFORMS=relax, else None."""
     import jax
 
     try:
@@ -58,7 +58,7 @@ def device_without_cpu() -> Any:
 
 
 def passer(leaf: Any, aval: Any) -> Convert | None:
-    """Return the conversion of a leaf to an argument of a program; None where the leaf is passed as it is."""
+    """Return the conversion of a leaf to a program argument, or None if the leaf is passed unchanged."""
     import jax
     import numpy
 
@@ -74,14 +74,14 @@ def passer(leaf: Any, aval: Any) -> Convert | None:
 
 
 def _shared(array: Any) -> Any:
-    """Arrays of jax are read-only in numpy."""
+    """Share a NumPy array with the program. NumPy views of JAX arrays are read-only."""
     from ..runtime.arrays import share
 
     return share(array)
 
 
 def giver(aval: Any, device: Any = None) -> Convert:
-    """Return the conversion of a program's result to an array of jax, on a device of the platform relax if given."""
+    """Return the conversion of a program's result to a JAX array, optionally on a device of the platform relax."""
     import jax
 
     take = taker() if device is None else lambda result: jax.device_put(to_numpy(result), device)
@@ -100,8 +100,10 @@ def giver(aval: Any, device: Any = None) -> Convert:
 
 @functools.lru_cache(maxsize=1)
 def taker() -> Convert:
-    """Makes an array of jax of a tensor's memory. jax's own from_dlpack asks for the device and the type each time; the
-    function of jaxlib below it is private, and is used where it gives what is expected.
+    """Return a function that makes a JAX array of a tensor's memory.
+
+    JAX's from_dlpack queries the device and the type on each call. The faster function of jaxlib below it is private,
+    and is used only if a probe returns an array.
     """
     import jax
     import numpy
@@ -126,7 +128,7 @@ def taker() -> Convert:
 
 
 def _weakening(aval: Any) -> Convert:
-    """Return a function that gives an array on the CPU the weak type of `aval`, as a Python number has it."""
+    """Return a function that gives a CPU array the weak type of `aval`, the type of a Python number."""
     wrapping = _wrapping()
     if wrapping is None:
         return _convert_weakly()
@@ -136,9 +138,9 @@ def _weakening(aval: Any) -> Convert:
 
 @functools.lru_cache(maxsize=1)
 def _wrapping() -> Convert | None:
-    """Return a function from a type to the function that wraps arrays in it; None where jaxlib has none that works.
+    """Return a function from a type to a function that wraps arrays in it, or None if jaxlib's function does not work.
 
-    jaxlib's function is private. Wrapping an array takes 3 us, jax's conversion runs a program for it and takes 20.
+    The function is private. Wrapping takes 3 us, while JAX's conversion runs a program and takes 20 us.
     """
     import jax
     import numpy
@@ -157,7 +159,7 @@ def _wrapping() -> Convert | None:
 
 @functools.lru_cache(maxsize=1)
 def _convert_weakly() -> Convert:
-    """Return jax's own conversion of an array to a weak type, a private function."""
+    """Return JAX's private function that converts an array to a weak type."""
     try:
         from jax._src.lax.lax import _convert_element_type
     except ImportError:

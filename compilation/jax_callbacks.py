@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How jax lowers functions for us: as for its CPUs, but for calls of Python while a program runs, which are calls of
-packed functions here.
-"""
+"""JAX lowering rules for the platform relax: those of CPUs, with Python callbacks as calls of packed functions."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from .jax_arrays import PARTS, PLATFORM, TESTED
 
 
 class Callback:
-    """A function of Python that programs call; they have its number, and jax keeps it as long as them."""
+    """Python function that programs call by number. JAX keeps the object as long as the program."""
 
     def __init__(self, function: Callable[..., Sequence[Any]], given: Sequence[Any], results: Sequence[Any]) -> None:
         self._function, self._given, self._results = function, given, results
@@ -33,7 +31,7 @@ class Callback:
         given = [of_pairs(each) if aval.dtype.name in PARTS else each for each, aval in both]
         try:
             found = self._function(*given)
-        except Exception as error:  # of whatever kind: the name of its own does not go through a program
+        except Exception as error:  # the exception's own type cannot pass through a program
             raise RuntimeError(f"a callback of jax raised {type(error).__name__}: {error}") from error
         if len(found) != len(self._results):
             raise RuntimeError(f"a callback of jax gave {len(found)} results, {len(self._results)} were expected")
@@ -57,7 +55,7 @@ _numbers = itertools.count()
 
 
 def _given(*arguments: Any) -> list[Any]:
-    """Arguments with memory of their own: a program's is gone after a call."""
+    """Return copies of the arguments, because a program's memory is released after a call."""
     import numpy
 
     return [tensor(numpy.array(to_numpy(each))) for each in arguments]
@@ -72,9 +70,7 @@ def _call_back(number: int, arguments: Sequence[Any]) -> list[Any]:
 
 @functools.lru_cache(maxsize=1)
 def register_lowerings() -> None:
-    """Tells jax how it lowers for PLATFORM. Raises ModelError for a jax whose functions for that are not known here;
-    they are private.
-    """
+    """Register the lowering rules for PLATFORM. Raise ModelError if JAX's private functions are not as expected."""
     import jax
 
     try:
@@ -99,7 +95,7 @@ def register_lowerings() -> None:
 
 
 def _rule(implementation: Callable[..., Any], has_effect: bool) -> Callable[..., Any]:
-    """jax's own function of a primitive is what is called; the order of effects is that of the program."""
+    """Return a lowering rule that calls JAX's implementation of a primitive. The program keeps the order of effects."""
     import jax
 
     def lower(context: Any, *operands: Any, **parameters: Any) -> Any:
@@ -115,7 +111,7 @@ def _rule(implementation: Callable[..., Any], has_effect: bool) -> Callable[...,
 
 
 def calls_python(program: Any) -> bool:
-    """Whether a module of jax's has such calls."""
+    """Check whether a JAX module contains Python callbacks."""
     from jaxlib.mlir import ir
 
     found: list[object] = []

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The end of a process while daemon threads call programs. Python ends such threads where they next take its lock;
-where frames of C++ are around, that aborts the process. So calls are waited for, and later ones do not return.
+"""Safe process exit while daemon threads call programs.
+
+Python ends such threads when they next acquire its lock, which aborts the process inside C++ frames. Therefore exit
+waits for running calls, and later calls never return.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import atexit
 import threading
 import time
 
-#: How long calls are waited for, and threads between two calls, in seconds.
+#: Seconds that exit waits for running calls, and between two checks.
 _LONGEST, _BETWEEN = 10.0, 0.02
 
 _running: list[None] = []
@@ -18,14 +20,14 @@ _is_over = False
 
 
 def begin() -> None:
-    """A call begins."""
+    """Record the start of a call."""
     if _is_over:
         _park()
     _running.append(None)
 
 
 def end() -> None:
-    """The call ends, whatever came of it."""
+    """Record the end of a call, successful or not."""
     _running.pop()
     if _is_over:
         _park()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""rx.jit: functions of jax, traced by jax and compiled here. Arrays of jax go in and come out without a copy."""
+"""rx.jit: JAX functions, traced by JAX and compiled here. JAX arrays are passed and returned without a copy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..passes.partition_stages import Wanted
     from ..runtime import Executable
 
-#: Static arguments by their places and names, and what tells one set of them from another.
+#: Static arguments by position and by name, with their types.
 _Statics = tuple[tuple[Hashable, ...], tuple[tuple[str, Hashable], ...]]
 _NO_STATICS: _Statics = (), ()
 
@@ -42,12 +42,12 @@ def jit(
     static_argnames: str | Iterable[str] = (),
     donate_argnums: int | Sequence[int] = (),
 ) -> Callable[..., Any]:
-    """As jax.jit, and the program is relax-mlir's: `rx.jit(f)(x)`, or a decorator, `@rx.jit`, `@rx.jit(opt_level=3)`.
+    """Compile a JAX function like jax.jit: `rx.jit(f)(x)`, or as a decorator, `@rx.jit`, `@rx.jit(opt_level=3)`.
 
-    jax traces the function once for each set of shapes, element types, pytrees and static arguments; the program is
-    kept for the next calls. `target`, `partition` and `opt_level` are those of rx.compile, the other options jax.jit's:
-    static arguments are fixed in the program, donated ones are deleted by a call. Gradients are taken inside:
-    `rx.jit(jax.grad(f))`.
+    JAX traces the function once for each combination of shapes, element types, pytrees and static arguments; the
+    program is cached for later calls. `target`, `partition` and `opt_level` are options of rx.compile. The other
+    options are jax.jit's: static arguments are constants of the program, donated arguments are deleted by a call. Take
+    gradients inside: `rx.jit(jax.grad(f))`.
     """
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     options = {"target": target, "partition": partition, "opt_level": opt_level}
@@ -67,8 +67,9 @@ def _numbers(given: int | Sequence[int]) -> tuple[int, ...]:
 
 
 class JaxFunction:
-    """A function of jax as programs, one for each kind of arguments. `executable(*args)` is one, which can be saved:
-    its `main` takes the arrays of the arguments one by one.
+    """JAX function with one program for each kind of arguments.
+
+    `executable(*args)` returns a program, which can be saved. Its `main` takes the leaves of the arguments one by one.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class JaxFunction:
         return program(leaves)
 
     def executable(self, *arguments: Any, **named: Any) -> Executable:
-        """The program that a call with such arguments runs."""
+        """Return the program that a call with such arguments runs."""
         return self._program(arguments, named)[0].executable
 
     def _program(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[_Program, list[Any]]:
@@ -126,7 +127,7 @@ class JaxFunction:
         return own, {name: each for name, each in named.items() if name not in names}
 
     def _statics(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> _Statics:
-        """With their types: 1, 1.0 and True are equal."""
+        """Return the static arguments with their types: 1, 1.0 and True compare equal."""
         by_place = [(place, arguments[place]) for place in sorted(self._static_places) if place < len(arguments)]
         by_name = [(name, named[name]) for name in sorted(self._static_names) if name in named]
         for which, each in (*by_place, *by_name):
@@ -161,7 +162,7 @@ class JaxFunction:
         return getattr(self, "__name__", "the function")
 
     def _donated_leaves(self, own: tuple[Any, ...]) -> list[int]:
-        """Which leaves are of donated arguments."""
+        """Return the indices of the leaves of donated arguments."""
         from jax.tree_util import tree_leaves
 
         places = [place for place in range(len(own) + len(self._static_places)) if place not in self._static_places]
@@ -175,7 +176,7 @@ class JaxFunction:
         return found
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        """A method, as a function is one."""
+        """Bind the function to an instance when it is used as a method."""
         return self if instance is None else MethodType(self, instance)
 
     def __repr__(self) -> str:
@@ -183,10 +184,10 @@ class JaxFunction:
 
 
 def _kind(leaf: Any) -> Hashable:
-    """Return the part of a program's key that a leaf decides: its type and platform, not its elements."""
+    """Return a leaf's part of the program key: type and platform, not the elements."""
     try:
         return type(leaf), leaf.shape, leaf.dtype, leaf.weak_type, leaf.platform()
-    except AttributeError:  # an array of numpy, a number, or a random key
+    except AttributeError:  # a NumPy array, a number, or a random key
         where = device_of(leaf) if hasattr(leaf, "devices") else None
         return type(leaf), getattr(leaf, "shape", None), getattr(leaf, "dtype", None), where
 
@@ -194,10 +195,13 @@ def _kind(leaf: Any) -> Hashable:
 def _places_and_names(
     function: Callable[..., Any], places: tuple[int, ...], names: tuple[str, ...]
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Static arguments by both: who calls may name one that was told by its place. As in jax, one side is enough."""
+    """Return static arguments by position and by name, since callers may use either.
+
+    As in JAX, one list implies the other.
+    """
     try:
         parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # of a function in C
+    except (TypeError, ValueError):  # a C function without a signature
         return places, names
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     by_place = [each.name for each in parameters if each.kind in kinds]
@@ -213,7 +217,7 @@ def _places_and_names(
 
 
 class _Program:
-    """A function for one kind of arguments, called with all of their leaves."""
+    """Program for one kind of arguments, called with all leaves."""
 
     def __init__(
         self, traced: Traced, leaves: Sequence[Any], donated: Sequence[int], options: Mapping[str, Any]
@@ -221,16 +225,16 @@ class _Program:
         import numpy
         from jax.tree_util import tree_leaves
 
-        # As for CPUs whatever the target is: what jax writes for other devices are calls of their vendors' libraries.
+        # Lower for CPUs with any target: JAX's lowerings for other devices call libraries of their vendors.
         lowered = traced.lower(lowering_platforms=(PLATFORM,))
         program = lowered.compiler_ir("stablehlo")
-        #: It has the functions of Python that the program calls.
+        #: Keeps the Python functions that the program calls alive.
         self._kept = lowered if calls_python(program) else None
         self.executable = compile(imported(program), **options)
         self._main = self.executable["main"]
         self._packed = self._main.packed
         self._passers = [passer(*each) for each in zip(leaves, tree_leaves(lowered.in_avals), strict=True)]
-        # Tokens of ordered effects are arguments and results in front of the others: arrays without elements.
+        # Tokens of ordered effects precede the other arguments and results, as arrays without elements.
         tokens = len(main_of(program).attributes["function_type"].value.inputs) - len(self._passers)
         self._tokens = [numpy.zeros(0, bool)] * tokens
         self._passes_all = not any(self._passers) and not tokens
@@ -251,7 +255,7 @@ class _Program:
         if len(self._givers) == 1 and not self._tokens:
             results = [self._givers[0](found)]
         elif self._givers:
-            # By a slice: tvm-ffi's arrays count themselves anew for each element that is asked for.
+            # Slice the result: tvm-ffi's arrays count their elements again on each indexed access.
             results = [give(each) for give, each in zip(self._givers, found[len(self._tokens) :], strict=True)]
         else:
             results = []

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules as jax holds them, in an MLIR of its own, which is another one than ours: text goes from one to the other, or
-bytecode where that is large. Both have operations of chlo, which an exported program has lost.
+"""Transfer of modules from JAX's own copy of MLIR to ours: as text, or as bytecode if the module is large.
+
+Both copies have chlo operations, which an exported program has lost.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from ..frontends.stablehlo.registry import COLLECTIVES, REFUSED
 from ..support.errors import ModelError, RefusalError
 from .jax_arrays import TESTED
 
-#: Bytes of a module whose text, twice as many for constants, would take long.
+#: Bytecode size beyond which text, twice as large for constants, would be slow.
 _LARGE = 1 << 20
 _UNREADABLE = "cannot read"
 
 
 def imported(program: Any) -> Module:
-    """Return the module of a program that jax has lowered."""
+    """Return the module of a program that JAX has lowered. Raise ModelError if it cannot be read."""
     _check_one_device(program)
     operation = without_shardings(program).operation
     stream = io.BytesIO()
@@ -31,7 +32,7 @@ def imported(program: Any) -> Module:
     try:
         return from_stablehlo(first())
     except ModelError as error:
-        # Both versions of MLIR may know an operation in other forms, and a printed form may not be one that is parsed.
+        # The two MLIR versions may print an operation differently, and a printed form may not parse.
         if not error.message.startswith(_UNREADABLE):
             raise
         unreadable = error
@@ -47,7 +48,7 @@ def imported(program: Any) -> Module:
 
 
 def opened(artifact: bytes) -> Any:
-    """A portable artifact in jax's MLIR. Raises ModelError where that cannot read it."""
+    """Deserialize a portable artifact in JAX's MLIR. Raise ModelError if it cannot be read."""
     try:
         from jax._src.interpreters.mlir import make_ir_context
         from jaxlib.mlir.dialects import stablehlo
@@ -66,7 +67,7 @@ def main_of(program: Any) -> Any:
 
 
 def without_shardings(program: Any) -> Any:
-    """The same module: on one device what says how arrays are divided means nothing."""
+    """Remove sharding annotations, which mean nothing on a single device, and return the module."""
     from jaxlib.mlir import ir
 
     def visit(operation: Any) -> Any:
@@ -87,7 +88,7 @@ def without_shardings(program: Any) -> Any:
 
 
 def _is_constraint(operation: Any) -> bool:
-    """Before jax 0.7 it is a call."""
+    """Check whether an operation is a sharding constraint, which is a custom call before JAX 0.7."""
     if operation.name == "stablehlo.custom_call":
         return bool(operation.attributes["call_target_name"].value == "Sharding")
     return bool(operation.name == "sdy.sharding_constraint")
@@ -105,7 +106,7 @@ def _check_one_device(program: Any) -> None:
 
 
 def _between(program: Any) -> str:
-    """The operations that devices do together, and how often they come."""
+    """Return a text that lists the collective operations with their counts."""
     from jaxlib.mlir import ir
 
     found: Counter[str] = Counter()

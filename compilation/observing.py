@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs whose values can be looked at: what each kernel and part gives, and what it should give.
+"""Programs with observable values: the actual and the expected result of each kernel and part.
 
-A program gets functions that give these values (relax-observe), and the definitions of all that is in it: the model,
-and the graph as it is when kernels and parts are made, with their bodies. Both are interpreted where one looks.
+The program gets functions that return these values (relax-observe). It also gets definitions: the model, and the graph
+at the time when kernels and parts are made, with their bodies. Both definitions are interpreted on inspection.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from ..passes.relax_run_codegen import CALL, RunCodegen
 from ..runtime.artifact import Artifact
 from ..support.errors import ModelError, RelaxError
 
-#: The modules of the definitions.
+#: Names of the definition modules.
 MODEL, LOWERED = "model", "lowered"
 
 
 def of_graph_and_kernels(stages: Stages) -> tuple[Stages, Stages]:
-    """The stages behind which the graph calls all kernels and parts that there will be, and the rest."""
+    """Split the stages after the last one that creates kernels and parts in the graph."""
     last = stages.names.index("fuse" if "fuse" in stages.names else "legalize") + 1
     return replace(stages, stages=stages.stages[:last]), replace(stages, stages=stages.stages[last:])
 
 
 class Observation:
-    """What is kept of one compilation while it is under way."""
+    """State of one compilation for an observable program."""
 
     def __init__(self) -> None:
         self._held: MlirModule | None = None
         self._parts: dict[str, Operation] = {}
 
     def stages(self, stages: Stages) -> Stages:
-        """The stages, with what keeps the definitions, and adds the functions."""
+        """Add stages that keep the definitions and add the observing functions."""
         of_graph, of_kernels = of_graph_and_kernels(stages)
         model = Stage("model", (_Told(lambda op: self._keep(op, MODEL)),))
         kept = (replace(stage, passes=self._watched(stage)) for stage in of_graph.stages)
@@ -52,7 +52,7 @@ class Observation:
         return replace(stages, stages=(model, *kept, observe, *of_kernels.stages))
 
     def added(self, artifact: Artifact) -> Artifact:
-        """The program, with the definitions."""
+        """Return the program with the definitions attached."""
         assert self._held is not None
         return replace(artifact, definitions=memoryview(Module.of(self._held.operation).bytecode()))
 
@@ -73,7 +73,7 @@ class Observation:
         return copied
 
     def _keep_parts(self, op: Operation) -> None:
-        """Codegens make code of parts: afterwards nothing says what they are."""
+        """Keep the parts before codegens replace them by code."""
         for module in external_modules(op):
             self._parts[symbol_name(module)] = self._keep(module, symbol_name(module))
 
@@ -94,7 +94,7 @@ class Observation:
 
 
 class _Told(Pass):
-    """Tells of a module, which stays as it is."""
+    """Pass that calls a function with the module and changes nothing."""
 
     name: ClassVar[str] = "relax-tell"
     sees_externals: ClassVar[bool] = True
@@ -107,7 +107,7 @@ class _Told(Pass):
 
 
 def _call_part(call: Operation, function: Operation) -> None:
-    """A call of a part's code becomes one of its function: what the code was given besides is gone."""
+    """Replace the call of a part's code by a call of its function, without additional arguments of the code."""
     names = [symbol_name(function.parent.operation), symbol_name(function)]
     with call.location, ir.InsertionPoint(call):
         made = ir.Operation.create(
@@ -118,7 +118,7 @@ def _call_part(call: Operation, function: Operation) -> None:
 
 
 def definitions_of(data: bytes, name: str) -> dict[str, Operation]:
-    """The modules of a program's definitions, by name. Raises RelaxError."""
+    """Return the definition modules of a program by name. Raise ModelError if they cannot be read."""
     try:
         held = Module.parse(data, name)
     except RelaxError as error:

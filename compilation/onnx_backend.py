@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The compiler behind ONNX's interface for backends, which ONNX's own tests and other tools drive."""
+"""Implementation of ONNX's backend interface, which ONNX's test suite and other tools use."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ except ImportError:
 
 
 class OnnxBackendRep(BackendRep):
-    """A model: `run(inputs)` takes arrays and gives arrays, by position and by the outputs' names.
+    """Prepared model: `run(inputs)` takes and returns arrays, by position and by the outputs' names.
 
-    Sequences are lists of arrays. A model that takes sequences or optionals whose lengths and presence are unknown is
-    compiled when they are seen, once for each.
+    Sequences are lists of arrays. If the lengths of sequences or the presence of optionals are unknown, the model is
+    compiled at the first call with each combination.
     """
 
     def __init__(self, source: object, shapes: Mapping[str, InputShape], target: str):
@@ -35,7 +35,7 @@ class OnnxBackendRep(BackendRep):
         self._source, self._shapes, self._target = source, shapes, target
         self._tuple = namedtupledict("Outputs", [output.name for output in model.proto.graph.output])
         kinds = [kind_of(each.type) for each in inputs]
-        #: The places of inputs that may be lists or None; those that are so by what callers pass, with names.
+        #: Positions of inputs that may be lists or None, and positions and names of inputs that callers determine.
         self._may_be_lists = [position for position, kind in enumerate(kinds) if kind in ("sequence", "optional")]
         self._open = [
             (position, inputs[position].name) for position in self._may_be_lists if inputs[position].name not in shapes
@@ -46,7 +46,7 @@ class OnnxBackendRep(BackendRep):
             self._executable(())
 
     def run(self, inputs: object, **kwargs: object) -> tuple[object, ...]:
-        """The outputs for inputs in the model's order. One array stands for a list of one."""
+        """Run the model on inputs in the model's order. A single array stands for a list of one input."""
         import numpy
 
         several = inputs if isinstance(inputs, (list, tuple)) else [inputs]
@@ -63,7 +63,7 @@ class OnnxBackendRep(BackendRep):
         return self._tuple(*[_result(each, about) for each, about in zip(outputs, described, strict=True)])
 
     def _executable(self, shapes: tuple[InputShape, ...]) -> Executable:
-        """The program for these shapes of the open inputs."""
+        """Return the program for these shapes of the undetermined inputs, compiled on first use."""
         if shapes not in self._compiled:
             named = {name: shape for (_, name), shape in zip(self._open, shapes, strict=True)}
             module = from_onnx(self._source, shapes={**self._shapes, **named})
@@ -72,7 +72,7 @@ class OnnxBackendRep(BackendRep):
 
 
 def _arrays(value: object) -> Array | list[Array] | None:
-    """An input as an array, a list of arrays, or None."""
+    """Convert an input to an array, a list of arrays, or None."""
     import numpy
 
     if isinstance(value, (list, tuple)):
@@ -81,14 +81,14 @@ def _arrays(value: object) -> Array | list[Array] | None:
 
 
 def _shape_of(value: Array | list[Array] | None) -> InputShape:
-    """What `rx.from_onnx` is given for an input."""
+    """Return the `shapes` entry of `rx.from_onnx` for an input."""
     if isinstance(value, list):
         return tuple(each.shape for each in value)
     return None if value is None else value.shape
 
 
 def _result(value: Any, described: Mapping[str, Any]) -> object:
-    """An output as an array, of strings where it stands for such, a list of arrays, or None."""
+    """Convert an output to an array (of strings if the output has labels), a list of arrays, or None."""
     import numpy
 
     if value is None:
@@ -101,7 +101,7 @@ def _result(value: Any, described: Mapping[str, Any]) -> object:
 
 
 class OnnxBackend(Backend):
-    """`rx.OnnxBackend.prepare(model).run(inputs)`."""
+    """ONNX backend: `rx.OnnxBackend.prepare(model).run(inputs)`."""
 
     @classmethod
     def prepare(
@@ -113,7 +113,7 @@ class OnnxBackend(Backend):
         target: str = "llvm",
         **kwargs: Any,
     ) -> OnnxBackendRep:
-        """Imports and compiles a model: a ModelProto, a path or bytes. `shapes` are those of `rx.from_onnx`."""
+        """Import and compile a model, given as ModelProto, path or bytes. `shapes` are those of `rx.from_onnx`."""
         if not cls.supports_device(device):
             raise OptionError(f"there is no device '{device}': models run on the CPU")
         return OnnxBackendRep(model, shapes or {}, target)
@@ -122,7 +122,7 @@ class OnnxBackend(Backend):
     def run_node(
         cls, node: NodeProto, inputs: Sequence[object], device: str = "CPU", outputs_info: object = None, **kwargs: Any
     ) -> tuple[object, ...]:
-        """Runs one operator; `opset_version=` is that of its domain, ONNX's newest where none is given."""
+        """Run a single operator. `opset_version=` is the version of its domain, by default ONNX's newest."""
         opset_version = kwargs.pop("opset_version", None)
         return cls.prepare(_model_of(node, inputs, opset_version), device, **kwargs).run(_distinct(node, inputs))
 
@@ -132,12 +132,12 @@ class OnnxBackend(Backend):
 
 
 def _names(node: NodeProto) -> list[str]:
-    """The names of the inputs that are given; "" is one left out."""
+    """Return the names of the present inputs. An omitted input has the name ""."""
     return [name for name in node.input if name]
 
 
 def _distinct(node: NodeProto, inputs: Sequence[object]) -> list[object]:
-    """One array for each name: a node may use an input twice."""
+    """Return one array per distinct name: a node may use an input twice."""
     names = _names(node)
     if len(names) != len(inputs):
         raise RelaxError(f"the node has {counted(len(names), 'input')} ({', '.join(names)}), got {len(inputs)} arrays")
@@ -145,7 +145,7 @@ def _distinct(node: NodeProto, inputs: Sequence[object]) -> list[object]:
 
 
 def _model_of(node: NodeProto, inputs: Sequence[object], version: int | None) -> ModelProto:
-    """A model of this node alone."""
+    """Return a model that contains only this node."""
     from onnx import ValueInfoProto, defs, helper
 
     values = zip(dict.fromkeys(_names(node)), _distinct(node, inputs), strict=True)
@@ -157,7 +157,7 @@ def _model_of(node: NodeProto, inputs: Sequence[object], version: int | None) ->
 
 
 def _info_of(name: str, value: object) -> ValueInfoProto:
-    """What a model says of an input: a list of arrays is a sequence. An empty one and None are of float32."""
+    """Return the declaration of an input. A list is a sequence; an empty list and None have type float32."""
     import numpy
     from onnx import TensorProto, helper
 

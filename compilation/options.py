@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The options of a compilation: keyword arguments of rx.compile, rx.lower and rx.sources, options of relax-compile."""
+"""Options of a compilation: keyword arguments of rx.compile, rx.lower and rx.sources, and of relax-compile."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """`rx.compile` says what each of them means."""
+    """Options of a compilation. `rx.compile` documents each option."""
 
     target: str = "llvm"
     pipeline: Stages | None = None
@@ -45,11 +45,11 @@ class CompileOptions:
     device: str | None = None
     graphs: bool | None = None
     schedules: Schedules | None = None
-    #: Keeps what `observe` asks for.
+    #: State for the option `observe`.
     observation: Observation | None = None
 
     def __post_init__(self) -> None:
-        """Raises RelaxError for a size that is none, and for what does not go together."""
+        """Raise RelaxError for an invalid size and for conflicting options."""
         if self.observation is not None and self.donate:
             raise OptionError(
                 "observe: values are looked at in memory of their own, and donate has arguments that grow"
@@ -61,17 +61,19 @@ class CompileOptions:
 
     @cached_property
     def chosen(self) -> ChosenTarget:
-        """The target. Raises RelaxError for one that there is not."""
+        """Return the parsed target. Raise RelaxError for an unknown target."""
         return parse_target(self.target)
 
     def code(self) -> CodeOptions:
-        """The options of the target's backend."""
+        """Return the options of the target's backend."""
         return code_options(self.opt_level, self.jobs, self.cache, self.instruments)
 
     def stages(self) -> Stages:
-        """The stages of the target, or the pipeline, with those of codegens and of a precision."""
+        """Return the stages of the target, or the given pipeline, extended for codegens, precision, schedules and
+        observation."""
         stages = stages_of(self.target, self.opt_level) if self.pipeline is None else self.pipeline
-        if parse_target(stages.target).options != self.chosen.options:  # which stages follow, once they are made
+        # the target's options determine the stages when they are created
+        if parse_target(stages.target).options != self.chosen.options:
             made = f"make them by rx.stages('{self.target}')"
             raise OptionError(f"the stages are for target '{stages.target}', not for '{self.target}': {made}")
         if self.partition:

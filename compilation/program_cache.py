@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A cache of whole programs for every door: rx.compile, rx.jit, torch.compile, the PJRT platform, relax-compile.
+"""Cache of whole programs for all entry points: rx.compile, rx.jit, torch.compile, the PJRT platform, relax-compile.
 
-The key of a program is a hash of the module's text with hashes of its weights, of the options, the machine, and the
-compiler's files. A hit gives the program of the file as it is mapped, and repeats the warnings of the compilation.
+The key is a hash of the module's text with hashes of its weights, the options, the machine, and the compiler's files.
+A hit maps the program's file into memory, and repeats the warnings of the compilation.
 """
 
 from __future__ import annotations
@@ -34,29 +34,32 @@ from .options import CompileOptions
 if TYPE_CHECKING:
     from ..passes.relax_partition import Partition
 
-#: The kinds of entries: files of programs, and for each the warnings of its compilation.
+#: Kinds of entries: program files, and the warnings of their compilations.
 PROGRAMS, _WARNINGS = "programs", "warnings"
 _FORMAT = "2"
 _OWN_DIALECTS = ("relax", "tir")
 
 
 class CachedProgram:
-    """The place of one program in a cache, with the warnings of its compilation."""
+    """Cache location of one program, with the warnings of its compilation."""
 
     def __init__(self, cache: DiskCache, rules: str, key: str, mapped: Sequence[tuple[Attribute, str]]) -> None:
-        """`rules`: the hash of what others registered; `mapped`: weights that are mapped files, with their hashes."""
+        """Create a location.
+
+        `rules` is the hash of foreign extensions; `mapped` lists memory-mapped weights with hashes.
+        """
         self._cache, self._rules = cache, rules
         self.key = key
         self._mapped = mapped
 
     def fetch(self) -> Artifact | None:
-        """Return the program, and warn as its compilation did; None where the cache does not have it."""
+        """Return the cached program and repeat its warnings, or return None if the program is not cached."""
         listed = self._cache.get(_WARNINGS, self.key)
         data = None if listed is None else self._cache.mapped(PROGRAMS, self.key)
         if listed is None or data is None:
             return None
         try:
-            artifact = parse_artifact(data, verify_constants=False)  # the cache has checked all bytes
+            artifact = parse_artifact(data, verify_constants=False)  # the cache has verified all bytes
             warnings = [_diagnostic(each) for each in json.loads(listed)]
         except (ArtifactError, TypeError, ValueError):
             return None
@@ -65,10 +68,10 @@ class CachedProgram:
         return artifact
 
     def found_or(self, compiled: Callable[[], Artifact], is_unchanged: Callable[[], bool] | None = None) -> Artifact:
-        """Return the program from the cache, or else compile it and put it there.
+        """Return the cached program, or compile the program and cache it.
 
-        `is_unchanged` checks afterwards that mapped weights are still those that the key was made of; without it, they
-        are hashed again.
+        `is_unchanged` checks afterwards that memory-mapped weights still match the key. Without the function, the
+        weights are hashed again.
         """
         found = self.fetch()
         if found is not None:
@@ -84,10 +87,10 @@ class CachedProgram:
         return all(hash_of(weights) == digest for weights, digest in self._mapped)
 
     def _keep(self, artifact: Artifact, warnings: Sequence[Diagnostic]) -> None:
-        # A rule may have been registered while the program was compiled, and no file holds a program's own functions.
+        # A rule may have been registered during the compilation, and files cannot store a program's own functions.
         if artifact.functions or extensions_digest() != self._rules:
             return
-        # Warnings about parts depend on what this machine has installed.
+        # Warnings about parts depend on the installation of this machine.
         if artifact.externals and warnings:
             return
         self._cache.put_pieces(PROGRAMS, self.key, artifact_pieces(artifact))
@@ -100,7 +103,7 @@ def _diagnostic(fields: Sequence[object]) -> Diagnostic:
 
 
 def cached_program(module: Module, options: CompileOptions, code: CodeOptions) -> CachedProgram | None:
-    """Return the place of a module's program; None where its content is not all that the program depends on."""
+    """Return the cache location of a module's program, or None if the key cannot cover all its dependencies."""
     if code.cache is None or not _is_usual(options):
         return None
     rules = extensions_digest()
@@ -109,7 +112,7 @@ def cached_program(module: Module, options: CompileOptions, code: CodeOptions) -
     try:
         codegens = _codegens(options)
     except RelaxError:
-        return None  # the compilation says what is wrong
+        return None  # the compilation reports the error
     mapped: list[tuple[Attribute, str]] = []
 
     def name(weights: Attribute) -> str:
@@ -128,14 +131,14 @@ def cached_program(module: Module, options: CompileOptions, code: CodeOptions) -
 
 
 def _is_mapped(owner: Any) -> bool:
-    """Check whether the memory of an array is a mapped file."""
+    """Check whether an array's memory is a mapped file."""
     while owner is not None and not isinstance(owner, mmap):
         owner = owner.obj if isinstance(owner, memoryview) else getattr(owner, "base", None)
     return owner is not None
 
 
 def _deciding(options: CompileOptions) -> str:
-    """Return the options that change a program as text; one text for each meaning."""
+    """Return the options that affect the program as text, in a normal form."""
     bind = {name: str(size) for name, size in sorted((options.bind or {}).items())}
     donate = (options.donate,) if isinstance(options.donate, str) else tuple(options.donate)
     given = replace(options, bind=bind, donate=donate, partition=_partition(options))
@@ -151,7 +154,7 @@ def _partition(options: CompileOptions) -> Partition | tuple[()]:
 
 
 def _is_usual(options: CompileOptions) -> bool:
-    """Check that options are plain values, the target is this project's, and nobody follows the compilation."""
+    """Check that all options are plain values, the target is this project's, and the compilation is not observed."""
     followed = options.journal, options.observation, options.pipeline, Journal.active(), options.schedules
     return (
         all(each is None for each in followed)
@@ -163,9 +166,9 @@ def _is_usual(options: CompileOptions) -> bool:
 
 
 def _codegens(options: CompileOptions) -> list[str] | None:
-    """Return what the code of the chosen codegens depends on besides the parts; None where a codegen does not say.
+    """Return the fingerprints of the chosen codegens, or None if a codegen has no known fingerprint.
 
-    Raises RelaxError for a codegen that there is not.
+    Raises RelaxError for an unknown codegen.
     """
     partition = _partition(options)
     if not partition:
@@ -180,5 +183,5 @@ def _codegens(options: CompileOptions) -> list[str] | None:
 
 
 def _has_foreign_operations(text: str) -> bool:
-    """Check whether a module's text has operations of a dialect that another package has declared."""
+    """Check whether a module's text has operations of a dialect of another package."""
     return any(f"{name}." in text for name in registered_dialects() if name not in _OWN_DIALECTS)

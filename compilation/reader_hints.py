@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Names of the functions that read models, for a caller who passes a model where a module is expected."""
+"""Hints about model readers, for callers who pass a model where a module is expected."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-#: By the suffix of a file's name.
+#: Readers by file suffix.
 _BY_SUFFIX = {
     ".onnx": "rx.from_onnx(path)",
     ".pt2": "rx.from_torch(path)",
     ".tflite": "rx.from_tflite(path)",
     ".rxa": "rx.runtime.load(path)",
 }
-#: By the package and the name of a class.
+#: Readers by package and class name.
 _BY_CLASS = {
     ("torch", "Module"): "rx.from_torch(model, args)",
     ("torch", "ExportedProgram"): "rx.from_torch(program)",
@@ -24,7 +24,7 @@ _BY_CLASS = {
 
 
 def reader_hints(model: object) -> list[str]:
-    """Return a note that names the function for a model; no note for another object."""
+    """Return a note that names the reader for a model, or no note for other objects."""
     if isinstance(model, (str, os.PathLike)):
         reader = _BY_SUFFIX.get(Path(model).suffix.lower(), "")
     else:

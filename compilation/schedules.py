@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Schedules of a program's kernels: those that a target chooses, as text, and others in their place."""
+"""Schedules of a program's kernels: the target's choices as text, and replacements."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ..passes.tir_use_schedules import UseSchedules
 from ..support.errors import OptionError
 from ..targets.core.registry import parse_target
 
-#: Where the loops of kernels are chosen, else where they become what schedules say; what comes before makes loops in
-#: which there are no blocks, of kernels without a schedule.
+#: Passes that choose or apply loop schedules. `_LOOPS` are earlier passes that create loops without blocks in kernels
+#: without a schedule.
 _PLANS, _APPLIED = "tir-plan", "tir-apply-schedule"
 _LOOPS = ("tir-simplify-indices", "tir-cut-padding", "tir-fuse-rows")
 Schedules = str | os.PathLike[str] | Mapping[str, object]
 
 
 def with_schedules(stages: Stages, schedules: Schedules) -> Stages:
-    """The stages, with one pass that gives kernels the schedules of a file, or these by their names."""
+    """Add a pass that applies the schedules of a file, or of a mapping from kernel names."""
     if not isinstance(schedules, Mapping):
         return _before_plans(stages, UseSchedules(file=os.fspath(schedules)))
     from ..passes.loops.schedule_files import file_of
@@ -37,7 +37,7 @@ def with_schedules(stages: Stages, schedules: Schedules) -> Stages:
 
 
 def until_planned(stages: Stages) -> Stages:
-    """The stages up to where the loops of all kernels are chosen, if the target does."""
+    """Return the stages up to the pass that chooses the loops of all kernels, or up to the application of schedules."""
     stage, place = _place(stages)
     passes = stages[stage].passes
     is_planned = _is(passes[place], _PLANS)
@@ -45,7 +45,7 @@ def until_planned(stages: Stages) -> Stages:
 
 
 def chosen_schedules(module: Operation, target: str, journal: Journal) -> str:
-    """A file of the schedules that kernels have where their loops have been chosen, as the journal of that says."""
+    """Return a file with the schedules of kernels after loop planning, from the journal or the kernels' steps."""
     from ..passes.loops.schedule_files import file_of, is_writable
     from ..passes.schedule.plan_steps import REASON, chosen_steps
 

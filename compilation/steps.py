@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The steps of a compilation up to the code, which the target's backend makes: they change MLIR's module in place."""
+"""Compilation steps from the module to the backend's input. Each step changes the MLIR module in place."""
 
 from __future__ import annotations
 
@@ -23,16 +23,18 @@ from .options import CompileOptions
 
 @contextmanager
 def working(options: CompileOptions, code: CodeOptions) -> Iterator[None]:
-    """Around the other steps: passes tell the journal of their work, and compute constants by code of this level."""
+    """Set up the environment of the other steps: the journal, and code for constant evaluation at the given level."""
     with nullcontext() if options.journal is None else options.journal.recording(), passes_at(options.opt_level, code):
         yield
 
 
 def check(module: Module) -> None:
-    """The first step: functions of upstream's operations on tensors become graphs; then what calls may write to is
-    noted, which the module as it was written decides.
+    """Run the first step: check calls and outline functions of upstream tensor operations as graphs.
+
+    The step also records which memory calls may overwrite, as determined by the module in its original form.
     """
-    from ..passes.lower_calls.function_lowering import graph_functions  # not for a tool that finds its program made
+    # not imported by a tool that finds a cached program
+    from ..passes.lower_calls.function_lowering import graph_functions
 
     if any(map(is_plain, graph_functions(module.operation))):
         Pipeline(["relax-outline-tensors"]).run(module)
@@ -41,7 +43,7 @@ def check(module: Module) -> None:
 
 
 def fit(module: Module, options: CompileOptions) -> None:
-    """The second: binds sizes and donates arguments; warns of symbols that can only be one number."""
+    """Run the second step: bind sizes, donate arguments, and warn about symbols with only one possible value."""
     if options.bind:
         from ..passes.relax_bind_symbolic_vars import BindSymbolicVars
 
@@ -60,7 +62,7 @@ def lower_in_place(
     stages: Stages,
     around: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> None:
-    """Run the third step, stage by stage, each inside of `around(its name)`."""
+    """Run the third step, stage by stage, each inside `around(its name)`."""
     for stage in stages:
         with around(stage.name):
             stage.run(module, options.chosen.name, options.instruments)
@@ -74,9 +76,9 @@ def lowered_for_code(
     code: CodeOptions,
     around: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> Iterator[CodeOptions]:
-    """Run the third step in the same way for a program, and give the options for its code, which is made inside.
+    """Run the third step for a program, and yield the options for its code generation.
 
-    The backend may take kernels out of the module to compile them apart, unless somebody follows the passes.
+    The backend may extract kernels to compile them separately, unless instruments or a journal follow the passes.
     """
     backend = find_backend(options.chosen.name)
     may_separate = stages.is_own_behind(backend.separates_after) and not _is_followed(options)

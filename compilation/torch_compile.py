@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The compiler behind torch.compile: `torch.compile(model, backend="relax_mlir", options={"target": "llvm"})`.
+"""Backend of torch.compile: `torch.compile(model, backend="relax_mlir", options={"target": "llvm"})`.
 
-Dynamo gives a graph of the user's calls, AOTAutograd makes graphs of ATen's operators of it, forward and backward, and
-each is a program here. A graph becomes a program when it is called for the first time: then its parameters are there.
+Dynamo records a graph of the user's calls. AOTAutograd turns it into forward and backward graphs of ATen operators,
+and each graph is compiled to a program. Compilation happens at the first call, when the parameters are available.
 """
 
 from __future__ import annotations
@@ -34,23 +34,27 @@ if TYPE_CHECKING:
     from torch.fx import GraphModule
     from torch.fx import Node as FxNode
 
-# Of rx.compile: what belongs to one module cannot be said for graphs that Dynamo makes.
+# Options of rx.compile that refer to one module, and make no sense for graphs made by Dynamo.
 _NOT_OPTIONS = {"module", "functions", "bind", "donate", "journal", "instruments"}
-#: Whether parameters are constants of programs for inference, which are made anew where they change.
+#: Option: parameters are constants of inference programs, which are compiled again after a change.
 _FREEZE = "freeze"
-#: What becomes of nodes that cannot be compiled.
+#: Option: treatment of nodes that cannot be compiled.
 _FALLBACK = "fallback"
-# A model whose parameters have changed so often between calls is one that has them as arguments.
+# Number of parameter changes between calls after which parameters become arguments.
 _MOST_CHANGES = 2
 
 
 def torch_backend(
     graph: GraphModule, example_inputs: Sequence[object], *, options: Mapping[str, Any] | None = None
 ) -> Callable[..., object]:
-    """A backend of torch.compile, which finds it by its name, "relax_mlir". `options` are those of rx.compile: target,
-    partition, precision, opt_level, jobs, cache, ...; and `freeze` (True): parameters of a model that is called without
-    gradients are constants of the program, which is compiled again where they change; and `fallback` ("eager"): nodes
-    that cannot be compiled run in eager mode, with a warning that names them, or are an error ("error").
+    """Compile a graph for torch.compile, which finds this function by the name "relax_mlir".
+
+    `options` are those of rx.compile (target, partition, precision, opt_level, jobs, cache, ...) and two others.
+
+    - `freeze` (True): parameters of a model called without gradients are constants of the program, which is compiled
+      again after a change.
+    - `fallback` ("eager"): nodes that cannot be compiled run in eager mode with a warning that names them. "error"
+      makes such nodes an error.
     """
     import_torch()
     from torch._dynamo.backends.common import aot_autograd
@@ -74,7 +78,7 @@ def torch_backend(
 
 
 def _partitioned(joint: GraphModule, *arguments: Any, **settings: Any) -> tuple[GraphModule, GraphModule]:
-    """The forward and the backward graph of one; what no backward step reads is not computed for it."""
+    """Split a joint graph into forward and backward graphs, without values that no backward step reads."""
     from functorch.compile import min_cut_rematerialization_partition
 
     leave_out_unread(joint)
@@ -85,7 +89,7 @@ def _partitioned(joint: GraphModule, *arguments: Any, **settings: Any) -> tuple[
 
 
 def _fallback(given: object) -> bool:
-    """Return True if nodes that cannot be compiled run in eager mode."""
+    """Return True if nodes that cannot be compiled run in eager mode. Raise OptionError for an invalid option."""
     if given not in ("eager", "error"):
         raise OptionError(f"torch.compile(backend='relax_mlir'): fallback is 'eager' or 'error', got {given!r}")
     return given == "eager"
@@ -103,30 +107,30 @@ def _check(options: Mapping[str, object]) -> None:
 
 
 class _Importable(NamedTuple):
-    """A graph whose outputs are the results of a program, and the recipe for its own outputs."""
+    """Graph whose outputs are the results of a program, and the recipe for the original outputs."""
 
     graph: GraphModule
-    #: The arguments of the graph, without the key.
+    #: Arguments of the graph, without the random key.
     placeholders: Sequence[FxNode]
     results: TorchResults
-    #: The key of a call's random numbers, if the graph may draw some.
+    #: Key of the call's random numbers, if the graph may draw random numbers.
     key: FxNode | None
 
 
 class TorchProgram:
-    """Program of a graph of ATen's operators, compiled when it is called for the first time.
+    """Program of a graph of ATen operators, compiled at the first call.
 
-    AOTAutograd calls the program with one list, because the program says that it is boxed.
+    AOTAutograd calls the program with a single list, because the program declares itself boxed.
     """
 
     def __init__(self, graph: GraphModule, options: Mapping[str, Any], *, freezes: bool, falls_back: bool) -> None:
-        # Of the object: torch wraps it in a function that has what the object's dictionary has.
+        # An instance attribute: torch wraps the object in a function that copies the instance dictionary.
         self._boxed_call = True
         self._source, self._options, self._freezes, self._falls_back = graph, options, freezes, falls_back
         self._changes = 0
         self._importable = _importable(graph)
         self._compiling = threading.Lock()
-        #: Replaced as a whole: other threads call meanwhile.
+        #: Replaced as a whole: other threads may be calling the program.
         self._calls: _Calls | PartlyEager | None = None
 
     def __call__(self, arguments: list[Any]) -> list[Any]:
@@ -139,21 +143,21 @@ class TorchProgram:
         with self._compiling:
             if self._calls is not None:
                 if self._calls.frozen is None or not self._calls.frozen.has_changed(given):
-                    return self._calls  # of another thread
+                    return self._calls  # compiled by another thread
                 self._changes += 1
             freezes = self._freezes and self._changes < _MOST_CHANGES
             places = [place for place, each in enumerate(given) if freezes and _is_constant(each)]
-            # From a device they are copied: the program brings its constants there by itself.
+            # Copy constants from the device to the CPU: the program uploads its constants itself.
             names = self._importable.placeholders
             fixed = {names[place]: constant(given[place].cpu(), names[place].name) for place in places}
-            # Tokens, which say the order of effects and are None in calls.
+            # Tokens, which order effects, are None in calls.
             fixed |= {fx: no_token() for fx, each in zip(names, given, strict=True) if each is None}
             frozen = _Frozen(given, places) if places else None
             self._calls = self._calls_with(fixed, frozen)
             return self._calls
 
     def _calls_with(self, fixed: Mapping[FxNode, Any], frozen: _Frozen | None) -> _Calls | PartlyEager:
-        """Compile the graph; with the fallback "eager", nodes that are refused run in eager mode."""
+        """Compile the graph. With the fallback "eager", refused nodes run in eager mode."""
         refused: set[str] = set()
         try:
             return _Calls(self._importable, fixed, frozen, self._options, refused)
@@ -162,7 +166,7 @@ class TorchProgram:
         except RelaxError as error:
             if not self._falls_back:
                 raise
-            # The importable graph has nodes for the order of results, too, which no part of the source leaves out.
+            # The importable graph has additional nodes that order results; none of them is in the source graph.
             names = refused & {fx.name for fx in self._source.graph.nodes} or refused_by(error, self._source)
             return PartlyEager(self._source, names, error, self._part)
 
@@ -171,10 +175,10 @@ class TorchProgram:
 
 
 class _Frozen:
-    """Parameters that are constants of a program: whether a call's are these still, and as they were.
+    """Parameters that are constants of a program, with a check for changes.
 
-    In-place operations count a tensor's version up, and `tensor.data = other` gives it other memory. What is written to
-    that past torch's count, through `tensor.data` or an array of numpy, is not seen, as autograd does not see it.
+    In-place operations increment a tensor's version, and `tensor.data = other` changes its memory. Writes that bypass
+    torch's version counter, through `tensor.data` or a NumPy array, are not detected, as in autograd.
     """
 
     def __init__(self, given: Sequence[Any], places: Sequence[int]) -> None:
@@ -182,10 +186,10 @@ class _Frozen:
 
         self._take, self._address = taking(places), Tensor.data_ptr
         self._tensors = self._take(given)
-        #: Versions only grow: of the same tensors, their sum tells whether one has.
+        #: Versions only grow, so the sum for equal tensors changes if any version does.
         self._versions = sum(map(_VERSION, self._tensors))
         self._addresses = list(map(self._address, self._tensors))
-        #: Their memory, held so that no other tensor gets its address.
+        #: References to the memory, so that no other tensor gets the address.
         self._memory = [each.detach() for each in self._tensors]
 
     def has_changed(self, given: Sequence[Any]) -> bool:
@@ -193,7 +197,7 @@ class _Frozen:
         return not (
             all(map(is_, self._take(given), tensors))
             and list(map(self._address, tensors)) == self._addresses
-            # The last: a tensor that has memory made for inference now has no version.
+            # Checked last: a tensor that now has inference-mode memory has no version.
             and sum(map(_VERSION, tensors)) == self._versions
         )
 
@@ -202,19 +206,19 @@ _VERSION = attrgetter("_version")
 
 
 def _is_constant(argument: Any) -> bool:
-    """Whether it is a parameter or a buffer of a module, of which torch counts the changes: not one for inference."""
+    """Check whether an argument is a module's parameter or buffer with a version counter: not an inference tensor."""
     return hasattr(argument, "_dynamo_static_input_type") and not argument.is_inference()
 
 
 def _of_torch(found: Any) -> tuple[Any, ...]:
-    """Results of a program that takes no tensor, whose framework would be that of its results."""
+    """Convert results to torch tensors for a program without tensor arguments, whose results have no framework."""
     import torch
 
     return tuple(torch.from_dlpack(each) for each in (found if isinstance(found, (tuple, list)) else (found,)))
 
 
 class _Calls:
-    """A program of a graph, and what its arguments are among those of the graph."""
+    """Compiled program of a graph, with the mapping from the graph's arguments to the program's."""
 
     def __init__(
         self,
@@ -224,12 +228,12 @@ class _Calls:
         options: Mapping[str, Any],
         refused: set[str],
     ) -> None:
-        """`refused` gets the names of the nodes that cannot be imported."""
+        """Compile the graph. `refused` receives the names of nodes that cannot be imported."""
         self.frozen = frozen
         results = importable.results
         self._outputs = None if results.are_outputs else results.outputs
         self._scalars: list[int] = []
-        #: Makes the key of a call's random numbers.
+        #: Function that creates the key of a call's random numbers.
         self._key: Callable[[], Any] | None = None
         self._main: Callable[..., Any] | None = None
         if results.count or _has_effects(importable.graph):
@@ -252,14 +256,14 @@ class _Calls:
         self._take = taking([places[each.fx] for each in passed])
         if key is not None:
             self._key = _key_source(key.meta["val"].device, is_drawn=draws > 0)
-        #: The places among what is passed of numbers, which are passed as 0-D tensors.
+        #: Positions of numbers in the passed arguments, which are passed as 0-D tensors.
         self._scalars = [place for place, each in enumerate(passed) if each.symbol is not None]
         main = executable["main"]
-        main.warns_of_gradients = False  # AOTAutograd computes them by another program
+        main.warns_of_gradients = False  # AOTAutograd computes gradients by another program
         self._main = main if passed else lambda: _of_torch(main())
 
     def call(self, given: Sequence[Any]) -> list[Any]:
-        """Return the outputs of the graph."""
+        """Return the outputs of the graph for its arguments."""
         if self._main is None:
             return [] if self._outputs is None else self._outputs(given, ())
         passed = self._take(given if self._key is None else [*given, self._key()])
@@ -268,7 +272,7 @@ class _Calls:
         try:
             found = self._main(*passed)
         except ValueError as error:
-            # torch guards the sizes of arguments: a size that depends on data fails torch._check, as in eager mode.
+            # torch guards the sizes of arguments. A data-dependent size fails torch._check, as in eager mode.
             raise RuntimeError(str(error)) from error
         results = found if isinstance(found, tuple) else (found,)
         return list(results) if self._outputs is None else self._outputs(given, results)
@@ -283,7 +287,7 @@ class _Calls:
 
 
 def _importable(source: GraphModule) -> _Importable:
-    """Return a copy of a graph, changed so that its outputs are the results of a program."""
+    """Return a copy of a graph whose outputs are the results of a program."""
     from torch import fx
 
     copy = fx.Graph()
@@ -294,12 +298,12 @@ def _importable(source: GraphModule) -> _Importable:
 
 
 def _has_effects(graph: GraphModule) -> bool:
-    """Check whether a graph has to run even if it computes no output: for an assertion, for instance."""
+    """Check whether a graph must run even without outputs, for example for an assertion."""
     return any(fx.op == "call_function" and fx.is_impure() for fx in graph.graph.nodes)
 
 
 def _key_argument(graph: GraphModule) -> FxNode | None:
-    """Add the key of a call's random numbers to the arguments of a graph that may draw some."""
+    """Add the random key to the arguments of a graph that may draw random numbers."""
     import torch
 
     if not draws_in(graph):
@@ -312,13 +316,13 @@ def _key_argument(graph: GraphModule) -> FxNode | None:
 
 
 def _device_of(graph: GraphModule) -> Any:
-    """Return the device of a graph's tensors; numbers may be on the CPU."""
+    """Return the device of a graph's tensors. Numbers may be on the CPU."""
     devices = [fx.meta["val"].device for fx in graph.graph.nodes if hasattr(fx.meta.get("val"), "device")]
     return next((each for each in devices if each.type != "cpu"), "cpu")
 
 
 def _key_source(device: Any, *, is_drawn: bool) -> Callable[[], Any]:
-    """Return a function that draws a key from torch's generator for a device, if something is drawn with the key."""
+    """Return a function that draws a key from torch's generator of a device, or returns 0 if no numbers are drawn."""
     import torch
 
     make = partial(torch.empty if is_drawn else torch.zeros, (), dtype=torch.int64, device=device)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Graphs of torch of which some nodes run in eager mode, between parts that are programs."""
+"""Mixed execution of torch graphs: refused nodes run in eager mode, the parts between them as programs."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _NODE = re.compile(r'^"([^"]+)"')
 
 
 class PartlyEager:
-    """Calls of a graph: refused nodes run in eager mode, the nodes between them are programs."""
+    """Split graph whose refused nodes run in eager mode and whose other nodes are programs."""
 
-    #: Nothing is compiled again here: the programs see by themselves which parameters have changed.
+    #: Never compiled again: the programs detect changed parameters themselves.
     frozen = None
 
     def __init__(
@@ -36,7 +36,7 @@ class PartlyEager:
         error: RelaxError,
         program: Callable[[GraphModule], Callable[[list[Any]], list[Any]]],
     ) -> None:
-        """`refused` are names of nodes; without names the whole graph runs in eager mode."""
+        """Split a graph. `refused` has the names of eager nodes; without names the whole graph runs in eager mode."""
         calls = [fx for fx in graph.graph.nodes if fx.op == "call_function"]
         eager = _with_their_parts(calls, refused) if refused else set(calls)
         _warn(error, [fx for fx in calls if fx.name in refused] or calls, calls)
@@ -48,7 +48,7 @@ class PartlyEager:
 
 
 def refused_by(error: RelaxError, graph: GraphModule) -> set[str]:
-    """Return the name of the node in the location of an error, if the graph has such a node."""
+    """Return the node's name from the location of an error, if the graph has such a node."""
     found = _NODE.match(error.location)
     name = found[1] if found else ""
     return {name} & {fx.name for fx in graph.graph.nodes}
@@ -64,7 +64,7 @@ def _warn(error: RelaxError, eager: Sequence[FxNode], calls: Sequence[FxNode]) -
 
 
 def _with_their_parts(calls: Sequence[FxNode], names: AbstractSet[str]) -> set[FxNode]:
-    """Return the nodes of some names, and those that take results from their lists."""
+    """Return the named nodes, and the nodes that extract elements of their results."""
     found: set[FxNode] = set()
     for fx in calls:
         if fx.name in names or (fx.target is operator.getitem and fx.args[0] in found):
@@ -75,7 +75,7 @@ def _with_their_parts(calls: Sequence[FxNode], names: AbstractSet[str]) -> set[F
 def _split(
     graph: GraphModule, eager: AbstractSet[FxNode], program: Callable[[GraphModule], Callable[[list[Any]], list[Any]]]
 ) -> Callable[..., Sequence[Any]]:
-    """Return a function with the arguments and the outputs of a graph, that calls programs and eager operators."""
+    """Return a function with the graph's arguments and outputs that calls programs and eager operators."""
     from torch import fx
 
     outer = fx.Graph()
@@ -91,7 +91,7 @@ def _split(
 
 
 def _in_parts(graph: GraphModule) -> Iterator[FxNode]:
-    """Yield the nodes of a graph in an order in which the results of a list follow the list's node."""
+    """Yield the nodes in an order in which extractions of list elements follow the list's node."""
     for fx in graph.graph.nodes:
         if fx.op == "output" or fx.target is operator.getitem:
             continue
@@ -105,7 +105,7 @@ def _in_parts(graph: GraphModule) -> Iterator[FxNode]:
 
 
 def _computes(fx: FxNode) -> bool:
-    """Check whether a node computes tensors; others are arguments, attributes and numbers, which programs are given."""
+    """Check whether a node computes tensors. Other nodes (arguments, attributes, numbers) are passed to programs."""
     metas = fx.meta.get("val")
     listed = metas if isinstance(metas, (list, tuple)) else [metas]
     return fx.op == "call_function" and any(hasattr(each, "shape") for each in listed)
@@ -118,7 +118,7 @@ def _add_program(
     outer: Any,
     copies: dict[FxNode, FxNode],
 ) -> None:
-    """Add the call of a program with some nodes to the outer graph."""
+    """Add a call of a program that computes some nodes to the outer graph."""
     from torch import fx
 
     inside = set(part)
@@ -146,7 +146,7 @@ def _add_program(
 
 
 def _inputs(graph: GraphModule, part: Sequence[FxNode], known: dict[FxNode, FxNode]) -> list[FxNode]:
-    """Return the nodes outside of a part that it uses, and those that give the symbols in its sizes."""
+    """Return the outside nodes that a part uses, and the nodes that define the symbols in its sizes."""
     inside = set(part)
     found = dict.fromkeys(each for node in part for each in node.all_input_nodes if each not in inside)
     metas = [node.meta.get("val") for node in (*found, *part)]
@@ -159,7 +159,7 @@ def _inputs(graph: GraphModule, part: Sequence[FxNode], known: dict[FxNode, FxNo
 
 
 def _sizes(meta: Any) -> list[Any]:
-    """Return the sizes of tensors, and numbers."""
+    """Return the sizes of tensors and the numbers in a node's metadata."""
     if isinstance(meta, (list, tuple)):
         return [size for each in meta for size in _sizes(each)]
     return list(meta.shape) if hasattr(meta, "shape") else [] if meta is None else [meta]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _View(NamedTuple):
-    """An output that shows the memory of an argument or of a result."""
+    """Output that is a view of an argument's or a result's memory."""
 
     output: int
     dtype: Any
@@ -30,7 +30,7 @@ class _View(NamedTuple):
     negates: bool
 
     def of(self, shown: Any, size: Sequence[int], stride: Sequence[int], start: Sequence[int]) -> Any:
-        """Return the view of a tensor; `start` counts elements from the first element of the tensor."""
+        """Return the view of a tensor. `start` counts elements from the tensor's first element."""
         import torch
 
         if shown.dtype == self.dtype:
@@ -44,12 +44,12 @@ class _View(NamedTuple):
 
 
 class _Spread(NamedTuple):
-    """A result whose tensor in eager mode has gaps in memory, or begins behind one."""
+    """Result whose eager tensor has gaps in memory, or an offset."""
 
     place: int
 
     def of(self, result: Any, size: Sequence[int], stride: Sequence[int], start: Sequence[int]) -> Any:
-        """Return a copy of a result with the gaps; `start` has the length of the memory, too."""
+        """Return a copy of a result with the gaps. `start` also has the length of the memory."""
         import torch
 
         memory = torch.empty(start[1], dtype=result.dtype, device=result.device)
@@ -57,9 +57,9 @@ class _Spread(NamedTuple):
 
 
 class TorchResults:
-    """Recipe for the outputs of a graph, from its arguments and from the results of its program.
+    """Recipe that builds a graph's outputs from its arguments and its program's results.
 
-    The constructor changes the graph: afterwards the outputs of the graph are the results of the program.
+    The constructor changes the graph: afterwards its outputs are the results of the program.
     """
 
     def __init__(self, graph: GraphModule) -> None:
@@ -67,7 +67,7 @@ class TorchResults:
         outputs: Sequence[Any] = output.args[0]
         placeholders = list(graph.graph.find_nodes(op="placeholder"))
         self._constants = [each for each in outputs if not hasattr(each, "meta")]
-        #: The place of each node in a list of the constants, the arguments and the results.
+        #: Position of each node in a list of the constants, the arguments and the results.
         self._places = {fx: len(self._constants) + place for place, fx in enumerate(placeholders)}
         self._first = len(self._constants) + len(placeholders)
         self._owners = _owners(graph)
@@ -76,7 +76,7 @@ class TorchResults:
             self._readings.add(fx.meta.get("val"), place)
         #: Nodes that the program computes, with the order of their dimensions in the results.
         self._computed: list[tuple[FxNode, Sequence[int]]] = []
-        #: Places of results that are numbers.
+        #: Positions of results that are numbers.
         self._numbers: list[int] = []
         self._spreads: list[_Spread] = []
         self._views: list[_View] = []
@@ -90,13 +90,13 @@ class TorchResults:
         _erase_unused_views(graph, outputs)
         self.count = len(results)
         is_changed = self._numbers or self._sizes
-        #: True if the outputs are the results of the program, in their order.
+        #: True if the outputs are the results of the program, in order.
         self.are_outputs = not is_changed and sources == list(range(self._first, self._first + self.count))
 
     # ---- the recipe ----
 
     def _sources(self, outputs: Sequence[Any], spread_sizes: list[SizeGroup], view_sizes: list[SizeGroup]) -> list[int]:
-        """Return the place of each output's source, and collect the sizes of views and of results with gaps."""
+        """Return the position of each output's source, and collect the sizes of views and of results with gaps."""
         sources: list[int] = []
         constants = iter(range(len(self._constants)))
         for index, fx in enumerate(outputs):
@@ -116,7 +116,7 @@ class TorchResults:
         return sources
 
     def _place(self, fx: FxNode, spread_sizes: list[SizeGroup]) -> int:
-        """Return the place of a node's value, which the program computes unless it is an argument."""
+        """Return the position of a node's value, which becomes a result of the program unless it is an argument."""
         if fx in self._places:
             return self._places[fx]
         meta = fx.meta.get("val")
@@ -135,7 +135,7 @@ class TorchResults:
     def _size_function(
         self, graph: GraphModule, groups: Sequence[SizeGroup]
     ) -> Callable[[Sequence[Any]], Sequence[Any]] | None:
-        """Return the function that computes the sizes of a call; numbers that it needs become results."""
+        """Return the function that computes the sizes of a call. Numbers that the function needs become results."""
         if not groups:
             return None
         for symbol in self._readings.missing(groups):
@@ -162,7 +162,7 @@ class TorchResults:
 
 
 def taking(places: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    """Return a function that takes the elements at some places of a list."""
+    """Return a function that takes the elements of a list at the given positions."""
     if len(places) > 1:
         return itemgetter(*places)
     first = places[0] if places else 0
@@ -173,7 +173,7 @@ def taking(places: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
 
 
 def _storage_of(meta: Any) -> int | None:
-    """Return the identity of a tensor's storage; None for other values, and for tensors without strides."""
+    """Return the identity of a tensor's storage, or None for other values and tensors without strides."""
     import torch
 
     if not isinstance(meta, torch.Tensor) or meta.layout != torch.strided:
@@ -182,13 +182,13 @@ def _storage_of(meta: Any) -> int | None:
 
 
 def _owners(graph: GraphModule) -> Mapping[int | None, FxNode]:
-    """Return the first node with each storage: the tensor that all others with the storage are views of."""
+    """Return the first node of each storage. All other nodes with the storage are views of its tensor."""
     found: dict[int | None, FxNode] = {}
     for fx in graph.graph.nodes:
         storage = _storage_of(fx.meta.get("val"))
         if storage is not None:
             found.setdefault(storage, fx)
-    # Nothing can be copied into memory in which elements overlap.
+    # A result cannot be copied into memory with overlapping elements.
     return {
         storage: fx
         for storage, fx in found.items()
@@ -197,14 +197,14 @@ def _owners(graph: GraphModule) -> Mapping[int | None, FxNode]:
 
 
 def _has_strides_of_its_own(meta: Any) -> bool:
-    """Check whether a tensor differs from a contiguous one in its strides."""
+    """Check whether a tensor's strides differ from those of a contiguous tensor."""
     return _storage_of(meta) is not None and not (
         is_dense(meta) and are_same(meta.stride(), contiguous_strides(meta.shape))
     )
 
 
 def _in_memory_order(graph: GraphModule, output: FxNode, fx: FxNode, order: Sequence[int]) -> FxNode:
-    """Return a node whose contiguous result has the memory of a tensor with other strides."""
+    """Return a node whose contiguous result has the memory order of a tensor with other strides."""
     import torch
 
     if list(order) == sorted(order):
@@ -216,7 +216,7 @@ def _in_memory_order(graph: GraphModule, output: FxNode, fx: FxNode, order: Sequ
 
 
 def _erase_unused_views(graph: GraphModule, outputs: Sequence[Any]) -> None:
-    """Erase the nodes of views that the outputs needed and nothing else uses."""
+    """Erase view nodes that only the outputs needed."""
     pending = [fx for fx in outputs if hasattr(fx, "meta")]
     erased: set[FxNode] = set()
     while pending:

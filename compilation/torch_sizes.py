@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes of torch graphs, expressions of sympy, computed in Python from the arguments and the results of a call."""
+"""Sizes of torch graphs (sympy expressions), computed in Python from a call's arguments and results."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ SizeGroup = tuple[Sequence[Any], Sequence[Any], Sequence[Any]]
 
 
 def symbol_of(size: Any) -> str | None:
-    """Return the name of the symbol that a size is, or None."""
+    """Return the name of a size's symbol, or None if the size is not a plain symbol."""
     node = getattr(size, "node", None)
     return str(node.expr) if node is not None and node.expr.is_Symbol else None
 
 
 class SymbolReadings:
-    """Python text that reads the value of each symbol from a list, named `values`, of a call's numbers and tensors."""
+    """Python expressions that read the value of each symbol from the list `values` of a call."""
 
     def __init__(self) -> None:
         self._found: dict[str, str] = {}
 
     def add(self, meta: Any, place: int, order: Sequence[int] | None = None) -> None:
-        """Add the symbols of a number, or of a tensor whose dimensions are in the given order."""
+        """Add the symbols of a number, or of a tensor with its dimensions in the given order."""
         if is_scalar(meta):
             self._add(meta, f"values[{place}]")
         for at, dim in enumerate(order or range(len(getattr(meta, "shape", ())))):
@@ -44,15 +44,15 @@ class SymbolReadings:
             self._found.setdefault(symbol, reading)
 
     def missing(self, groups: Sequence[SizeGroup]) -> list[str]:
-        """Return the symbols of sizes that nothing reads."""
+        """Return the symbols in the groups that no expression reads."""
         return sorted(_symbols_of_groups(groups) - self._found.keys())
 
     def function(self, groups: Sequence[SizeGroup]) -> Callable[[Sequence[Any]], Sequence[Any]]:
-        """Return a function from the values of a call to these sizes as numbers."""
+        """Return a function from the values of a call to the numeric sizes."""
         lines = [f"    {symbol} = {self._found[symbol]}" for symbol in sorted(_symbols_of_groups(groups))]
         text = "\n".join(["def sizes(values):", *lines, f"    return {_shown(groups)}"])
         defined: dict[str, Any] = {"math": math}
-        exec(text, defined)  # made of torch's expressions and of numbers
+        exec(text, defined)  # the text has only torch's expressions and numbers
         found: Callable[[Sequence[Any]], Sequence[Any]] = defined["sizes"]
         return found
 
@@ -67,7 +67,7 @@ def _symbols_of_groups(groups: Sequence[SizeGroup]) -> set[str]:
 
 
 def _shown(sizes: Any) -> str:
-    """Return sizes as the text of nested tuples."""
+    """Format sizes as nested tuples in Python."""
     from torch.utils._sympy.printers import PythonPrinter
 
     if isinstance(sizes, Sequence):
@@ -77,7 +77,12 @@ def _shown(sizes: Any) -> str:
 
 
 def node_of_symbol(graph: GraphModule, symbol: str) -> FxNode:
-    """Return a node that gives the value of a symbol; where only a tensor has it as a size, add a node to read it."""
+    """Return a node that gives the value of a symbol.
+
+    Add a node if only a tensor's size has the symbol.
+
+    Raises RefusalError if no node has the symbol.
+    """
     import torch
 
     for fx in graph.graph.nodes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Training a module: gradients of a function, steps, and a trainer that takes one after the other."""
+"""Training of modules: gradients, training steps, and a trainer that runs steps."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from .compiling import compile
 def grad(
     module: Module, function: str = "main", wrt: Sequence[str] = (), *, target_index: int = 0, checkpoint_every: int = 1
 ) -> Module:
-    """Adds @f_adjoint to a module: what @f gives, then the gradients of a result, a single number, by parameters.
+    """Add @f_adjoint to a module, which returns the results of @f and the gradients of one scalar result.
 
-    `wrt` names these, all that are tensors of floats without it; `target_index` is the result's place. A loop keeps
-    what each turn begins with, or every N-th (`checkpoint_every`): the others are rematerialised.
+    `wrt` names the parameters, by default all tensors of floats. `target_index` is the index of the scalar result. A
+    loop saves the state at the start of every `checkpoint_every`-th iteration, and rematerializes the others.
     """
     Gradient(function, _names(wrt), target_index, checkpoint_every)(module)
     return module
@@ -41,13 +41,14 @@ def grad(
 def append_loss(
     module: Module, loss: Callable[..., Any], targets: Mapping[str, Any], function: str = "main", *, name: str = ""
 ) -> str:
-    """Adds @f_loss to a module: it takes what @f takes, then targets, and gives `loss(*results of @f, *targets)`.
+    """Add @f_loss to a module, which takes @f's arguments and targets, and returns `loss(*results of @f, *targets)`.
 
         >>> def loss(scores, labels):
         ...     return relax.nn.nll_loss(relax.nn.log_softmax(scores, axis=1), labels)
         >>> rx.append_loss(model, loss, {"labels": rx.tensor(("n",), "int64")})
 
-    Targets are types by names, as of Module.function, and `name` is another name. Returns the new function's.
+    Targets are types by name, as in Module.function. `name` replaces the default name. Returns the new function's
+    name. Raises RelaxError for a function without a body, and for a target named like a parameter.
     """
     model, name = function_of(module.operation, function), name or f"{function}_loss"
     if not has_body(model):
@@ -75,10 +76,12 @@ def append_loss(
 
 @types_checked
 def unbind_params(module: Module, function: str = "main", weights: Sequence[str] = ()) -> dict[str, Any]:
-    """Makes parameters of a function's constants, as a model brings its weights; gives these, numpy's arrays by name.
+    """Turn a function's constants, such as a model's weights, into parameters.
 
-    Without `weights`, names or patterns of names (`*.weight`), all constants of f16, f32 and f64 that have axes and
-    more than one element. `BindParams(arrays=...)` makes constants of them again.
+    Return them as NumPy arrays by name.
+
+    `weights` are names or patterns (`*.weight`). The default is all f16, f32 and f64 constants with axes and more than
+    one element. `BindParams(arrays=...)` turns the parameters into constants again.
     """
     pass_ = UnbindParams(function=function, weights=_names(weights))
     with changing(module, pass_.anchor, f"pass {pass_.name}") as operation:
@@ -97,7 +100,8 @@ def add_training_step(
     target_index: int = 0,
     checkpoint_every: int = 1,
 ) -> str:
-    """Adds @f_step: takes what @f takes, then the optimizer's states; gives @f's results, new parameters, new states.
+    """Add @f_step, which takes @f's arguments and optimizer states, and returns @f's results, new parameters and
+    states.
 
     The arguments are those of `grad`. Returns the new function's name.
     """
@@ -115,7 +119,7 @@ def _names(wrt: Sequence[str]) -> tuple[str, ...]:
 
 
 class Trainer:
-    """Takes one step of training after the other, and holds the parameters and the optimizer's states.
+    """Training loop state: the compiled step, the parameters and the optimizer's states.
 
         >>> trainer = rx.Trainer(module, "loss", rx.optim.Adam(lr=1e-3), {"w": w, "b": b})
         >>> for pictures, labels in batches:
@@ -136,7 +140,10 @@ class Trainer:
         checkpoint_every: int = 1,
         **compiling: Any,
     ):
-        """`parameters` are what is trained, by the names of the function's parameters; `compiling` is rx.compile's."""
+        """Compile the training step.
+
+        `parameters` are the trained parameters by name, and `compiling` has rx.compile's options.
+        """
         import numpy
 
         if not parameters:
@@ -144,7 +151,7 @@ class Trainer:
         arrays = {name: numpy.array(array) for name, array in parameters.items()}
         training = module.copy()
         name = add_training_step(training, function, optimizer, list(arrays), checkpoint_every=checkpoint_every)
-        #: What is compiled: the functions of the module and the step.
+        #: Program with the module's functions and the step.
         self.executable = compile(training, target, **compiling)
         self._step = self.executable[name]
         self._takes_rate = optimizer.lr is None
@@ -160,9 +167,9 @@ class Trainer:
         return f"<trainer of {', '.join(self._parameters)}>"
 
     def step(self, *inputs: object, lr: float | None = None, **named: object) -> Any:
-        """The function's result, or a tuple of them, before the parameters change.
+        """Run a step, and return the function's result or a tuple of results, as computed before the parameters change.
 
-        Its parameters that are not trained are given in order or by name; `lr` where the optimizer has no rate.
+        Inputs that are not trained are passed by position or name. `lr` is required if the optimizer has no rate.
         """
         if (lr is not None) != self._takes_rate:
             raise OptionError("step takes lr where the optimizer has no rate of its own, and only there")
@@ -180,5 +187,5 @@ class Trainer:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters as they are now, numpy's arrays."""
+        """Return the current parameters as NumPy arrays."""
         return {name: self._held[name] for name in self._parameters}

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arguments of wrong types, reported by name: a decorator for functions that users call.
+"""Decorator that reports arguments of wrong types by name, for functions that users call.
 
-What fits no annotation may work all the same, and costs nothing then: annotations are read when a function has failed.
+The check costs nothing while calls succeed: annotations are read only after a function has failed. A value that fits
+no annotation may still work.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ _Result = TypeVar("_Result")
 
 
 class WrongType(OptionError, TypeError):
-    """Which argument of a function is of which type instead of its own."""
+    """Error that names an argument, its expected type and its actual type."""
 
 
-#: What Python raises where a value is of another type than code expects; the outermost function is to be named.
+#: Exceptions that Python raises for values of unexpected types. The outermost function is reported.
 _RAISED = (TypeError, AttributeError, KeyError, ValueError, WrongType)
 _MOST_SHOWN = 60
 
 
 def types_checked(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Where the function fails and an argument is not of its annotated type, a RelaxError says so."""
+    """Decorate a function to raise WrongType if the function fails and an argument has the wrong type."""
 
     @functools.wraps(function)
     def call(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
@@ -45,16 +46,16 @@ def types_checked(function: Callable[_Parameters, _Result]) -> Callable[_Paramet
 
 
 def _said(error: Exception) -> list[str]:
-    """What the code said that failed; it may know better."""
+    """Return the notes for a new error: the message of the failed code, which may be more precise."""
     return list(error.notes) if isinstance(error, WrongType) else [message_of(error)]
 
 
 def _problem(function: Callable[..., object], arguments: tuple[object, ...], options: dict[str, object]) -> str | None:
-    """Which argument is not what its annotation says; None where all are."""
+    """Return a message about the first argument that does not match its annotation, or None if all match."""
     signature = inspect.signature(function)
     try:
         given = signature.bind(*arguments, **options).arguments
-    except TypeError:  # too few or too many: Python's own words
+    except TypeError:  # too few or too many arguments: Python's own message is kept
         return None
     for name, value in given.items():
         parameter = signature.parameters[name]
@@ -72,7 +73,7 @@ def _problem(function: Callable[..., object], arguments: tuple[object, ...], opt
 
 
 def _hint(annotation: object, function: Callable[..., object]) -> object:
-    """What an annotation's text means; anything where a name in it is known to type checkers alone."""
+    """Evaluate an annotation given as text. Return Any if the text uses names that only type checkers know."""
     if not isinstance(annotation, str):
         return annotation
     try:
@@ -82,7 +83,7 @@ def _hint(annotation: object, function: Callable[..., object]) -> object:
 
 
 def _fits(value: object, hint: object) -> bool:
-    """Whether a value may be of a type; true where that is unknown."""
+    """Check whether a value fits a type hint. Return True for hints that are not understood."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any:
         return True
@@ -103,11 +104,11 @@ def _fits(value: object, hint: object) -> bool:
 
 
 def _holds(value: object, kind: type, parts: tuple[object, ...]) -> bool:
-    """Whether what is in a container is of the types that it should be."""
+    """Check whether the elements of a container have the expected types."""
     if isinstance(value, Mapping) and len(parts) == 2:
         return all(_fits(key, parts[0]) and _fits(each, parts[1]) for key, each in value.items())
     if not isinstance(value, Collection) or len(parts) != 1:
         return True
-    if isinstance(value, str):  # the letters of a text are texts themselves
+    if isinstance(value, str):  # the characters of a string are strings themselves
         return _fits("", parts[0])
     return all(_fits(each, parts[0]) for each in value)

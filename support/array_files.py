@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arrays as files of numpy's."""
+"""Arrays as files in NumPy's formats."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .files import write_whole
 if TYPE_CHECKING:
     from numpy import ndarray
 
-# In an archive: the earliest time that it can hold, so that the same arrays give the same bytes.
+# Time stamp of archive members: the earliest time that zip can store, so that equal arrays give equal bytes.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def write_npz(path: str, arrays: Mapping[str, ndarray]) -> None:
-    """All of them in one file, by their names, as numpy.savez writes it. Raises RelaxError."""
+    """Write the arrays to one file by name, as numpy.savez does. Raise RelaxError if writing fails."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, array in arrays.items():
@@ -27,7 +27,7 @@ def write_npz(path: str, arrays: Mapping[str, ndarray]) -> None:
 
 
 def npy_bytes(array: ndarray) -> bytes:
-    """What numpy.save writes."""
+    """Return the bytes that numpy.save writes."""
     import numpy
 
     buffer = io.BytesIO()

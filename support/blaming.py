@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions that others wrote and this project calls: where they stand, and what becomes of their exceptions.
+"""Source locations and exceptions of functions that other packages define and this project calls.
 
     with blaming("the rule of 'mynpu.gemm' for target 'mynpu'", function):
         function(...)
 
-A rule, an inference, a converter, a check may raise anything. Where others have written it, that becomes a RelaxError
-that says what was called, and the line in their file. A function of this project that does so has a bug, and its
-exception stays what it is.
+A rule, an inference function, a converter or a check may raise any exception. For a function of another package, the
+exception becomes a RelaxError that names the call and the line in the user's file. An exception in a function of this
+project is a bug, and passes through unchanged.
 """
 
 from __future__ import annotations
@@ -20,32 +20,33 @@ from typing import NamedTuple
 from .errors import RelaxError, message_of
 
 _PACKAGE = __name__.partition(".")[0]
-#: The place of all that stands in cells.
+#: Location that is reported for all code typed into notebook cells.
 CELL = "__main__"
-#: Of a message: callers of the line that raised.
+#: Maximum number of callers of the raising line that a message lists.
 _MOST_CALLS = 3
 
 
 def is_ours(function: object) -> bool:
-    """Whether this project has written a function, a method or a class."""
+    """Check whether this project defines a function, a method or a class."""
     return _module_of(function).partition(".")[0] == _PACKAGE
 
 
 def _module_of(function: object) -> str:
-    while hasattr(function, "func"):  # a functools.partial's own module says nothing
+    while hasattr(function, "func"):  # the module of a functools.partial object itself is functools
         function = function.func
     return str(getattr(function, "__module__", None) or type(function).__module__)
 
 
 def place_of(function: object) -> str:
-    """`folder/file.py:line` of a function, without its decorators; what has no code of its own by module and name.
+    """Return `folder/file.py:line` of a function without its decorators, or module and name if no source file exists.
 
-    So is what stands in a notebook's cell: a cell that is run again is elsewhere, and declares the same things.
+    Code in notebook cells is also named by module and name: a cell that is run again has another location, but
+    declares the same things.
     """
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     if not hasattr(function, "__qualname__") and hasattr(type(function).__call__, "__code__"):
-        function = type(function).__call__  # an object that can be called
+        function = type(function).__call__  # a callable object
     code: CodeType | None = getattr(function, "__code__", None)
     if code is None or _is_cell(str(function.__module__), code.co_filename):
         return f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', '?')}"
@@ -53,7 +54,8 @@ def place_of(function: object) -> str:
 
 
 def place_of_caller(depth: int) -> str:
-    """The same of the line that is running now: of who called the function that asks (1), of its caller (2)."""
+    """Return the location of a running line: of the caller of the calling function for depth 1, of its caller for
+    depth 2."""
     frame = sys._getframe(depth + 1)
     if _is_cell(frame.f_globals.get("__name__", ""), frame.f_code.co_filename):
         return CELL
@@ -61,24 +63,26 @@ def place_of_caller(depth: int) -> str:
 
 
 def _is_cell(module: str, file: str) -> bool:
-    """Whether code was typed in, or is a notebook's: it has no file, or one that the notebook's kernel has made up."""
+    """Check whether code was typed in interactively: its file does not exist, or is a notebook kernel's placeholder."""
     return module == "__main__" and ("ipykernel_" in file or not os.path.isfile(file))
 
 
 def can_be_declared_again(first: str, second: str) -> bool:
-    """Whether what was declared at a place may be declared anew at another one: where both are cells of a notebook."""
+    """Check whether a declaration at one location may replace a declaration at another: both are notebook cells."""
     return first == second == CELL
 
 
 def shown_place(file: str, line: int) -> str:
-    """`folder/file.py:line`."""
+    """Return `folder/file.py:line`."""
     folder, name = os.path.split(file)
     return f"{os.path.basename(folder)}/{name}:{line}"
 
 
 def message_at(error: BaseException, function: object) -> str:
-    """What an exception says, with its kind, the line of a user's file that it comes from, and those that called it:
-    where native code hands on the text alone, there is no traceback."""
+    """Return an exception's type, message, line in the user's file, and the callers of that line.
+
+    Native code passes on only this text, without the traceback.
+    """
     *outer, inner = _lines_of_theirs(error, function) or [place_of(function)]
     calls = "".join(f", called at {place}" for place in outer[: -_MOST_CALLS - 1 : -1])
     text = error.message if isinstance(error, RelaxError) else message_of(error)
@@ -86,16 +90,17 @@ def message_at(error: BaseException, function: object) -> str:
 
 
 def called_from(error: BaseException, function: object) -> str:
-    """The line of a user's that called what raised an exception in this project; empty where no such line did."""
+    """Return the user's line that called the code of this project that raised, or an empty string."""
     place, inside = _where(error, function)
     return place if inside and not is_ours(function) else ""
 
 
-class blaming:  # read as a word: with blaming(...)
-    """Inside, what a function of somebody else's raises becomes a RelaxError; see the module's docstring.
+class blaming:  # lower case, as the class is used like a function: with blaming(...)
+    """Context manager that turns exceptions of foreign functions into RelaxErrors; see the module's docstring.
 
-    `what` may be a function that says it, where it is called often. `make` makes the error: one with a location, say.
-    `answers` mean something to who calls, that a rule does not apply, and go through; to a RelaxError a note is added.
+    `what` names the call. `what` may be a function that returns the text, for calls that are frequent. `make` creates
+    the error, for example with a location. Exceptions of the types `answers` have a meaning for the caller (a rule
+    that does not apply) and pass through. A RelaxError gets an additional note.
     """
 
     __slots__ = ("_answers", "_function", "_make", "_what")
@@ -115,7 +120,7 @@ class blaming:  # read as a word: with blaming(...)
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        # It may mean to end the program.
+        # SystemExit included: a foreign function must not end the program.
         if not isinstance(error, (Exception, SystemExit)) or isinstance(error, (MemoryError, *self._answers)):
             return
         if is_ours(self._function):
@@ -134,7 +139,7 @@ class blaming:  # read as a word: with blaming(...)
 
 
 def _add_place(error: RelaxError, note: str, make: Callable[[str], RelaxError]) -> None:
-    """The innermost function is the one to blame."""
+    """Add the note and location of the innermost foreign function to a RelaxError that has none yet."""
     if error.is_blamed:
         return
     error.is_blamed = True
@@ -145,7 +150,7 @@ def _add_place(error: RelaxError, note: str, make: Callable[[str], RelaxError]) 
 
 
 def _where(error: BaseException, function: object) -> tuple[str, str]:
-    """The last line of a user's that an exception went through, and the one in this project that it called, if any."""
+    """Return the last user line that an exception passed, and the line of this project that it called, or ""."""
     theirs = _lines_of_theirs(error, function)
     if not theirs:
         return place_of(function), ""
@@ -154,13 +159,13 @@ def _where(error: BaseException, function: object) -> tuple[str, str]:
 
 
 def _lines_of_theirs(error: BaseException, function: object) -> list[str]:
-    """The lines of a user's that an exception went through, the outermost first."""
+    """Return the user's lines that an exception passed, outermost first."""
     whose = _module_of(function).partition(".")[0]
     return [line.place for line in _lines(error.__traceback__) if line.package == whose or not line.is_library]
 
 
 def _is_asked_for_a_name(error: BaseException) -> bool:
-    """Whether an object of ours says that it has no attribute of a name."""
+    """Check whether the exception comes from a `__getattr__` method: an object reports an unknown attribute."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
@@ -168,16 +173,16 @@ def _is_asked_for_a_name(error: BaseException) -> bool:
 
 
 class _Line(NamedTuple):
-    """One that an exception went through."""
+    """Source line that an exception passed through."""
 
     package: str
     place: str
-    #: Whether it is in this project, Python's own library or an installed package.
+    #: True for this project, Python's standard library and installed packages.
     is_library: bool
 
 
 def _lines(traceback: TracebackType | None) -> Iterator[_Line]:
-    """The outermost first."""
+    """Yield the lines of a traceback, outermost first."""
     while traceback is not None:
         frame = traceback.tb_frame
         file, package = frame.f_code.co_filename, str(frame.f_globals.get("__name__", "")).partition(".")[0]

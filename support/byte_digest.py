@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A hash of many bytes, weights or a file: pieces are hashed by several threads."""
+"""Parallel hash of large byte buffers, such as weights and files."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _MOST_THREADS = 4
 
 
 def digest_of_bytes(data: memoryview) -> str:
-    """Return the hash of the hashes of pieces, in hexadecimal digits."""
-    # SHA-256 has instructions of its own on today's CPUs: twice as fast there as BLAKE2.
+    """Return a hash over the hashes of all pieces, as hexadecimal digits."""
+    # SHA-256 uses dedicated instructions of current CPUs, and is twice as fast as BLAKE2 there.
     whole = hashlib.sha256(b"".join(_piece_hashes(data)))
     whole.update(len(data).to_bytes(8, "little"))
     return whole.hexdigest()
@@ -26,7 +26,7 @@ def _piece_hashes(data: memoryview) -> Iterable[bytes]:
 
     if len(data) <= _PIECE:
         return [hashed(0)]
-    from concurrent.futures import ThreadPoolExecutor  # most constants are small, and this takes milliseconds
+    from concurrent.futures import ThreadPoolExecutor  # the import takes milliseconds, and most constants are small
 
     with ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1)) as pool:
         return pool.map(hashed, range(0, len(data), _PIECE))

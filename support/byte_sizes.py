@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes in bytes as people and Linux write them."""
+"""Conversion between byte counts and text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _NAMES = ("bytes", "KB", "MB", "GB", "TB")
 
 
 def byte_size(text: str) -> int | None:
-    """`512`, `32K`, `4g`: bytes, units by powers of 1024. None for what is no size."""
+    """Parse a size such as `512`, `32K` or `4g` with units of powers of 1024. Return None for other text."""
     digits, unit = (text[:-1], _UNITS.get(text[-1].lower(), 0)) if text[-1:].isalpha() else (text, 1)
     if not (unit and digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS):
         return None
@@ -17,7 +17,7 @@ def byte_size(text: str) -> int | None:
 
 
 def byte_text(count: int) -> str:
-    """`512 bytes`, `1.5 MB`: as people read it, units by powers of 1000."""
+    """Format a byte count for people, such as `512 bytes` or `1.5 MB`, with units of powers of 1000."""
     number, unit = float(count), 0
     while number >= 1000 and unit < len(_NAMES) - 1:
         number, unit = number / 1000, unit + 1

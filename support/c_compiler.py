@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The system's compiler of C: found, asked, its words kept."""
+"""Use of the system's C compiler: search, version, compilation and error messages."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pathlib import Path
 from .errors import RelaxError
 from .temporary import temporary_folder
 
-#: Objects for the loader: position-independent, each file of a program by itself.
+#: Flags for linkable objects: position-independent code, one object per source file.
 _ALWAYS = ("-std=c99", "-fPIC", "-c")
 USUAL_FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-stack-protector")
-#: Variables that compilers of C read.
+#: Environment variables that C compilers read.
 _HEARD = ("CPATH", "C_INCLUDE_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX")
 _MOST_SECONDS = 600
 _MOST_LINES = 12
 
 
 def find_compiler(asked: str | None = None) -> list[str]:
-    """The command: what was asked for, $CC, or cc. Raises RelaxError where there is none."""
+    """Return the compiler command: `asked`, $CC, or cc. Raise RelaxError if the program is not found."""
     given = asked or os.environ.get("CC", "")
     command = shlex.split(given) or ["cc"]
     found = shutil.which(command[0])
@@ -35,13 +35,16 @@ def find_compiler(asked: str | None = None) -> list[str]:
 
 
 def compiler_version(command: Sequence[str]) -> str:
-    """What it says of itself, with what is set in the environment. Raises RelaxError where it says nothing."""
+    """Return the command, its `--version` text and relevant environment variables.
+
+    Raise RelaxError if the command fails.
+    """
     version = _run([*command, "--version"], None)
     return "\n".join([*command, version, *(os.environ.get(name, "") for name in _HEARD)])
 
 
 def compile_objects(files: Mapping[str, str], command: Sequence[str], flags: Sequence[str]) -> list[bytes]:
-    """An object for each .c file, in their order. Raises RelaxError with the compiler's own words."""
+    """Compile each .c file to an object, in order. Raise RelaxError with the compiler's message on failure."""
     with temporary_folder("relax-c-") as folder:
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
@@ -54,8 +57,11 @@ def compile_objects(files: Mapping[str, str], command: Sequence[str], flags: Seq
 def load_library(
     files: Mapping[str, str | bytes], command: Sequence[str], flags: Sequence[str], mode: int = ctypes.DEFAULT_MODE
 ) -> ctypes.CDLL:
-    """The files, without a main, as one library in this process; `mode` is RTLD_GLOBAL for functions that libraries
-    behind it call. Raises RelaxError with the compiler's own words."""
+    """Compile the files except main.c to a shared library and load it into this process.
+
+    `mode` is RTLD_GLOBAL if libraries that are loaded later call functions of this library. Raise RelaxError with the
+    compiler's message on failure.
+    """
     with temporary_folder("relax-c-") as folder:
         for name, held in files.items():
             (folder / name).write_bytes(held if isinstance(held, bytes) else held.encode())
@@ -65,7 +71,7 @@ def load_library(
 
 
 def _run(command: Sequence[str], folder: Path | None) -> str:
-    """What it prints."""
+    """Run a command and return its standard output. Raise RelaxError if the command fails or times out."""
     shown = shlex.join(command)
     try:
         done = subprocess.run(

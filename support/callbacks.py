@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls into MLIR that call Python back, and what becomes of exceptions on the way.
+"""Exception handling for calls into MLIR that call Python back.
 
-MLIR's C++ is built without exceptions: one that passes through its frames skips their destructors, and what they have
-registered stays behind as a dangling pointer. So a function that MLIR calls is a `callback`: what it raises is noted,
-MLIR gets an answer that makes it stop, and the `Entrance` around the call raises what was noted.
+MLIR is built without C++ exceptions. An exception that unwinds MLIR's frames skips their destructors and leaves
+dangling pointers to registered objects. Therefore every function that MLIR calls is a `callback`. The wrapper stores
+the exception and returns a value that makes MLIR stop. The `Entrance` around the call raises the stored exception.
 
-A signal's handler (Ctrl-C) may raise between any two bytecodes, a callback's first ones included. Inside of an
-entrance such a handler is asked only where an exception does no harm; elsewhere the signal waits for the next place
-that does. Patterns and passes stay interruptible while their own code runs.
+A signal handler (Ctrl-C) may raise between any two bytecodes, also in the first bytecodes of a callback. Inside an
+entrance, a handler runs only where an exception is safe; elsewhere the signal waits for the next safe point. Patterns
+and passes stay interruptible while their own code runs.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 _Handler = Callable[[int, "FrameType | None"], object]
 
-#: Code in which an exception out of nowhere breaks something, unless it comes out of a function that is caught there.
+#: `_fragile`: code in which an asynchronous exception breaks an invariant. `_caught`: functions whose exceptions a
+#: callback stores.
 _fragile: set[CodeType] = set()
 _caught: set[CodeType] = set()
-#: Signals that wait, with the handlers that they are for. Handlers run in the main thread only.
+#: Pending signals with their handlers. Only the main thread runs handlers.
 _waiting: deque[tuple[_Handler, int]] = deque()
-# Frames that a callback needs at least: where there are fewer, the error must come before MLIR is entered.
+# Minimum number of free stack frames for a callback. A recursion error must occur before MLIR is entered.
 _LEAST_DEPTH = 40
 
 
 class _Thread(threading.local):
-    """The entrance that this thread is in, if it is."""
+    """Innermost entrance of the current thread, or None."""
 
     entrance: Entrance | None = None
 
@@ -45,12 +46,12 @@ _thread = _Thread()
 
 
 class Entrance:
-    """Around a call into MLIR: `with Entrance() as entrance: ...`, and then `entrance.check()`."""
+    """Context manager around a call into MLIR: `with Entrance() as entrance: ...`, then `entrance.check()`."""
 
     __slots__ = ("_handlers", "_is_main", "_outer", "error")
 
     def __init__(self) -> None:
-        #: What a callback has raised.
+        #: The exception that a callback has raised.
         self.error: BaseException | None = None
         self._outer: Entrance | None = None
         self._handlers: list[_Deferring] = []
@@ -77,20 +78,20 @@ class Entrance:
         _give_back(self._handlers)
         if self._outer is None and self._is_main:
             _deliver(sys._getframe(1))
-        # What MLIR says of a callback that did not do its work is of no interest.
+        # MLIR's error about a failed callback is irrelevant once the callback's exception is stored.
         return self.error is not None
 
     def _defer_signals(self) -> None:
         for number in _SIGNALS:
             handler = _signal.getsignal(number)
-            # Not SIG_DFL and SIG_IGN, which are numbers, nor what is not Python's.
+            # SIG_DFL and SIG_IGN are numbers, and handlers that Python did not install are None.
             if callable(handler):
                 deferring = _Deferring(number, handler)
                 self._handlers.append(deferring)
                 _signal.signal(number, deferring)
 
     def check(self) -> None:
-        """Raises what was noted, after the `with`."""
+        """Raise the stored exception, and run pending signal handlers. Call this method after the `with` statement."""
         if self.error is not None:
             raise self.error
         if _waiting and self._is_main and _is_harmless(sys._getframe(1)):
@@ -98,7 +99,7 @@ class Entrance:
 
 
 class _Deferring:
-    """A signal's handler while MLIR is entered: it asks the user's own where that may raise."""
+    """Signal handler for calls into MLIR: runs the user's handler at safe points and queues the signal elsewhere."""
 
     def __init__(self, number: int, handler: _Handler):
         self.number = number
@@ -111,26 +112,26 @@ class _Deferring:
             _waiting.append((self.handler, number))
 
 
-# Without the real-time signals, which are as many again and hardly anybody's.
+# Real-time signals are excluded: they would double the number, and programs rarely use them.
 _SIGNALS = [number for number in signal.valid_signals() if number < getattr(signal, "SIGRTMIN", signal.NSIG)]
 
 
 def _give_back(handlers: list[_Deferring]) -> None:
-    """Whatever handler raises on the way, the others are given back too."""
+    """Restore the signal handlers, all of them even if a handler raises meanwhile."""
     if not handlers:
         return
     deferring = handlers.pop()
     try:
         _give_back(handlers)
     finally:
-        # Somebody may have set another one meanwhile.
+        # Keep a handler that other code has installed meanwhile.
         current: object = _signal.getsignal(deferring.number)
         if current is deferring:
             _signal.signal(deferring.number, deferring.handler)
 
 
 def _is_harmless(frame: FrameType | None) -> bool:
-    """Whether an exception that is raised in this frame, and goes out through all others, breaks nothing."""
+    """Check whether an exception raised in this frame can unwind through all outer frames safely."""
     inside: FrameType | None = None
     while frame is not None:
         if frame.f_code in _fragile and (inside is None or inside.f_code not in _caught):
@@ -150,13 +151,13 @@ def _deliver(frame: FrameType | None) -> None:
 
 
 def _descend(depth: int) -> None:
-    """Raises RecursionError where no more than this many calls are left."""
+    """Raise RecursionError unless this many nested calls are still possible."""
     if depth:
         _descend(depth - 1)
 
 
 def fragile(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """For a function that sets state or gives it back: signals wait until it is through."""
+    """Mark a function that changes or restores global state: signals wait until the function returns."""
     _fragile.add(function.__code__)
     return function
 
@@ -168,9 +169,11 @@ for _method in (Entrance.__enter__, Entrance.__exit__, Entrance._defer_signals, 
 def callback(
     failed: _Result, clean_up: Callable[[], None] | None = None
 ) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
-    """For a function that MLIR calls. When it raises, MLIR gets `failed` instead, then and until the entrance ends.
+    """Decorate a function that MLIR calls.
 
-    `clean_up` is called after it has raised. A `fragile` function raises nothing itself, and is called as it is.
+    After an exception, MLIR gets `failed` until the entrance ends.
+
+    `clean_up` runs after the function has raised. A `fragile` function never raises, and is returned unchanged.
     """
 
     def decorate(function: Callable[..., _Result]) -> Callable[..., _Result]:
@@ -203,9 +206,9 @@ def callback(
 
 
 def enters(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """For a function of the bindings that calls back, and for a larger piece of work with many such calls."""
+    """Decorate a function that calls back from MLIR, or a larger task with many such calls."""
 
-    # The bindings' static functions have a qualified name that is no text.
+    # The qualified names of the bindings' static functions are not strings.
     has_name = isinstance(getattr(function, "__qualname__", None), str)
     named = [name for name in functools.WRAPPER_ASSIGNMENTS if has_name or name != "__qualname__"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Python's garbage collector, which looks at all that is alive again and again while much is made."""
+"""Control of Python's cyclic garbage collector, whose repeated full scans slow down large allocations."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Switch garbage collection off for work that makes many objects, few of them in cycles.
+    """Disable garbage collection for work that creates many objects, few of them in cycles.
 
-    Free large objects before the end: the collector then looks at all that are left. It works again as soon as one of
-    several threads leaves, or threads that always compile would keep garbage for ever.
+    Free large objects before the end: the collector then scans all remaining objects. With several threads, collection
+    is enabled again as soon as one thread leaves; otherwise threads that compile constantly would keep garbage for
+    ever.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The value of a context variable inside of a `with` statement."""
+"""Scoped values of context variables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ X = TypeVar("X")
 @contextmanager
 @fragile
 def holding(variable: ContextVar[X], value: X) -> Iterator[None]:
-    """Inside, the variable has this value; behind it the one from before."""
+    """Set a context variable inside the `with` statement, and restore its previous value afterwards."""
     token = variable.set(value)
     try:
         yield

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The codegen contract: the names that packages of codegens may rely on, and its version. docs/codegens/contract.md.
+"""Codegen contract: the names that codegen packages may rely on, and the contract's version
+(docs/codegens/contract.md).
 
-test/python/contract-1.txt has their signatures; attributes of the IR that belong to it are in
-dialects/core/ir_attributes.py.
+test/python/contract-1.txt has the signatures. dialects/core/ir_attributes.py has the IR attributes of the contract.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from collections.abc import Mapping
 
 from .errors import RelaxError
 
-#: macro.meso: a new macro number breaks codegens that are written against the old one, a new meso number adds to it.
+#: macro.meso: a new macro number breaks codegens written for the old one, a new meso number only adds names.
 CONTRACT_VERSION = "1.0"
 
-#: Names in relax_mlir, with the members of classes that belong to the contract: `__init__` where others make objects of
-#: them.
+#: Names in relax_mlir with their contractual members. `__init__` is listed if other packages create the objects.
 NAMES: Mapping[str, str] = {
     "codegens.CONTRACT_VERSION": "",
     "codegens.Codegen": "name version contract patterns keeps deviations devices separate inner_outputs pipeline "
@@ -76,7 +75,7 @@ NAMES: Mapping[str, str] = {
 
 
 def check_contract(what: str, stated: object) -> None:
-    """Refuses what is written against a contract that is not this one. `what` is "codegen 'mynpu'"."""
+    """Raise RelaxError if a package requires an incompatible contract version. `what` names it: "codegen 'mynpu'"."""
     if stated == "":
         return
     if not (isinstance(stated, str) and re.fullmatch(r"[0-9]+\.[0-9]+", stated)):

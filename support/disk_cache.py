@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Results kept in a folder by the hash of what they were made of. Many processes may use it at once.
+"""Disk cache of results, keyed by a hash of their inputs.
 
-    <folder>/<format>/<kind>/<two digits>/<key>    the data, then a check of them
-    <folder>/<format>/written                      a byte for each block written since the last tidying
+Several processes can use a cache at the same time.
 
-A damaged entry counts as none. What was used longest ago goes before the limit is reached. A folder that cannot be
-written is no error: `problem` says why nothing is kept. Code from the folder is run, so no other user may write to it.
+    <folder>/<format>/<kind>/<two digits>/<key>    the data, then a checksum
+    <folder>/<format>/written                      one byte for each block written since the last cleanup
+
+A damaged entry counts as missing. The least recently used entries are evicted before the size limit is reached. A
+folder that cannot be written is not an error: `problem` holds the reason. The process runs code from the cache, so no
+other user may have write access.
 """
 
 from __future__ import annotations
@@ -33,16 +36,16 @@ _CHECK_BYTES = 32
 _CHUNK = 1 << 20
 _BLOCK = 4096
 _NEW = ".new-"
-# What a process that died has left behind is surely no longer written to.
+# A temporary file of this age was abandoned by a process that died.
 _ABANDONED_S = 3600
 
 
-#: Folders that this process has told the user about.
+#: Folders with problems that this process has already reported to the user.
 _NOTED: set[str] = set()
 
 
 class Entry(NamedTuple):
-    """A file of the cache."""
+    """File of the cache."""
 
     used: float
     size: int
@@ -51,11 +54,11 @@ class Entry(NamedTuple):
 
 
 def default_folder() -> str | None:
-    """Where results are kept by default; None where this user has no home, and has said nothing."""
+    """Return the default cache folder, or None if the user has no home folder and sets no folder explicitly."""
     chosen = os.environ.get(FOLDER_VARIABLE)
     if chosen:
         return chosen
-    # Relative ones would mean another folder, with code that is run, wherever the program is started.
+    # Relative paths would resolve to another folder, whose code is run, for each working directory.
     for folder in (os.environ.get("XDG_CACHE_HOME", ""), os.path.expanduser("~/.cache")):
         if os.path.isabs(folder):
             return os.path.join(folder, "relax-mlir")
@@ -63,7 +66,7 @@ def default_folder() -> str | None:
 
 
 def default_limit() -> int:
-    """How many bytes may be kept. Raises RelaxError where the variable holds no size."""
+    """Return the size limit in bytes. Raise RelaxError if the environment variable holds no size."""
     text = os.environ.get(LIMIT_VARIABLE, "").strip()
     if not text:
         return DEFAULT_LIMIT
@@ -78,14 +81,14 @@ _OTHERS_WRITE = 0o022
 
 
 def _distrust(folder: str, root: str) -> str:
-    """What is against running code from there; nothing where only this user, or root, may write."""
+    """Return the reason not to run code from the folder, or "" if only this user and root may write to the folder."""
     if not hasattr(os, "geteuid"):
         return ""
     for path in (root, folder):
         try:
             status = os.stat(path)
         except OSError:
-            continue  # there is nothing that could be read
+            continue  # a missing folder has no entries to read
         if status.st_uid not in (0, os.geteuid()):
             return f"{path} belongs to another user ({status.st_uid}), and code from there is run"
         is_ours = path == folder and (_is_closed(root) or not (os.path.exists(root) or status.st_mode & stat.S_IWOTH))
@@ -99,7 +102,10 @@ def _is_closed(path: str) -> bool:
 
 
 def _close(folder: str, status: os.stat_result) -> bool:
-    """Takes others' right to write away, which the user's umask has given them, where it is this user's to take."""
+    """Remove write permission of others, which the umask has granted.
+
+    Return False if this user may not change the mode.
+    """
     try:
         os.chmod(folder, status.st_mode & 0o7777 & ~_OTHERS_WRITE)
     except OSError:
@@ -108,7 +114,7 @@ def _close(folder: str, status: os.stat_result) -> bool:
 
 
 class _Opened(NamedTuple):
-    """An entry that is read: its file, and what is in it."""
+    """Open entry of the cache: file descriptor, data and checksum."""
 
     file: int
     data: memoryview
@@ -116,11 +122,11 @@ class _Opened(NamedTuple):
 
 
 class _Damaged(Exception):
-    """An entry's data are not what was written."""
+    """Mismatch between the data of an entry and its checksum."""
 
 
 class _Meanwhile(threading.Thread):
-    """Calls a function while other work goes on."""
+    """Daemon thread that computes a result while other work continues."""
 
     def __init__(self, work: Callable[[], bytes]) -> None:
         super().__init__(daemon=True)
@@ -136,33 +142,36 @@ class _Meanwhile(threading.Thread):
 
 
 class DiskCache:
-    """Bytes by kind and key; keys are hexadecimal hashes of everything that the bytes depend on."""
+    """Byte strings by kind and key. Keys are hexadecimal hashes of everything that the bytes depend on."""
 
     def __init__(self, folder: str | os.PathLike[str] | None = None, limit: int | None = None) -> None:
-        """Without a folder it is the user's own. Raises RelaxError where somebody else may write to the one named."""
+        """Open a cache in `folder`, by default the user's own.
+
+        Raise RelaxError if others can write to the named folder.
+        """
         found = default_folder() if folder is None else os.fspath(folder)
         self.folder = "" if found is None else os.path.abspath(found)
         self.limit = default_limit() if limit is None else limit
         self._root = os.path.join(self.folder, FORMAT)
-        #: Why the folder is not used, if it is not.
+        #: Reason not to use the folder, or an empty string.
         self.distrust = _NO_HOME if found is None else _distrust(self.folder, self._root)
         if self.distrust and (folder is not None or os.environ.get(FOLDER_VARIABLE)):
             raise RelaxError(f"the cache '{self.folder}' is not used: {self.distrust}")
-        #: Why something could not be kept; empty while all is well.
+        #: Reason why an entry could not be stored; empty if all entries were stored.
         self.problem = ""
-        #: The number of entries that were to be kept, and were not for this reason.
+        #: Number of entries that could not be stored because of `problem`.
         self.lost = 0
         if self.distrust:
             where = f" in '{self.folder}'" if self.folder else ""
             self.problem = f"nothing is kept{where}: {self.distrust}"
 
     def get(self, kind: str, key: str) -> bytes | None:
-        """What is kept under a key; None where nothing is, or it is damaged."""
+        """Return the data of a key, or None if the entry is missing or damaged."""
         data = self.mapped(kind, key)
         return None if data is None else bytes(data)
 
     def mapped(self, kind: str, key: str) -> memoryview | None:
-        """Return what is kept under a key as a mapped file; None where nothing is, or it is damaged."""
+        """Return the data of a key as a memory-mapped file, or None if the entry is missing or damaged."""
         path = self._path(kind, key)
         try:
             if self.distrust:
@@ -176,29 +185,31 @@ class DiskCache:
             self._drop(kind, key)
             return None
         with contextlib.suppress(OSError):
-            os.utime(path)  # the time of its last use
+            os.utime(path)  # records the last use
         return data
 
     def put(self, kind: str, key: str, data: bytes) -> None:
-        """Keeps bytes, or notes why not."""
+        """Store bytes, or record the reason in `problem`."""
         self.put_pieces(kind, key, [data])
 
     def put_pieces(self, kind: str, key: str, pieces: Iterable[bytes | memoryview]) -> None:
-        """Keep bytes that are given in pieces, without a copy of all in memory, or note why not."""
+        """Store bytes given in pieces without joining the pieces in memory, or record the reason in `problem`."""
         held = [memoryview(piece) for piece in pieces]
         self._keep(kind, key, held, lambda target: target.writelines(held))
 
     def copy_out(self, kind: str, key: str, path: str) -> bool:
-        """Writes what is kept under a key to a file, whole or not at all; False where nothing is.
+        """Copy an entry to a file atomically.
 
-        Raises OSError where the file cannot be written.
+        Return False if the entry is missing or damaged.
+
+        Raises OSError if the file cannot be written.
         """
         with self._opened(kind, key) as entry:
             if entry is None:
                 return False
             try:
                 with replacing(path) as target:
-                    # Both take about as long as each other, and neither needs the interpreter.
+                    # Checksum and copy take about the same time, and both release the interpreter's lock.
                     checked = _Meanwhile(lambda: _check(entry.data))
                     try:
                         _copy(entry.file, target.fileno(), len(entry.data))
@@ -212,7 +223,7 @@ class DiskCache:
             return True
 
     def copy_in(self, kind: str, key: str, path: str) -> None:
-        """Keeps a file's content, or notes why not."""
+        """Store the content of a file, or record the reason in `problem`."""
         try:
             with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
                 source = file.fileno()
@@ -222,14 +233,14 @@ class DiskCache:
             self._note(error)
 
     def new_note(self) -> str:
-        """Return a note for the user that nothing is kept, once in a process for each folder; else an empty text."""
+        """Return a note that results are not cached, once per process and folder; otherwise return an empty string."""
         if not self.lost or self.folder in _NOTED:
             return ""
         _NOTED.add(self.folder)
         return f"{self.problem}: each start compiles anew"
 
     def sizes(self) -> dict[str, tuple[int, int]]:
-        """For each kind how many entries there are, and their bytes."""
+        """Return the number and total size in bytes of the entries of each kind."""
         found: dict[str, tuple[int, int]] = {}
         for entry in self._entries():
             count, size = found.get(entry.kind, (0, 0))
@@ -237,7 +248,7 @@ class DiskCache:
         return dict(sorted(found.items()))
 
     def clear(self) -> None:
-        """Removes all entries. Raises RelaxError where that is not allowed."""
+        """Remove all entries. Raise RelaxError if the user lacks permission."""
         try:
             for entry in list(self._entries()):
                 _remove(entry.path)
@@ -253,7 +264,7 @@ class DiskCache:
 
     @contextlib.contextmanager
     def _opened(self, kind: str, key: str) -> Iterator[_Opened | None]:
-        """An entry, mapped, as it is; None where there is none. It counts as used."""
+        """Open and map an entry without checking the data, and record the use. Yield None if the entry is missing."""
         path = self._path(kind, key)
         with contextlib.ExitStack() as opened:
             try:
@@ -265,13 +276,13 @@ class DiskCache:
                 yield None
                 return
             with contextlib.suppress(OSError):
-                os.utime(path)  # the time of its last use
+                os.utime(path)  # records the last use
             whole = opened.enter_context(memoryview(mapped))
             data = opened.enter_context(whole[: max(len(whole) - _CHECK_BYTES, 0)])
             yield _Opened(file.fileno(), data, bytes(whole[len(data) :]))
 
     def _drop(self, kind: str, key: str) -> None:
-        """A damaged entry goes, unless it is in a folder that cannot be written."""
+        """Delete a damaged entry if the folder is writable."""
         with contextlib.suppress(OSError):
             os.unlink(self._path(kind, key))
 
@@ -280,12 +291,12 @@ class DiskCache:
     def _keep(self, kind: str, key: str, pieces: Sequence[memoryview], write: Callable[[IO[bytes]], object]) -> None:
         path, size = self._path(kind, key), sum(map(len, pieces))
         if size > self.limit // 4:
-            return  # not worth all that it would drive out
+            return  # the entry would evict too many others
         if self.distrust:
             self.lost += 1
             return
         try:
-            # No other user's: code from here is run.
+            # Mode 0700 excludes other users: the process runs code from the folder.
             if not os.path.exists(self.folder):
                 os.makedirs(self.folder, mode=0o700, exist_ok=True)
             os.makedirs(self._root, mode=0o700, exist_ok=True)
@@ -303,7 +314,10 @@ class DiskCache:
         self.problem = self.problem or f"nothing is kept in '{self.folder}': {reason}"
 
     def _count(self, size: int) -> None:
-        """Tidies up before the limit can be reached; to look at all entries each time would take long."""
+        """Record the written size, and start a cleanup well before the limit.
+
+        A scan of all entries per write would be slow.
+        """
         with open(os.path.join(self._root, "written"), "ab") as file:
             file.write(b"." * (size // _BLOCK + 1))
             blocks = file.tell()
@@ -311,7 +325,7 @@ class DiskCache:
             self._tidy()
 
     def _tidy(self) -> None:
-        """Removes what was used longest ago until a tenth is free."""
+        """Remove abandoned files, and the least recently used entries until the size is at most 7/8 of the limit."""
         with contextlib.suppress(FileNotFoundError):
             os.truncate(os.path.join(self._root, "written"), 0)
         entries = sorted(self._entries(with_unfinished=True))
@@ -350,13 +364,13 @@ def _scan(path: str) -> list[os.DirEntry[str]]:
 
 
 def _remove(path: str) -> None:
-    """Another process may have been faster."""
+    """Delete a file. Ignore a missing file, which another process may have deleted."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
 
 
 def _check(*pieces: memoryview) -> bytes:
-    """Return what tells damage of the bytes of all pieces, at several gigabytes a second."""
+    """Return a checksum that detects damage of the pieces, computed at several gigabytes per second."""
     sums, crc, room = [], 0, _CHUNK
     for piece in pieces:
         start = 0
@@ -373,13 +387,13 @@ def _check(*pieces: memoryview) -> bytes:
 
 
 def _copy(source: int, target: int, size: int) -> None:
-    """The first bytes of a file, by the kernel; some file systems only note that both are the same."""
+    """Copy the first bytes of a file in the kernel. Some file systems share the blocks instead of copying them."""
     done = 0
     try:
         while done < size:
             done += _moved(os.copy_file_range(source, target, size - done, done))
     except (AttributeError, OSError):
-        # Not between these file systems, or not on this system.
+        # copy_file_range does not support these file systems or this operating system.
         while done < size:
             done += _moved(os.sendfile(target, source, done, size - done))
 

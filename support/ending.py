@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The interpreter's end: threads begin nothing new, what they are at comes to its end, then what that needs goes.
+"""Orderly shutdown at interpreter exit: refuse new work, wait for running threads, then release resources.
 
-A daemon thread that comes back from native code behind the interpreter's end is ended by CPython where it stands,
-through C++ frames that no exception may pass: the process would abort. So exit waits for whoever is in this package.
-What this package has called there, a packed function or a rule, may wait for ever: it is asked to end, by SystemExit,
-and what does not notice that, in a lock for instance, ends with the process.
+A daemon thread may return from native code after the interpreter's end. CPython then unwinds C++ frames that must not
+see exceptions, and the process aborts. Therefore exit waits for all threads that run code of this package. A foreign
+function that this package has called, such as a packed function or a rule, may never return. Such a thread gets
+SystemExit. A thread that does not react, for example in a lock, ends with the process.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from types import FrameType
 
 from .errors import RelaxError
 
-#: How long exit waits for what is under way, and for threads to end that were refused something, in seconds.
+#: Seconds that exit waits for running work, and for threads whose requests were refused.
 _PATIENCE_S, _TO_END_S = 30.0, 1.0
-#: For functions of others that have been called: to come to an end, and to notice that they should.
+#: Seconds that exit waits for called foreign functions: first to return, then to react to SystemExit.
 _OF_OTHERS_S = 0.5
 
 _PACKAGE = __name__.partition(".")[0]
 
 
 class Ending:
-    """`has_begun`: for whoever has no time to call `refuse_at_end`."""
+    """State of the shutdown. Code that cannot afford to call `refuse_at_end` reads `has_begun`."""
 
     def __init__(self) -> None:
         self.has_begun = False
@@ -43,7 +43,7 @@ class Ending:
             self.last.pop()()
 
     def _wait_for_others(self) -> None:
-        """For functions of others, in threads that may be in this package as well."""
+        """Wait for foreign functions called by this package, in threads that may also run code of this package."""
         for is_second in (False, True):
             if is_second:
                 for thread in _in_calls_of_others():
@@ -56,12 +56,12 @@ atexit.register(ending.run)
 
 
 def at_end(function: Callable[[], object]) -> None:
-    """Calls it when the interpreter ends and no thread needs anything any more; what was asked for last comes first."""
+    """Call a function at interpreter exit, when no thread needs its resources. Last registered functions run first."""
     ending.last.append(function)
 
 
 def refuse_at_end(what: str) -> None:
-    """Raises RelaxError where the interpreter ends, in all threads but the one that ends it."""
+    """Raise RelaxError if the interpreter is ending, in all threads except the main thread."""
     if not ending.has_begun or threading.current_thread() is threading.main_thread():
         return
     ending.refused.add(threading.current_thread())
@@ -69,30 +69,33 @@ def refuse_at_end(what: str) -> None:
 
 
 def _others() -> dict[int, FrameType]:
-    """What the other threads are at."""
+    """Return the innermost frames of all other threads."""
     own = threading.get_ident()
     return {thread: frame for thread, frame in sys._current_frames().items() if thread != own}
 
 
 def _is_ours(innermost: FrameType) -> bool:
-    """Whether this package is at work, and not a function of others that it has called."""
+    """Check whether a thread runs code of this package, and not a foreign function that the package has called."""
     callers = _outwards(innermost)
     return any(map(_is_in_package, callers)) and not _is_called(innermost)
 
 
 def _in_calls_of_others() -> list[int]:
-    """The threads that are in a function of others which this package has called."""
+    """Return the threads that run a foreign function called by this package."""
     return [thread for thread, innermost in _others().items() if _is_called(innermost)]
 
 
 def _is_called(innermost: FrameType) -> bool:
-    """What the standard library does is done for who has called it."""
+    """Check whether a thread runs a foreign function called by this package.
+
+    Standard library frames count as their callers'.
+    """
     callers = [each for each in _outwards(innermost) if _root(each) not in sys.stdlib_module_names]
     return any(map(_is_in_package, callers)) and not _is_in_package(callers[0])
 
 
 def _outwards(innermost: FrameType) -> Iterator[FrameType]:
-    """A frame, who has called it, and so on."""
+    """Yield a frame and its callers, innermost first."""
     frame: FrameType | None = innermost
     while frame is not None:
         yield frame
@@ -108,8 +111,8 @@ def _root(frame: FrameType) -> str:
 
 
 def _raise_in(thread: int, error: type[BaseException]) -> None:
-    """Where a thread is in Python, or comes back to it."""
-    import ctypes  # many tools do without
+    """Raise an exception in a thread as soon as the thread runs Python code."""
+    import ctypes  # many tools never need ctypes
 
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The exception that reaches users: a message, the place it is about, and what would help; its kinds."""
+"""Exceptions for users: message, source location and advice."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 
 
 class RelaxError(Exception):
-    """Something the user asked for cannot be done. `str()` is complete: no traceback is needed to act on it.
+    """Error about a user's request.
 
-    `diagnostics` holds what MLIR reported (see bindings/diagnostics.py), where it was MLIR that refused.
+    `str()` is complete: no traceback is needed to act on the error.
+
+    `diagnostics` holds MLIR's diagnostics (see bindings/diagnostics.py) if MLIR has refused the IR.
     """
 
     def __init__(self, message: str, *, location: str = "", notes: Sequence[str] = (), diagnostics: Sequence[Any] = ()):
@@ -19,7 +21,7 @@ class RelaxError(Exception):
         self.location = location
         self.notes = tuple(notes)
         self.diagnostics = tuple(diagnostics)
-        #: Whether it says already which function of a user's it comes from (see blaming.py).
+        #: True if the error already names the user's function that it comes from (see blaming.py).
         self.is_blamed = False
 
     def altered(
@@ -30,7 +32,7 @@ class RelaxError(Exception):
         notes: Sequence[str] | None = None,
         diagnostics: Sequence[Any] | None = None,
     ) -> RelaxError:
-        """Another error of the same kind, whatever its constructor takes; what is not given stays as it is."""
+        """Return a copy of the error with the given fields replaced. Subclasses need not override this method."""
         kind = type(self)
         other = kind.__new__(kind)
         other.__dict__.update(self.__dict__)
@@ -47,25 +49,25 @@ class RelaxError(Exception):
 
 
 class ModelError(RelaxError):
-    """A model, or a program's text, cannot be read, or says what makes no sense: ONNX, TVMScript, MLIR."""
+    """Error in a model or a program text (ONNX, TVMScript, MLIR) that cannot be read or is invalid."""
 
 
 class VerificationError(RelaxError):
-    """IR is not valid, as it was built or as a pass left it."""
+    """Error about invalid IR, as built or as left by a pass."""
 
 
 class RefusalError(RelaxError):
-    """What is asked makes sense, and this compiler, a pass, a target or a codegen cannot do it."""
+    """Error about a valid request that the compiler, a pass, a target or a codegen does not support."""
 
 
 class OptionError(RelaxError):
-    """An option, an argument or a name that somebody gave is unknown, of a wrong type, or makes no sense."""
+    """Error about an option, argument or name that is unknown, has the wrong type or is invalid."""
 
 
 def message_of(error: BaseException) -> str:
-    """What somebody else's exception says, behind its kind: it may say nothing, or fail to."""
+    """Return an exception's type and message, or the type alone if the message is empty or raises."""
     try:
         text = str(error)
-    except Exception:  # a stranger's code may raise anything
+    except Exception:  # foreign code may raise anything
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What external codegens hand to their runtimes: a dataclass, as bytes and back.
+"""Serialization of dataclasses that external codegens pass to their runtimes.
 
-The arrays and bytes in it stand behind its text, each at a multiple of 64, and are used where they are.
+Arrays and byte strings are stored behind the JSON text at offsets aligned to 64 bytes, and are read without a copy.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from .errors import RelaxError
 P = TypeVar("P")
 S = TypeVar("S")
 
-#: What stands behind the text as it is.
+#: Values that are stored as raw bytes.
 Data = bytes | memoryview
 
 _MAGIC, _ALIGNMENT = b"rx-part\0", 64
-_HEADER = struct.Struct("<8sQQ")  # the magic, the bytes of the text, those of all
-#: In the text, where an array or bytes begin behind it, and how many bytes they are.
+_HEADER = struct.Struct("<8sQQ")  # magic, bytes of the text, total bytes
+#: JSON key for the offset and size of an array or byte string.
 _PLACE = "$place"
 
 
 @dataclasses.dataclass(frozen=True)
 class Function(Generic[S]):
-    """A function of a part, as `Codegen.steps` reads it: values have numbers."""
+    """Function of a part, as `Codegen.steps` reads it. Values are numbered."""
 
     inputs: Sequence[int]
-    #: Arrays of numpy.
+    #: NumPy arrays.
     constants: Mapping[int, Any]
     steps: Sequence[S]
     outputs: Sequence[int]
 
 
 def packed(codegen: str, part: object) -> bytes:
-    """A dataclass, or several by names, of what JSON has, arrays and bytes."""
+    """Serialize a dataclass, or a dictionary of dataclasses, of JSON values, arrays and byte strings."""
     pieces: list[Data] = []
     end = 0
 
@@ -59,8 +59,11 @@ def packed(codegen: str, part: object) -> bytes:
 
 
 def unpacked(codegen: str, data: memoryview, kind: type[P]) -> P:
-    """What was packed; arrays and bytes stay where they are. Raises RelaxError for other bytes, and where some are
-    missing.
+    """Deserialize the bytes of `packed`.
+
+    Arrays and byte strings stay views of `data`.
+
+    Raises RelaxError for truncated or damaged bytes, and for the bytes of another codegen.
     """
     if bytes(data[: len(_MAGIC)]) != _MAGIC:
         raise RelaxError(f"these are no bytes of the codegen '{codegen}'")
@@ -73,13 +76,13 @@ def unpacked(codegen: str, data: memoryview, kind: type[P]) -> P:
         if stated["codegen"] != codegen:
             raise RelaxError(f"these are no bytes of the codegen '{codegen}', but of '{stated['codegen']}'")
         return _read(kind, stated["part"])
-    # SyntaxError: numpy reads names of types as Python.
+    # NumPy parses dtype names as Python, which raises SyntaxError.
     except (struct.error, ValueError, KeyError, TypeError, AttributeError, SyntaxError):
         raise RelaxError("its bytes are cut short, or damaged at their beginning") from None
 
 
 def _placed(stated: Mapping[str, Any], pieces: memoryview) -> object:
-    """What is behind the text in place of what says so."""
+    """Replace a stored offset and size by the array or byte string, and return other mappings unchanged."""
     if _PLACE not in stated:
         return stated
     place, size = stated[_PLACE]
@@ -88,13 +91,13 @@ def _placed(stated: Mapping[str, Any], pieces: memoryview) -> object:
         return data
     import numpy
 
-    # Of nothing at all numpy makes no array.
+    # NumPy raises an error for an empty buffer.
     flat = numpy.frombuffer(data, stated["dtype"]) if size else numpy.empty(0, stated["dtype"])
     return flat.reshape(stated["shape"])
 
 
 def _read(kind: Any, stated: Any) -> Any:
-    """What JSON has of a type: dataclasses are mappings there, tuples lists, and keys text."""
+    """Convert a JSON value to a type: mappings to dataclasses, lists to tuples, and keys from text."""
     origin, parts = get_origin(kind) or kind, get_args(kind)
     if isinstance(origin, type) and dataclasses.is_dataclass(origin):
         hints = get_type_hints(origin)

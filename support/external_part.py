@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A part of a program that a codegen has made: in the module, in the artifact, and where it is loaded."""
+"""Compiled part of a program by an external codegen, as stored in the module and the artifact."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ExternalPart:
-    """What a codegen has made of a part of the program, for its runtime to load."""
+    """Result of a codegen for a part of the program, which the codegen's runtime loads."""
 
     codegen: str
-    #: The part's name. Its functions are called by the program as `name.function`.
+    #: The part's name. The program calls its functions as `name.function`.
     name: str
-    #: Of the bytes, which the runtime has to be of too.
+    #: Version of the bytes, which must equal the version of the runtime.
     version: str
     functions: tuple[str, ...]
-    #: The model's nodes that it stands for.
+    #: Nodes of the model that the part implements.
     nodes: tuple[str, ...]
-    #: None where its functions are in the program's objects.
+    #: None if the functions are in the program's objects.
     data: memoryview | None = None
-    #: How many of what each function is given it only reads; the rest are outputs.
+    #: Number of read-only arguments of each function. The remaining arguments are outputs.
     inputs: tuple[int, ...] = ()
 
     @property

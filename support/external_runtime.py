@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What runs the parts of a program that an external codegen has made: by name, found where an artifact is loaded."""
+"""Runtimes for the parts of external codegens, found by name when an artifact is loaded."""
 
 from __future__ import annotations
 
@@ -16,49 +16,51 @@ from .suggest import suggest
 
 R = TypeVar("R", bound="type[ExternalRuntime]")
 
-#: Where this project's own are; what the reference makes needs the compiler to run.
+#: Packages of this project's runtimes. The runtime of the reference codegen needs the compiler.
 _OWN = ("relax_mlir.runtime.external", "relax_mlir.interpreter.external")
 
 
 class ExternalRuntime:
-    """Makes functions of the bytes of one codegen. Subclasses say how; it is made without arguments."""
+    """Loader for the bytes of one codegen. Subclasses implement `load`, and are created without arguments."""
 
-    #: Where it is registered.
+    #: Name under which the runtime is registered.
     name: ClassVar[str] = ""
-    #: Of the bytes. Those of another one are refused, before anything runs.
+    #: Version of the bytes. Bytes of other versions are refused before anything runs.
     version: ClassVar[str] = "1"
-    #: The codegen contract that it is written against, "1.0": one that this project does not have is refused.
+    #: Codegen contract of the runtime, such as "1.0". Incompatible contracts are refused.
     contract: ClassVar[str] = ""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of codegen '{self.name}'>"
 
     def load(self, data: memoryview) -> Mapping[str, Callable[..., object]]:
-        """The functions by name, each `f(*inputs, *outputs)` on DLPack tensors; called once for each program.
+        """Return the functions by name, each `f(*inputs, *outputs)` on DLPack tensors.
 
-        The memory of `data` stays while the functions live. Code that is no Python comes as a `tvm_ffi.Function`.
+        Called once per program.
+
+        The memory of `data` lives as long as the functions. Native code is returned as `tvm_ffi.Function`.
         """
         raise RelaxError(f"codegen '{self.name}' has no load()")
 
     def requires(self, data: memoryview) -> str:
-        """What this machine lacks to run it, in words; empty where it lacks nothing. Asked before anything runs."""
+        """Describe the requirements that this machine does not meet, or return "". Called before anything runs."""
         del data
         return ""
 
 
 class CallingRuntime(ExternalRuntime):
-    """One whose functions call those of other parts."""
+    """Runtime whose functions call functions of other parts."""
 
     def link(self, functions: Mapping[str, Callable[..., object]]) -> None:
-        """Told once, behind `load`: all functions of the program's parts, `part.function`."""
+        """Receive all functions of the program's parts as `part.function`. Called once, after `load`."""
         raise NotImplementedError
 
 
 def _import_own(name: str | None) -> None:
     """Import a runtime of this project: a module, or the module `runtime` of a package.
 
-    The package does not import the module itself: Python raises an error where another thread imports one of the
-    package's modules meanwhile.
+    The package does not import the module itself. Python would raise an error if another thread imported a module of
+    the package at the same time.
     """
     for folder in _OWN if name is not None and name.isidentifier() else ():
         if importlib.util.find_spec(f"{folder}.{name}") is None:
@@ -71,10 +73,10 @@ _RUNTIMES = NamedRegistry[type[ExternalRuntime]]("a runtime", source=_import_own
 
 
 def register_runtime(name: str) -> Callable[[R], R]:
-    """Registers a subclass of ExternalRuntime under the name of its codegen; use it as a decorator.
+    """Register a subclass of ExternalRuntime under its codegen's name, as a decorator.
 
-    A codegen that loads its code itself needs none. A second class is for one whose compiler is not to be imported
-    where programs run.
+    A codegen that loads its own code needs no runtime. A separate runtime avoids importing the compiler where programs
+    run.
     """
     if not name.isidentifier():
         raise RelaxError(f"a codegen's name is a word, not {name!r}")
@@ -91,7 +93,10 @@ def register_runtime(name: str) -> Callable[[R], R]:
 
 
 def find_runtime(name: str) -> type[ExternalRuntime]:
-    """The runtime of a codegen: registered in this program, this project's own, or another package's."""
+    """Return the runtime of a codegen: registered by the program, by this project or by another package.
+
+    Raises RelaxError if there is none.
+    """
     found = _RUNTIMES.find(name)
     if found is None and load_plugins("codegen", name):
         found = _RUNTIMES.find(name)

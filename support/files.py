@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Atomic writing of files: no half of one is ever visible."""
+"""Atomic writing of files: no reader sees a partially written file."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ StrPath = str | os.PathLike[str]
 def replacing(
     path: StrPath, prefix: str = ".relax-", *, mode: int | None = None, is_durable: bool = False
 ) -> Iterator[IO[bytes]]:
-    """A new file next to another, whose place it takes at the end, or goes; without `mode` it has that of new files.
+    """Open a temporary file that replaces `path` at the end, or is deleted after an exception.
 
-    `is_durable`: the bytes are on the disk before they have the name; what can be made again need not wait for it.
+    Without `mode` the file has the mode of new files. With `is_durable` the bytes reach the disk before the rename;
+    files that can be recreated need no such wait.
     """
     temporary = hidden_sibling(path, prefix)
     try:
@@ -39,22 +40,22 @@ def replacing(
 
 
 def hidden_sibling(path: StrPath, prefix: str = ".relax-") -> str:
-    """The name of a new file in the same folder."""
+    """Return the path of a new hidden file in the same folder."""
     return os.path.join(os.path.dirname(path), prefix + os.urandom(8).hex())
 
 
 def mode_of(path: StrPath) -> int | None:
-    """That of a file that is there."""
+    """Return the mode of an existing file, or None if the file does not exist."""
     return os.stat(path).st_mode & 0o777 if os.path.exists(path) else None
 
 
 def write_whole(path: str, data: bytes) -> None:
-    """Writes a file whole or not at all; one that is there keeps its mode. Raises RelaxError."""
+    """Write a file atomically and keep an existing file's mode. Raise RelaxError if writing fails."""
     write_all({path: data})
 
 
 def write_all(files: Mapping[str, bytes]) -> None:
-    """Writes files, by their paths, or none of them where one cannot be written. As `write_whole` else."""
+    """Write all files, or none if a file cannot be written. Modes and errors are those of `write_whole`."""
     path = ""
     try:
         with contextlib.ExitStack() as opened:
@@ -68,7 +69,7 @@ def write_all(files: Mapping[str, bytes]) -> None:
 
 def _output(path: str) -> contextlib.AbstractContextManager[IO[bytes]]:
     if is_special(path):
-        # A device or a pipe cannot be replaced; writing to it is what was asked for.
+        # A device or a pipe is written to directly: it must not be replaced by a file.
         return open(path, "wb")
     if os.path.exists(path) and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -76,7 +77,7 @@ def _output(path: str) -> contextlib.AbstractContextManager[IO[bytes]]:
 
 
 def refuse_unwritable(path: str | None) -> None:
-    """Refuses before the work what could not be written after it."""
+    """Raise RelaxError early, before the work, if an output file cannot be written."""
     if path in (None, "-"):
         return
     parent = os.path.dirname(os.path.realpath(path))
@@ -90,14 +91,16 @@ def refuse_unwritable(path: str | None) -> None:
 
 
 def is_special(path: StrPath) -> bool:
-    """A device, a pipe, a folder: nothing that a file could replace."""
+    """Check whether a path is a device, a pipe or a folder, which a file must not replace."""
     return os.path.exists(path) and not os.path.isfile(path)
 
 
 def refuse_overwriting(outputs: Mapping[str, str | None], inputs: Iterable[str]) -> None:
-    """Refuses files to write, by the options that name them, that are files to read, by whatever name or link.
+    """Raise RelaxError if an output file is an input file, under any name or link.
 
-    Raises RelaxError. Standard streams ("-"), devices and pipes are no loss.
+    Options name the outputs.
+
+    Standard streams ("-"), devices and pipes are allowed.
     """
     read = {name: status for name in inputs if (status := _status(name)) is not None}
     for option, path in outputs.items():
@@ -110,7 +113,7 @@ def refuse_overwriting(outputs: Mapping[str, str | None], inputs: Iterable[str])
 
 
 def _status(path: str) -> os.stat_result | None:
-    """Of a file; nothing where there is none that could be overwritten."""
+    """Return the status of a regular file, or None if nothing could be overwritten."""
     try:
         return os.stat(path) if path != "-" and not is_special(path) else None
     except (OSError, ValueError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scripts in colours: what of a text is a keyword, a word of a vocabulary, a string, a number, a comment."""
+"""Syntax highlighting of scripts: keywords, vocabulary words, strings, numbers and comments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tokenize
 from collections.abc import Iterator
 from typing import NamedTuple
 
-#: In the order of their numbers in `marks`. Each colour can be read on white and on dark grey: a contrast of 4 to both.
+#: Colours in the order of their numbers in `marks`. Each has a contrast of at least 4 on white and on dark grey.
 COLOURS = {
     "keyword": "#b055ce",
     "word": "#2f7fda",
@@ -22,7 +22,7 @@ _VOCABULARIES = frozenset("IRT")
 
 
 class Piece(NamedTuple):
-    """A part of a text that has a colour."""
+    """Coloured range of a text."""
 
     start: int
     end: int
@@ -30,11 +30,11 @@ class Piece(NamedTuple):
 
 
 def pieces(script: str) -> Iterator[Piece]:
-    """In their order. What is no Python, the end of a text that was cut for instance, has no colour."""
+    """Yield the coloured pieces in order. Text that is not valid Python, such as a truncated end, gets no colour."""
     begins = [0]
     for line in io.StringIO(script):
         begins.append(begins[-1] + len(line))
-    chain: Piece | None = None  # `R.nn.conv2d` so far
+    chain: Piece | None = None  # a dotted name such as `R.nn.conv2d`, still incomplete
     try:
         for token in tokenize.generate_tokens(io.StringIO(script).readline):
             start, end = (begins[row - 1] + column for row, column in (token.start, token.end))
@@ -51,12 +51,13 @@ def pieces(script: str) -> Iterator[Piece]:
                 yield Piece(start, end, "keyword")
             elif token.type in _KINDS:
                 yield Piece(start, end, _KINDS[token.type])
-    except (tokenize.TokenError, SyntaxError, UnicodeEncodeError):  # the last: MLIR's names can be any bytes
+    # UnicodeEncodeError: MLIR's names can hold any bytes
+    except (tokenize.TokenError, SyntaxError, UnicodeEncodeError):
         return
 
 
 def highlighted(script: str) -> str:
-    """The text as HTML that brings its colours along."""
+    """Return the text as HTML with inline colours."""
     import html
 
     parts, done = [], 0
@@ -68,7 +69,7 @@ def highlighted(script: str) -> str:
 
 
 def marks(script: str) -> list[int]:
-    """The pieces as numbers, for who makes elements of them: characters before it, its length, its kind, and so on."""
+    """Encode the pieces as numbers for a browser: characters before each piece, its length, its kind."""
     found, done = [], 0
     kinds = list(COLOURS)
     for start, end, kind in pieces(script):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Imports beside other threads: modules that are not complete yet, and modules that one thread is not to find."""
+"""Imports in several threads: detection of incomplete modules, and modules hidden from a thread."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _PACKAGE = __name__.partition(".")[0] + "."
 
 
 def is_being_imported(name: str) -> bool:
-    """Check whether some thread is importing a module, which other threads see before the module is complete."""
+    """Check whether a thread is importing a module. Other threads can see an incomplete module."""
     spec = getattr(sys.modules.get(name), "__spec__", None)
     return bool(getattr(spec, "_initializing", False))
 
 
 def imported_module() -> str | None:
-    """Return the name of this project's module that the calling code is imported with; None if there is none."""
+    """Return the module of this project whose import runs the calling code, or None."""
     frame = sys._getframe(1)
     while frame.f_code.co_name != "<module>" and frame.f_back is not None:
         frame = frame.f_back
@@ -35,7 +35,7 @@ class _Hidden(threading.local):
 
 
 class _Finder:
-    """A finder that finds nothing, and refuses the modules that are hidden from the thread."""
+    """Import finder that finds no module, and refuses the modules that are hidden from the thread."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if name in _hidden.names:
@@ -48,8 +48,8 @@ _hidden, _finder = _Hidden(), _Finder()
 
 @contextmanager
 def hidden_module(name: str) -> Iterator[None]:
-    """Inside, this thread does not find a module that nobody has imported yet."""
-    # The finder stays: where one is removed, an import in another thread skips the next finder.
+    """Hide a module that is not imported yet from this thread, inside the `with` statement."""
+    # Never remove the finder: an import in another thread would skip the next finder.
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
     before = _hidden.names

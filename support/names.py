@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Names that nothing has yet."""
+"""Generation of unused names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable
 
 
 def fresh_name(wanted: str, taken: Container[str]) -> str:
-    """The name that is wanted, or that with the first number that is free."""
+    """Return the wanted name, or the name with the first free numeric suffix."""
     name, count = wanted, 0
     while name in taken:
         count += 1
@@ -17,11 +17,11 @@ def fresh_name(wanted: str, taken: Container[str]) -> str:
 
 
 class FreshNames:
-    """The same for many, each of which is taken then."""
+    """Generator of unused names that remembers the names it has returned."""
 
     def __init__(self, taken: Iterable[str]):
         self._taken = set(taken)
-        #: Up to which numbers those of one stem are taken: many weights may want the same.
+        #: Last suffix of each stem: many weights may want the same name.
         self._numbers: Counter[str] = Counter()
 
     def of(self, wanted: str) -> str:

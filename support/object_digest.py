@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A hash of what Python objects do: of functions with their code, defaults, closures, and the globals that they name.
+"""Hash of the behaviour of Python objects: functions with code, defaults, closures and referenced globals.
 
-Programs that other packages' rules have shaped are found again by it. An object that cannot be looked into (a file, a
-lock, a C object without a name) has no hash, and neither has anything that refers to it.
+The hash is part of the cache key of programs that rules of other packages have transformed. An opaque object (a file,
+a lock, a C object without a name) has no hash. An object that refers to an opaque object has none either.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 _PACKAGE = __name__.partition(".")[0]
-#: Packages that count by their names: whoever asks for a hash knows their versions.
+#: Packages that are hashed by name alone: callers include their versions in the key.
 _KNOWN = frozenset({_PACKAGE, "mlir", "torch_mlir", "numpy", "ml_dtypes", "onnx", "torch", "llvmlite"})
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented), range, slice)
-#: Members of classes that say nothing of what these do.
+#: Class members that do not affect behaviour.
 _SILENT = frozenset(
     "__dict__ __weakref__ __doc__ __module__ __annotations__ __firstlineno__ __static_attributes__ _abc_impl".split()
 )
@@ -33,23 +33,23 @@ _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 
 
 class _Unknown(Exception):
-    """An object that cannot be looked into."""
+    """Object that cannot be inspected."""
 
 
 def digest_of(*objects: object) -> str | None:
-    """Return a hash of objects, in their order; None where one of them cannot be looked into."""
+    """Return a hash of the objects in order, or None if an object is opaque."""
     try:
         return _Walk().digest(objects)
-    except Exception:  # objects of strangers may raise anything
+    except Exception:  # foreign objects may raise anything
         return None
 
 
 class _Walk:
-    """One hash, and the objects that are in it already: they may refer to each other in a circle."""
+    """Computation of one hash. Objects may refer to each other in cycles, so visited objects are numbered."""
 
     def __init__(self) -> None:
         self._hashed = hashlib.blake2b(digest_size=20)
-        #: Numbers of objects, by identity; the objects stay alive meanwhile, so that no other one gets their identity.
+        #: Numbers of visited objects by identity. `_alive` keeps the objects alive so that identities are not reused.
         self._seen: dict[int, int] = {}
         self._alive: list[object] = []
 
@@ -83,13 +83,13 @@ class _Walk:
         handler(self, each)
 
     def _plain(self, each: Any) -> None:
-        """Add a number or text of a class of its own, whose methods count."""
+        """Add a number or string of a user-defined class, whose methods are part of the hash."""
         base: Any = next(base for base in type(each).__mro__ if base in _PLAIN)
         self._word(base.__name__, base.__repr__(each))
         self._own_class(each)
 
     def _own_class(self, each: Any) -> None:
-        """Add the class and the attributes of an object that is also a number, a text or a container."""
+        """Add the class and attributes of an object that is also a number, a string or a container."""
         self._add(type(each))
         self._mapping(dict(_fields(each)))
 
@@ -102,7 +102,7 @@ class _Walk:
             self._own_class(each)
 
     def _set(self, each: Any) -> None:
-        # A walk of its own for each item: the order of a set is not that of another process.
+        # Hash each item separately: the order of a set differs between processes.
         self._word(type(each).__name__, *sorted(_Walk().digest([item]) for item in each))
         if type(each) not in (set, frozenset):
             self._own_class(each)
@@ -114,7 +114,7 @@ class _Walk:
         if type(each) not in (dict, types.MappingProxyType):
             self._own_class(each)
 
-    # ---- what is called ----
+    # ---- callables ----
 
     def _function(self, each: types.FunctionType) -> None:
         self._word("function", each.__module__, each.__qualname__)
@@ -130,11 +130,11 @@ class _Walk:
         for name in sorted(names & held.keys()):
             self._word(name)
             self._named(held[name], names)
-        # A name that is not there yet may mean anything later.
+        # A later definition of a missing name could mean anything.
         self._word("missing", sorted(names - held.keys() - vars(builtins).keys()))
 
     def _named(self, value: object, names: set[str]) -> None:
-        """A global, and what of a module is named together with it."""
+        """Add a global, and the members of a module that the code names together with it."""
         self._add(value)
         if isinstance(value, types.ModuleType) and not _is_known(value.__name__):
             for name in sorted(names & vars(value).keys()):
@@ -145,7 +145,7 @@ class _Walk:
     def _code(self, code: types.CodeType) -> None:
         self._word("code", code.co_code.hex(), code.co_names, code.co_varnames, code.co_freevars, code.co_flags)
         self._all("constants", code.co_consts)
-        # A function that imports a module itself names what no global holds.
+        # A function that imports a module uses names that no global holds.
         imported = (each.argval for each in dis.get_instructions(code) if each.opname == "IMPORT_NAME")
         if not all(map(_is_known, imported)):
             raise _Unknown
@@ -171,7 +171,7 @@ class _Walk:
     def _partial(self, each: functools.partial[object]) -> None:
         self._all("partial", [each.func, each.args, each.keywords])
 
-    # ---- classes, modules, what is of a class ----
+    # ---- classes, modules, instances ----
 
     def _module(self, each: types.ModuleType) -> None:
         self._word("module", each.__name__)
@@ -196,7 +196,7 @@ class _Walk:
         self._add(type(each))
 
     def _instance(self, each: Any) -> None:
-        if hasattr(each, "tobytes") and hasattr(each, "dtype"):  # numpy's, which is not imported for this
+        if hasattr(each, "tobytes") and hasattr(each, "dtype"):  # a NumPy array, recognised without importing NumPy
             self._word("array", each.dtype, getattr(each, "shape", ()), hashlib.blake2b(each.tobytes()).hexdigest())
             return
         kind = type(each)
@@ -205,17 +205,18 @@ class _Walk:
             return
         if not (hasattr(each, "__dict__") or any("__slots__" in vars(base) for base in kind.__mro__[:-1])):
             raise _Unknown
-        object.__reduce_ex__(each, 2)  # raises TypeError where an object has more than attributes: memory of C's
+        object.__reduce_ex__(each, 2)  # raises TypeError for objects with hidden C state
         self._word("instance")
         self._add(kind)
-        self._mapping({name: value for name, value in _fields(each) if name != "_hash"})  # differs in each process
+        # `_hash` differs in each process
+        self._mapping({name: value for name, value in _fields(each) if name != "_hash"})
 
 
 class _Named(NamedTuple):
     field: int
 
 
-#: Members of classes that Python makes for slots and for the fields of named tuples.
+#: Descriptors that Python creates for slots and for the fields of named tuples.
 _DESCRIPTORS = (
     types.GetSetDescriptorType,
     types.MemberDescriptorType,
@@ -243,7 +244,7 @@ _HANDLERS: tuple[tuple[Any, Callable[[_Walk, Any], None]], ...] = (
 
 
 def _is_known(module: str | None) -> bool:
-    """Check whether a module is of a package that counts by its name; a user's own "test" or "profile" is not."""
+    """Check whether a module belongs to a package hashed by name. A user's own "test" or "profile" module does not."""
     root = (module or "").partition(".")[0]
     if root not in sys.stdlib_module_names:
         return root in _KNOWN
@@ -252,7 +253,7 @@ def _is_known(module: str | None) -> bool:
 
 
 def _is_mlir(kind: type) -> bool:
-    """Check whether objects are types or attributes of MLIR, whose texts say all of them."""
+    """Check whether objects are MLIR types or attributes, whose text describes them completely."""
     return any(
         base.__module__.endswith("._mlir.ir") and base.__name__ in ("Type", "Attribute") for base in kind.__mro__
     )
@@ -266,7 +267,7 @@ def _content(cell: types.CellType) -> object:
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
-    """Yield the names that code and the functions in it refer to: of globals and attributes."""
+    """Yield the names of globals and attributes that code and its nested functions refer to."""
     yield from code.co_names
     for each in code.co_consts:
         if isinstance(each, types.CodeType):
@@ -274,7 +275,7 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 
 def _fields(each: Any) -> Iterator[tuple[str, object]]:
-    """Yield the attributes that an object has itself, by name."""
+    """Yield the instance attributes of an object, by name."""
     yield from sorted(getattr(each, "__dict__", {}).items())
     for base in type(each).__mro__:
         slots = vars(base).get("__slots__", ())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions that may run once in a process."""
+"""Functions that run once per process."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ X = TypeVar("X")
 
 
 class Once(Generic[X]):
-    """A function that runs once for equal arguments, while other threads wait.
+    """Function that runs once for equal arguments.
 
-    `functools.cache` runs it in each thread that asks before the first one is through, and hands out several results.
+    Other threads wait for the result.
+
+    `functools.cache` runs the function in each thread that calls it before the first result exists, and returns
+    different results.
     """
 
     def __init__(self, function: Callable[..., X]) -> None:
@@ -26,7 +29,7 @@ class Once(Generic[X]):
             return self._cached(*arguments)
 
     def cache_clear(self) -> None:
-        """Forget the results."""
+        """Forget the cached results."""
         self._cached.cache_clear()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Other packages' extensions, found by entry point and imported only when what they announce is asked for.
+"""Extensions of other packages, found by entry point and imported on demand.
 
 In the other package's pyproject.toml:
 
@@ -7,16 +7,16 @@ In the other package's pyproject.toml:
     "dialect.mynpu" = "mynpu.ops"           # operators mynpu.*
     "pass.mynpu-tile" = "mynpu.passes"      # the pass mynpu-tile
     "target.mynpu" = "mynpu.target"         # a target
-    "codegen.mynpu" = "mynpu.codegen"       # an external codegen, with what runs its code
-    "runtime.mynpu" = "mynpu.runtime"       # what runs its code, where that does not need the codegen
-    "rules.mynpu" = "mynpu.rules"           # rules for the operators mynpu.*, of all targets
-    "onnx.com.acme" = "mynpu.converters"    # converters of ONNX's operators of the domain com.acme
-    "torch.acme" = "mynpu.of_torch"         # converters of operators that torch.library has as acme::*
+    "codegen.mynpu" = "mynpu.codegen"       # an external codegen with its runtime
+    "runtime.mynpu" = "mynpu.runtime"       # a runtime that does not need the codegen
+    "rules.mynpu" = "mynpu.rules"           # rules for the operators mynpu.*, for all targets
+    "onnx.com.acme" = "mynpu.converters"    # converters of ONNX operators of the domain com.acme
+    "torch.acme" = "mynpu.of_torch"         # converters of torch.library operators acme::*
     "stablehlo.acme" = "mynpu.of_jax"       # converters of custom_calls and composites named acme.*
-    "tflite.AcmeSwish" = "mynpu.of_tflite"  # converters of the custom operator AcmeSwish, and whatever else is in it
+    "tflite.AcmeSwish" = "mynpu.of_tflite"  # converters of the custom operator AcmeSwish, and others of the module
     "tosa.acme" = "mynpu.of_tosa"           # converters of custom operators of the domain acme
 
-The name says what kind of thing the module registers, and its name; importing the module registers it.
+The entry point's name has the kind and the name of the extension. Importing the module registers the extension.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ GROUP = "relax_mlir.plugins"
 KINDS = ("dialect", "pass", "target", "codegen", "runtime", "rules", "onnx", "torch", "tflite", "stablehlo", "tosa")
 
 _loaded: set[str] = set()
-#: Plug-ins that were asked for by their names or files, and not announced by an installed package.
+#: Plug-ins that were loaded by name or file, and are not announced by an installed package.
 _named: dict[str, None] = {}
 _announced: list[tuple[str, str, str]] | None = None
-#: What is wrong with installed packages, by what they announce: everything else goes on without them.
+#: Problems of installed packages, by entry point. Everything else works without these packages.
 _problems: dict[str, RelaxError] = {}
 
 
 def announced_plugins() -> list[tuple[str, str, str]]:
-    """(kind, name, module) of every plug-in that the installed packages announce."""
+    """Return (kind, name, module) of every plug-in that installed packages announce."""
     global _announced
     if _announced is None:
         found = []
@@ -55,43 +55,46 @@ def announced_plugins() -> list[tuple[str, str, str]]:
 
 
 def _entry_points() -> list[tuple[str, str]]:
-    """Names and values. Where one package's list cannot be read, those of the others."""
-    from importlib.metadata import distributions, entry_points  # 15 ms: only when something unknown is asked for
+    """Return the names and values of all entry points. Skip packages whose lists cannot be read."""
+    # takes 15 ms, so import only when an unknown name is requested
+    from importlib.metadata import distributions, entry_points
 
     try:
         return [(point.name, point.value) for point in entry_points(group=GROUP)]
-    except Exception:  # the standard library raises whatever it stumbles over in a file
+    except Exception:  # importlib.metadata may raise anything for damaged files
         pass
     found: dict[tuple[str, str], None] = {}
     for each in distributions():
         try:
             found.update({(point.name, point.value): None for point in each.entry_points if point.group == GROUP})
-        except Exception as error:  # the same
+        except Exception as error:  # see above
             place = getattr(each, "_path", "an installed package")
             _problems[str(place)] = RelaxError(f"{place}: its entry points cannot be read: {message_of(error)}")
     return list(found)
 
 
 def announced_names(kind: str) -> list[str]:
-    """The names of the plug-ins of a kind that installed packages announce."""
+    """Return the names of the announced plug-ins of a kind."""
     return [name for announced, name, _ in announced_plugins() if announced == kind]
 
 
 def plugin_problems() -> list[str]:
-    """What is wrong with installed packages, as far as they have been asked for."""
+    """Return the problems of installed packages that have been found so far."""
     return [str(error) for _, error in sorted(_problems.items())]
 
 
 def leave_out(what: str, problem: RelaxError) -> None:
-    """Goes on without something that was not requested by name; `plugin_problems` has it."""
+    """Record the problem of an extension that was not requested by name. `plugin_problems` reports it."""
     _problems[what] = problem
 
 
 def load_plugins(kind: str, name: str | None = None) -> bool:
-    """Imports the plug-ins of a kind (with this name); returns whether any was imported now.
+    """Import the plug-ins of a kind, or one by name.
 
-    Raises RelaxError for the one that is asked for by its name; of all of a kind those that fail are left out, and
-    `plugin_problems` has them.
+    Return True if a plug-in was imported for the first time.
+
+    Raises RelaxError if a plug-in requested by name fails. Without a name, failing plug-ins are skipped and reported
+    by `plugin_problems`.
     """
     imported = False
     for announced_kind, announced_name, module in announced_plugins():
@@ -115,7 +118,12 @@ def _load_announced(point: str, module: str) -> bool:
 
 
 def plugin_module(name: str) -> str:
-    """The module that a name or a file's path means; a file's package can be imported from then on."""
+    """Return the module of a plug-in name or file path.
+
+    The package of a file becomes importable.
+
+    Raises OptionError if there is no such Python file.
+    """
     if not name.endswith(".py") and os.sep not in name:
         return name
     path = os.path.realpath(name)
@@ -132,12 +140,12 @@ def plugin_module(name: str) -> str:
 
 
 def named_plugins() -> tuple[str, ...]:
-    """Return the plug-ins that were loaded by their names or files, as a tool's --load-plugin would name them."""
+    """Return the plug-ins that were loaded by name or file, in the form that --load-plugin takes."""
     return tuple(_named)
 
 
 def load_plugin(name: str, *, is_announced: bool = False) -> bool:
-    """Import a plug-in's module, by name or by its file's path; return True if this was the first time."""
+    """Import a plug-in's module by name or file path. Return True for the first import."""
     module = plugin_module(name)
     if not is_announced:
         _named[name] = None
@@ -145,7 +153,7 @@ def load_plugin(name: str, *, is_announced: bool = False) -> bool:
         return False
     try:
         importlib.import_module(module)
-    except (Exception, SystemExit) as error:  # a stranger's module may raise anything, or mean to end the program
+    except (Exception, SystemExit) as error:  # foreign modules may raise anything, or call sys.exit
         shown = str(error) if isinstance(error, (ImportError, RelaxError)) else message_of(error)
         raise RelaxError(f"cannot load plug-in '{name}': {shown}") from error
     _check_place(name, module)
@@ -154,7 +162,7 @@ def load_plugin(name: str, *, is_announced: bool = False) -> bool:
 
 
 def _check_place(name: str, module: str) -> None:
-    """A file may be called what another module is called that was found first."""
+    """Raise RelaxError if another module with the file's name was imported instead of the file."""
     place = getattr(sys.modules[module], "__file__", None) or ""
     if name != module and not os.path.samefile(place, name):
         raise RelaxError(f"cannot load plug-in '{name}': the name '{module}' is taken by {place}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Silence for Python's warnings and logs, which a process has one list of filters and handlers for."""
+"""Suppression of Python's warnings and log records, whose filters and handlers are global to the process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .errors import message_of
 
 
 class _Ignoring:
-    """The filters of the process, kept while threads are inside of `ignoring_warnings`."""
+    """Warning filters of the process, saved while threads are inside `ignoring_warnings`."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -43,10 +43,10 @@ _ignoring = _Ignoring()
 
 @contextmanager
 def ignoring_warnings() -> Iterator[None]:
-    """Ignore warnings inside.
+    """Ignore warnings inside the `with` statement.
 
-    `warnings.catch_warnings` puts back the filters that it has found. Of two threads that overlap, the second one finds
-    the filters of the first one, and leaves them behind for good. Here the last thread puts the first one's back.
+    `warnings.catch_warnings` restores the filters that it has found. If two threads overlap, the second thread finds
+    the first thread's filters and leaves them behind for good. Here the last thread restores the original filters.
     """
     _ignoring.begin()
     try:
@@ -56,7 +56,7 @@ def ignoring_warnings() -> Iterator[None]:
 
 
 class HeldLogs(logging.Handler):
-    """Log records of this thread, held back from the handlers that would show them."""
+    """Handler that holds back this thread's log records from the handlers that would show them."""
 
     def __init__(self, packages: Sequence[str]) -> None:
         super().__init__(logging.WARNING)
@@ -65,32 +65,32 @@ class HeldLogs(logging.Handler):
         self.records: list[logging.LogRecord] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Hold a record, once: the loggers of a package and of its parent may both have this handler."""
+        """Hold a record once. The loggers of a package and of its parent may both have this handler."""
         if self.holds(record) and record not in self.records:
             self.records.append(record)
 
     def holds(self, record: logging.LogRecord) -> bool:
-        """Return True if a record is a warning or an error of this thread and of one of the packages."""
+        """Return True for a warning or error of this thread and of one of the packages."""
         is_own = record.thread == self._thread and f"{record.name}.".startswith(self._packages)
         return is_own and record.levelno >= self.level
 
     def is_shown(self, record: logging.LogRecord) -> bool:
-        """Return False for a record that another handler must not show."""
+        """Return False for a record that other handlers must not show."""
         return not self.holds(record)
 
     def texts(self) -> list[str]:
-        """Return the messages, each with the exception that it is about, on one line."""
+        """Return the messages on one line each, with their exceptions."""
         return [_text_of(each) for each in self.records]
 
     def show(self) -> None:
-        """Hand the records to the handlers that they were held back from."""
+        """Pass the records on to the handlers that did not get them."""
         for each in self.records:
             logging.getLogger(each.name).handle(each)
 
 
 @contextmanager
 def holding_logs(*packages: str) -> Iterator[HeldLogs]:
-    """Hold back what these packages log inside: `texts()` of the records is for messages, and `show()` logs them."""
+    """Hold back log records of the packages. `texts()` returns them for messages, and `show()` logs them."""
     held = HeldLogs(packages)
     with ExitStack() as stack:
         for logger in _loggers_of(packages):
@@ -103,7 +103,7 @@ def holding_logs(*packages: str) -> Iterator[HeldLogs]:
 
 
 def _loggers_of(packages: Sequence[str]) -> list[logging.Logger]:
-    """Return the loggers of packages, and those below them that have handlers of their own."""
+    """Return the loggers of the packages, and of their submodules with handlers of their own."""
     below = tuple(f"{each}." for each in packages)
     found = [each for each in list(logging.root.manager.loggerDict.values()) if isinstance(each, logging.Logger)]
     own = [each for each in found if each.name.startswith(below) and each.handlers]
@@ -120,7 +120,7 @@ def _handlers_above(logger: logging.Logger, held: logging.Handler) -> Iterator[l
 def _text_of(record: logging.LogRecord) -> str:
     try:
         text = record.getMessage()
-    except Exception:  # the arguments do not fit the format
+    except Exception:  # the arguments do not match the format
         text = str(record.msg)
     error = record.exc_info[1] if record.exc_info else None
     return " ".join((text if error is None else f"{text}: {message_of(error)}").split())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is registered by name: rules, schedules, converters, passes. Each entry knows its place in Python source."""
+"""Registries by name: rules, schedules, converters, passes. Each entry knows its source location."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from .suggest import suggest
 
 Entry = TypeVar("Entry")
 Thing = TypeVar("Thing")
-#: What distinguishes entries of one name.
+#: Key that distinguishes entries with the same name.
 Sort = tuple[Any, ...]
 Function = TypeVar("Function", bound=Callable[..., object])
 
-#: What others than this project have registered, in their order.
+#: Entries registered by other packages, in order.
 _FOREIGN: list[object] = []
-#: Held while an entry is added: two threads may import modules that register under one name.
+#: Lock for adding entries: two threads may import modules that register the same name.
 _adding = threading.RLock()
 
 
 def extensions_digest() -> str | None:
-    """Return a hash of all that others have registered; None where it cannot be known what their objects do."""
-    from .object_digest import digest_of  # the tools' lists need no hashes
+    """Return a hash of all foreign entries, or None if the behaviour of an entry cannot be determined."""
+    from .object_digest import digest_of  # lists in tools need no hashes
 
     return digest_of(*_FOREIGN)
 
 
 class Registry(Generic[Entry]):
-    """Entries by name, and of one name by sort: a target, a version, whatever distinguishes them.
+    """Entries by name, and for equal names by sort (a target, a version, ...).
 
-    A second one of a name and sort is refused, unless it comes from the same place, as when a module is reloaded.
+    A second entry of equal name and sort is refused, unless it has the same source location, as in a reloaded module.
     """
 
     def __init__(
@@ -50,10 +50,12 @@ class Registry(Generic[Entry]):
         place: Callable[[Entry], str] = attrgetter("place"),
         families: str = "",
     ):
-        """`key(entry)` is its name, then its sort; `refusal(entry, taken)` says what is wrong with a second one.
+        """Create a registry.
 
-        `clash(entry, taken)`: whether two of one sort exclude each other. `families`: packages whose modules register
-        entries.
+        `key(entry)` returns the name followed by the sort.
+
+        `refusal(entry, taken)` returns the error message for a second entry. `clash(entry, taken)` checks whether two
+        entries of equal sort exclude each other. `families` names packages whose modules register entries.
         """
         self._key = key
         self._refusal = refusal
@@ -61,14 +63,14 @@ class Registry(Generic[Entry]):
         self._place = place
         self._families = families
         self._is_loaded = not families
-        #: The threads that import the families now.
+        #: Threads that are importing the families.
         self._loading: set[int] = set()
-        #: This project's modules that registered something while they were imported, and may not be complete yet.
+        #: Modules of this project that registered entries during import, and may still be incomplete.
         self._incomplete: set[str] = set()
         self.entries: dict[Any, dict[Sort, list[Entry]]] = {}
 
     def registering(self, make: Callable[[Any, str], Sequence[Entry]]) -> Callable[[Function], Function]:
-        """A decorator for functions; `make(function, place)` gives the entries."""
+        """Return a decorator for functions. `make(function, place)` creates the entries."""
 
         def register(function: Function) -> Function:
             self.add(make(function, place_of(function)))
@@ -77,7 +79,7 @@ class Registry(Generic[Entry]):
         return register
 
     def add(self, entries: Sequence[Entry]) -> None:
-        """All of them, or none where one is refused."""
+        """Add all entries, or none if one is refused. Raise RelaxError for a refused entry."""
         module = imported_module()
         with _adding:
             for entry in entries:
@@ -86,7 +88,7 @@ class Registry(Generic[Entry]):
                 self._incomplete.add(module)
             for entry in entries:
                 self._enter(entry)
-            if module is None:  # this project's are registered while its modules are imported
+            if module is None:  # entries of this project are added during imports of its modules
                 _FOREIGN.extend(entries)
 
     def _enter(self, entry: Entry) -> None:
@@ -103,17 +105,17 @@ class Registry(Generic[Entry]):
                 raise RelaxError(self._refusal(entry, taken), notes=[f"the second one is {second}"])
 
     def load(self) -> None:
-        """Import this project's families, which register themselves meanwhile.
+        """Import this project's families, which register themselves.
 
-        Each thread imports all of them, and Python makes it wait for those that another thread is importing. Families
-        that call this function while they are imported go on at once.
+        Each thread imports all families, and Python makes the thread wait for imports in other threads. Families that
+        call this function during their own import return at once.
         """
         thread = threading.get_ident()
         if self._is_loaded or thread in self._loading:
             return
         self._loading.add(thread)
         try:
-            import pkgutil  # slow to import, and seldom needed
+            import pkgutil  # slow to import and rarely needed
 
             for package in self._families.split():
                 for family in pkgutil.iter_modules(importlib.import_module(package).__path__):
@@ -123,23 +125,23 @@ class Registry(Generic[Entry]):
             self._loading.discard(thread)
 
     def _await_modules(self) -> None:
-        """Wait until other threads have imported the modules of the entries: their functions need all of a module."""
+        """Wait until other threads have imported the modules of the entries, whose functions need complete modules."""
         for module in list(self._incomplete):
             if is_being_imported(module):
                 importlib.import_module(module)
-            if not is_being_imported(module):  # else this thread imports it
+            if not is_being_imported(module):  # otherwise this thread imports it
                 self._incomplete.discard(module)
 
     def find(self, name: object) -> Entry | None:
-        """The entry of a name, where each name has one."""
+        """Return the only entry of a name, or None."""
         self.load()
         return next(iter(self.tried(name)), None)
 
     def tried(self, name: object, sorts: Iterable[Sort] = ((),)) -> list[Entry]:
-        """The entries of a name, in the order of these sorts."""
+        """Return the entries of a name in the order of the sorts."""
         sorts = tuple(sorts)
         found = self._entered(name, sorts)
-        if not self._incomplete:  # asked last: `add` tells of a module before it enters anything
+        if not self._incomplete:  # read last: `add` records a module before it adds entries
             return found
         self._await_modules()
         return self._entered(name, sorts)
@@ -149,12 +151,12 @@ class Registry(Generic[Entry]):
         return [entry for sort in sorts for entry in of_name.get(sort, ())]
 
     def by_name(self, sorts: Sequence[Sort]) -> dict[Any, list[Entry]]:
-        """`tried` for every name that has any, sorted by name."""
+        """Return the result of `tried` for every name that has entries, sorted by name."""
         found = ((name, self.tried(name, sorts)) for name in sorted(self.entries))
         return {name: entries for name, entries in found if entries}
 
     def all(self) -> list[Entry]:
-        """Every entry, sorted by name and sort."""
+        """Return all entries, sorted by name and sort."""
         self.load()
         return [
             entry
@@ -166,7 +168,7 @@ class Registry(Generic[Entry]):
 
 @dataclass(frozen=True)
 class Named(Generic[Thing]):
-    """Something that is registered under a name. `place` says where it is written."""
+    """Object registered under a name. `place` is its source location."""
 
     name: str
     thing: Thing
@@ -174,7 +176,7 @@ class Named(Generic[Thing]):
 
 
 class NamedRegistry(Registry[Named[Thing]]):
-    """One thing for each name: codegens, planners. Other packages may announce theirs."""
+    """Registry with one object per name, such as codegens or planners. Other packages may announce entries."""
 
     def __init__(
         self,
@@ -185,8 +187,10 @@ class NamedRegistry(Registry[Named[Thing]]):
         source: Callable[[str | None], object] = lambda name: None,
         plugins: str = "",
     ):
-        """`what` they are, for messages: "a planner". `source(name)` imports what registers one, or all for None;
-        `plugins`: the kind as which other packages announce them.
+        """Create a registry of `what`, a noun for messages such as "a planner".
+
+        `source(name)` imports the module that registers a name, or all modules for None. `plugins` is the kind under
+        which other packages announce entries.
         """
         super().__init__(
             lambda entry: (entry.name,),
@@ -198,11 +202,16 @@ class NamedRegistry(Registry[Named[Thing]]):
         self._source, self._plugins = source, plugins
 
     def register(self, name: str, thing: Thing) -> None:
-        """Refuses a name that is taken."""
+        """Register an object. Raise RelaxError if the name is taken."""
         self.add([Named(name, thing, place_of(thing))])
 
     def find(self, name: Any) -> Named[Thing] | None:
-        """The entry of a name, whose module is imported where it is not yet. Raises RelaxError where that fails."""
+        """Return the entry of a name and import its module if necessary.
+
+        Return None for an unknown name.
+
+        Raises RelaxError if the import fails, or if an announcing plug-in does not register the name.
+        """
         if not self.tried(name):
             self.load()
             self._source(name)
@@ -211,7 +220,7 @@ class NamedRegistry(Registry[Named[Thing]]):
         return next(iter(self.tried(name)), None)
 
     def get(self, name: str) -> Thing:
-        """What has the name. Raises RelaxError with the nearest one, and all."""
+        """Return the object of a name. Raise OptionError with the nearest name and all names if it is unknown."""
         found = self.find(name)
         if found is None:
             known = self.names()
@@ -221,13 +230,13 @@ class NamedRegistry(Registry[Named[Thing]]):
         return found.thing
 
     def names(self) -> list[str]:
-        """All names, sorted, of what other packages announce too."""
+        """Return all names, sorted, including names that other packages announce."""
         self.load()
         self._source(None)
         return sorted({*self.entries, *(announced_names(self._plugins) if self._plugins else ())})
 
     def all(self) -> list[Named[Thing]]:
-        """Every entry, sorted by name; packages that cannot be imported are left out (plugins.problems lists them)."""
+        """Return all entries, sorted by name. Skip packages that cannot be imported (`plugin_problems` lists them)."""
         self._source(None)
         self._import_plugins(None)
         return super().all()
@@ -237,7 +246,7 @@ class NamedRegistry(Registry[Named[Thing]]):
 
 
 def entering(held: dict[str, Function]) -> Callable[..., Callable[[Function], Function]]:
-    """A decorator that enters a function into a dictionary, under one word or several."""
+    """Return a decorator that adds a function to a dictionary under one or several names."""
 
     def words(*names: str) -> Callable[[Function], Function]:
         def enter(function: Function) -> Function:
@@ -250,7 +259,7 @@ def entering(held: dict[str, Function]) -> Callable[..., Callable[[Function], Fu
 
 
 def names_of(name: str | Sequence[str]) -> list[str]:
-    """One name or several, as registrations take them."""
+    """Return a list of names from one name or a sequence. Raise OptionError for other types."""
     if isinstance(name, str):
         return [name]
     if not isinstance(name, Sequence) or not all(isinstance(each, str) for each in name):
@@ -259,7 +268,7 @@ def names_of(name: str | Sequence[str]) -> list[str]:
 
 
 def table(*rows: Sequence[str]) -> str:
-    """Rows as lines of text, the columns below one another."""
+    """Format rows as lines of text with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Changed copies of immutable values: trees of loops are made of thousands, and dataclasses.replace takes four times as
-long, as it looks at each field and calls `__init__`."""
+"""Modified copies of frozen dataclasses, four times as fast as dataclasses.replace.
+
+Loop trees need thousands of such copies. dataclasses.replace inspects each field and calls `__init__`.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,10 @@ if TYPE_CHECKING:
 else:
 
     def replace(value: Value, **changes: object) -> Value:
-        """A frozen dataclass, without slots or `__post_init__`, with other values in some of its fields. What cached
-        properties keep is not copied."""
+        """Return a copy of a frozen dataclass, without slots or `__post_init__`, with some fields replaced.
+
+        Values of cached properties are not copied. Raises TypeError for unknown fields.
+        """
         made, kind = object.__new__(type(value)), type(value)
         fields, known = made.__dict__, value.__dict__
         for name in kind.__match_args__:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Words of messages: did-you-mean for misspelt names (of passes, options, operators, attributes), counted things."""
+"""Building blocks of messages: suggestions for misspelt names, counted nouns, shortened text."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
-    """The candidate most like `word`, or None when none is alike enough to be worth naming."""
+    """Return the candidate most similar to `word`, or None if no candidate is similar enough."""
     import difflib  # only errors need it
 
     by_spelling: dict[str, str] = {}
     for candidate in candidates:
         by_spelling.setdefault(_spelling(candidate), candidate)
     spelling = _spelling(word)
-    # A word cut short: "nearest" means nearest_neighbor, not linear; "conv2d" means relax.nn.conv2d.
+    # Abbreviations first: "nearest" means nearest_neighbor, not linear; "conv2d" means relax.nn.conv2d.
     longer = [candidate for candidate in by_spelling if len(spelling) >= 4 and candidate.startswith(spelling)]
     longer = longer or [candidate for candidate in by_spelling if candidate.endswith(f".{spelling}")]
     if longer:
@@ -24,13 +24,13 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
 
 
 def suggest(word: str, candidates: Iterable[str]) -> str:
-    """The end of an error message: "; did you mean 'x'?", or nothing."""
+    """Return the end of an error message, "; did you mean 'x'?", or an empty string."""
     match = nearest(word, candidates)
     return "" if match is None else f"; did you mean '{match}'?"
 
 
 def counted(count: int | str, noun: str) -> str:
-    """How many there are: "1 argument", "2 arguments"; the noun's plural ends in s, or has es for is."""
+    """Return a count with its noun, "1 argument" or "2 arguments". Plurals end in s, or in es for nouns in is."""
     if str(count) == "1":
         return f"{count} {noun}"
     return f"{count} {noun[:-2]}es" if noun.endswith("is") else f"{count} {noun}s"
@@ -42,5 +42,5 @@ def shortened(text: str, most: int = 80) -> str:
 
 
 def _spelling(name: str) -> str:
-    """What counts when names are compared: neither case nor which of `-` and `_` separates words."""
+    """Normalize a name for comparison: lower case, and `-` for `_`."""
     return name.lower().replace("_", "-")

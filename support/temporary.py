@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files and folders for a moment: in memory where the system has such files, else where TMPDIR says."""
+"""Temporary files and folders: in memory if the system supports such files, else in TMPDIR."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextlib.contextmanager
 def temporary_folder(prefix: str = "relax-") -> Iterator[Path]:
-    """A new folder, which is gone at the end. Raises RelaxError where it, or files in it, find no room."""
-    import tempfile  # slow to import, and seldom needed
+    """Create a temporary folder that is deleted at the end. Raise RelaxError if the disk has no space."""
+    import tempfile  # slow to import and rarely needed
 
     try:
         made = tempfile.TemporaryDirectory(prefix=prefix)
@@ -35,9 +35,9 @@ def temporary_folder(prefix: str = "relax-") -> Iterator[Path]:
 
 
 def scratch_file() -> IO[bytes]:
-    """A file without a name, to be written and read. Raises RelaxError."""
+    """Open an anonymous file for writing and reading. Raise RelaxError if no file can be created."""
     if hasattr(os, "memfd_create"):
-        # Some systems know the call and forbid it.
+        # Some systems have the call but forbid it.
         with contextlib.suppress(OSError):
             return open(os.memfd_create("relax-mlir"), "w+b")
     import tempfile
@@ -50,7 +50,10 @@ def scratch_file() -> IO[bytes]:
 
 @contextlib.contextmanager
 def path_to_write() -> Iterator[str]:
-    """The path of a file that somebody else writes and that is read then; it is gone at the end. Raises RelaxError."""
+    """Yield the path of a temporary file that other code writes and this process reads.
+
+    Raise RelaxError without space.
+    """
     if has_files_in_memory():
         with scratch_file() as file:
             yield f"{_OPEN_FILES}/{file.fileno()}"
@@ -60,22 +63,22 @@ def path_to_write() -> Iterator[str]:
 
 
 def has_files_in_memory() -> bool:
-    """Whether there are such with a path: no disk can be full, no folder missing."""
+    """Check whether in-memory files have paths: writing then needs no disk space and no folder."""
     return hasattr(os, "memfd_create") and os.path.isdir(_OPEN_FILES)
 
 
 def is_any_size_written() -> bool:
-    """Whether what is written into `path_to_write` finds room, however much it is."""
+    """Check whether files of any size can be written to `path_to_write`."""
     try:
         import resource
-    except ImportError:  # a system without such limits
+    except ImportError:  # a system without resource limits
         return has_files_in_memory()
-    # A limit of files' sizes counts for those in memory as well.
+    # The file size limit applies to in-memory files too.
     return has_files_in_memory() and resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
 
 
 def no_room(error: OSError) -> RelaxError:
-    """What to say where a temporary file cannot be written."""
+    """Return the error about a temporary file that cannot be written."""
     import tempfile
 
     where = f" in '{tempfile.tempdir}'" if tempfile.tempdir else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The version of this project, which programs and reports name."""
+"""Version of this project for programs and reports."""
 
-#: As in pyproject.toml.
+#: Equal to the version in pyproject.toml.
 VERSION = "0.1.0"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is imported for a dialect when its first operation is handed to Python, in place of upstream's own module.
+"""Modules imported in place of upstream's own when the first operation of a dialect is returned to Python.
 
-Making the classes of a dialect's operations takes longer than most programs do. Who wants these imports upstream's
-module; operations that are handed out from then on are of its classes.
+Creating the classes of a dialect's operations takes longer than most programs run. Code that needs the classes imports
+upstream's module. Operations returned afterwards have these classes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,6 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-# What kernels of GPUs become, and what passes of users hardly meet; others' classes are there, as with upstream.
+# Dialects of GPU kernels that users' passes rarely use. Upstream's modules provide the classes of all other dialects.
 for _name in ("bufferization", "cf", "complex", "gpu", "index", "nvvm", "ub"):
     sys.modules[f"{__name__}.{_name}"] = ModuleType(f"{__name__}.{_name}", f"No classes of {_name}'s operations.")

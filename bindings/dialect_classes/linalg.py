@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The classes of linalg's operations, without upstream's language to define more, which imports numpy and yaml."""
+"""Classes of linalg's operations without upstream's OpDSL, which imports numpy and yaml."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The classes of the LLVM dialect's types alone: making those of its operations takes longer than most programs do.
+"""Classes of the LLVM dialect's types only: creating the operation classes takes longer than most programs run.
 
-Who wants these imports upstream's module; operations that are handed out from then on are of its classes.
+Code that needs the operation classes imports upstream's module. Operations returned afterwards have these classes.
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The platform `relax` of jax: PJRT's table of C functions, each a function of Python. Nothing is built for it."""
+"""JAX platform `relax`: PJRT's table of C functions, implemented in Python without a build step."""

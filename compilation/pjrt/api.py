@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PJRT's C interface as data: its functions in the order of the table, and the fields of the arguments of those here.
+"""PJRT's C interface as data: the functions in table order, and the argument fields of the implemented functions.
 
 Each function takes the address of a structure: its size, a pointer to extensions, then these fields.
 """
@@ -10,9 +10,10 @@ import ctypes
 from collections.abc import Mapping
 from types import MappingProxyType
 
-#: What the table holds. jaxlib reads past a table that claims more, and takes all from 0.29 on.
+#: Version that the table claims. jaxlib reads past a table that claims a later version, and accepts versions from 0.29
+#: on.
 VERSION = (0, 90)
-#: All of the table, in its order.
+#: All functions in table order.
 NAMES = """
 Error_Destroy Error_Message Error_GetCode Plugin_Initialize Plugin_Attributes
 Event_Destroy Event_IsReady Event_Error Event_Await Event_OnReady
@@ -60,7 +61,7 @@ _KINDS = {
     "q": ctypes.c_int64,
     "b": ctypes.c_bool,
 }
-# The first field is the object that is asked, where there is one. `text` and `size` are a text's address and length.
+# The first field is the object of the call, if there is one. `text` and `size` are a string's address and length.
 _TEXT, _LIST = "of:p text:p size:z", "of:p items:p count:z"
 _FIELDS = {
     **dict.fromkeys(["Plugin_Initialize"], ""),
@@ -127,7 +128,7 @@ def _structure(name: str, fields: str, has_head: bool = True) -> type[ctypes.Str
     return type(name, (ctypes.Structure,), {"_fields_": [*head, *((name, _KINDS[kind]) for name, kind in parts)]})
 
 
-#: The structures that functions take, by their names, of those that are written here.
+#: Argument structures of the implemented functions, by name.
 ARGUMENTS: Mapping[str, type[ctypes.Structure]] = MappingProxyType(
     {name: _structure(name, fields) for name, fields in _FIELDS.items()}
 )

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Objects of Python whose addresses C code holds.
+"""Python objects whose addresses C code holds.
 
-C code lets go of them at any time: while an exception of Python unwinds, where a function of Python would lose it, and
-after Python has ended. What lets go is machine code therefore, which puts the handle on a list; the next call that
-makes something clears the list. What each call of a program asks is machine code, too: a function of Python is 1 to
-2 us.
+C code can release a handle at any time. Examples are an unwinding Python exception, which a Python function would
+lose, and the time after Python has ended. Therefore machine code releases handles, by adding them to a list. The next
+call that creates an object clears the list. Frequent queries of each program call are machine code, too: a Python
+function takes 1 to 2 us.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ...bindings.context import new_context
 from ...bindings.execution import functions_of
 from ...bindings.mlir import ir
 
-# A handle is the address of four words: the next one of the list, how many hold its memory beside its owner, and two
-# that are told to who asks. The functions take PJRT's arguments, whose third word is the handle, and give no error.
+# A handle is the address of four words: the next list element, the number of additional memory holders, and two words
+# that queries return. The functions take PJRT's arguments, whose third word is the handle, and return no error.
 _CODE = """
 llvm.mlir.global internal @list(0 : i64) : i64
 llvm.func @let_go(%arguments: !llvm.ptr) -> !llvm.ptr {
@@ -114,7 +114,7 @@ llvm.func @nothing(%arguments: !llvm.ptr) -> !llvm.ptr {
 
 
 class Stubs(NamedTuple):
-    """Addresses of that code."""
+    """Addresses of the machine code functions."""
 
     let_go: int
     all: int
@@ -128,7 +128,7 @@ class Stubs(NamedTuple):
 
 
 def _teller(names: Sequence[str]) -> str:
-    """A function that writes the addresses of others into an array."""
+    """Return the code of a function that writes the addresses of others into an array."""
     lines = []
     for place, name in enumerate(names):
         lines.append(f"%at{place} = llvm.getelementptr %into[{8 * place}] : (!llvm.ptr) -> !llvm.ptr, i8")
@@ -141,7 +141,7 @@ _making = threading.Lock()
 
 
 def stubs() -> Stubs:
-    """Made once: what two threads make at the same time would have two lists."""
+    """Return the machine code, compiled once: two copies would have separate lists."""
     with _making:
         return _made()
 
@@ -155,21 +155,21 @@ def _made() -> Stubs:
 
 
 def for_ever(held: object) -> None:
-    """Keeps an object, after Python has ended too."""
+    """Keep an object alive for ever, even after Python has ended."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
 
 
 class Held:
-    """What C code has a handle of, from `hold` until that is let go of."""
+    """Object with a handle for C code, valid from `hold` until C code releases it."""
 
     def __init__(self, first_word: int = 0, second_word: int = 0) -> None:
         self.node = (ctypes.c_size_t * 4)(0, 0, first_word, second_word)
         self.handle = ctypes.addressof(self.node)
 
 
-#: By their handles, what C code has.
+#: Objects that C code holds, by handle.
 held_by_handle: dict[int, Any] = {}
-#: Those that were let go of while others hold their memory.
+#: Released objects whose memory others still hold.
 _waiting: list[Held] = []
 _clearing = threading.Lock()
 _word = ctypes.c_size_t.from_address
@@ -186,7 +186,7 @@ def _all() -> Any:
 
 
 def clear() -> None:
-    """Let go of the objects that C code has let go of. If another thread does that already, the next call does."""
+    """Release the objects that C code has released. If another thread is doing so, the next call releases the rest."""
     if not _clearing.acquire(blocking=False):
         return
     try:
@@ -208,14 +208,14 @@ def _clear() -> None:
 
 
 class KeptMemory:
-    """C arrays and texts that stay as long as this object."""
+    """C arrays and strings that live as long as this object."""
 
     def __init__(self) -> None:
         self._kept: list[object] = []
         self._texts: dict[bytes, int] = {}
 
     def text(self, value: str | bytes) -> tuple[int, int]:
-        """Its address and length."""
+        """Return the address and length of a string."""
         data = value.encode() if isinstance(value, str) else value
         if data not in self._texts:
             made = ctypes.create_string_buffer(data, len(data) + 1)

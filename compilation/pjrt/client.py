@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The client: one device, the machine, with one memory; its options are those of rx.compile."""
+"""PJRT client with one device (this machine) and one memory space. Its options are those of rx.compile."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .api import NamedValue
 from .c_handles import Held, hold, memory
 from .entries import entry, gives, gives_list, gives_text
 
-#: An option and the variable of the environment that has it, where jax is not told.
+#: Environment variables for options that are not set through JAX.
 _VARIABLES = {"target": "RELAX_JAX_TARGET", "partition": "RELAX_JAX_PARTITION", "opt_level": "RELAX_JAX_OPT_LEVEL"}
 _STRING, _INTEGER = 0, 1
 _KIND_OF_MEMORY = "device"
 
 
 class Client(Held):
-    #: Of rx.compile.
+    #: Options for rx.compile.
     options: dict[str, Any] = {}  # noqa: RUF012  # set when jax makes its client
 
 
@@ -54,7 +54,10 @@ _NONE = memory.array(ctypes.c_int64, [])
 
 
 def _options(given: dict[str, str | int]) -> dict[str, Any]:
-    """What rx.compile is told: options of jax's client, then the environment."""
+    """Return the options for rx.compile: JAX's client options have priority over the environment.
+
+    Raises OptionError for unknown options and invalid values.
+    """
     for name in given:
         if name not in _VARIABLES:
             hint = suggest(name, list(_VARIABLES))

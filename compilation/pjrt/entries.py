@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The functions of the table by their names, errors, and events, all of which have happened: calls wait for results."""
+"""Implementations of the table's functions, errors and events. All events have occurred, as calls wait for results."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..jax_exit import begin, end
 from .api import ARGUMENTS, NAMES
 from .c_handles import Held, KeptMemory, for_ever, held_by_handle, hold, memory, stubs
 
-#: Takes a function's arguments, and the object that it is asked of.
+#: Function that takes the argument structure and the object of the call.
 Entry = Callable[[Any, Any], None]
 _INVALID, _UNIMPLEMENTED, _INTERNAL = 3, 12, 13
 entries: dict[str, Entry] = {}
 
 
 class NotHere(Exception):
-    """What this platform does not do."""
+    """Feature that this platform does not support."""
 
 
 class Error(Held):
@@ -33,15 +33,15 @@ class Error(Held):
 
 
 class Event(Held):
-    """What has happened."""
+    """Event that has occurred."""
 
 
-#: All events are this one.
+#: The only event object.
 HAPPENED = hold(Event(first_word=1))
 
 
 def entry(*names: str) -> Callable[[Entry], Entry]:
-    """Declares what stands in the table under these names."""
+    """Register a function in the table under these names."""
 
     def declare(function: Entry) -> Entry:
         entries.update(dict.fromkeys(names, function))
@@ -51,7 +51,7 @@ def entry(*names: str) -> Callable[[Entry], Entry]:
 
 
 def gives(name: str, **fields: object) -> None:
-    """Declares a function that writes fields: what each is, or a function of the object that is asked."""
+    """Register a function that writes fields. A value is constant, or a function of the object of the call."""
     made = {field: each if callable(each) else (lambda held, each=each: each) for field, each in fields.items()}
 
     def write(arguments: Any, held: Any) -> None:
@@ -79,10 +79,10 @@ _WITHOUT_RESULT = frozenset({"Error_Destroy", "Error_Message"})
 
 
 def functions() -> dict[str, int]:
-    """The addresses for the table, by their names."""
+    """Return the addresses for the table, by name."""
     code = stubs()
     found = {name: code.let_go for name in NAMES if name.endswith("_Destroy")}
-    # These live as long as the process; an executable is let go of as a loaded one.
+    # These live as long as the process. An executable is released as a loaded executable.
     for name in ("Client", "Executable", "TopologyDescription", "Event"):
         found[f"{name}_Destroy"] = code.nothing
     found |= dict.fromkeys(["Plugin_Initialize", "Event_Error", "Event_Await"], code.nothing)
@@ -118,7 +118,7 @@ def _called(name: str, function: Entry | None) -> Callable[[int], int | None]:
         try:
             arguments = read(address)
             function(arguments, held_by_handle.get(arguments.of) if is_asked else None)
-        except BaseException as raised:  # none may go through C code
+        except BaseException as raised:  # no exception may pass through C code
             return hold(Error(raised))
         finally:
             end()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arrays of jax on the platform: memory of tensors, which programs take as it is."""
+"""JAX arrays on the platform: tensors that programs take without a copy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def type_in_numpy(dtype: str) -> Any:
 
 
 class Shape:
-    """The sizes and the type of an array, as C code reads them: many arrays have one."""
+    """Sizes and type of arrays in C form, shared by arrays of equal shape."""
 
     def __init__(self, dtype: str, sizes: tuple[int, ...]) -> None:
         if dtype not in TYPES:
@@ -46,7 +46,7 @@ def shape_of(dtype: str, sizes: tuple[int, ...]) -> Shape:
 
 
 class PlatformArray(Held):
-    """An array: complex numbers are a tensor of pairs."""
+    """Array of the platform. Complex numbers are stored as a tensor of pairs."""
 
     def __init__(self, held: Tensor, shape: Shape) -> None:
         super().__init__(device.handle, space.handle)
@@ -60,7 +60,7 @@ class PlatformArray(Held):
         return int(self.tensor.data_ptr())
 
     def delete(self) -> None:
-        """It is gone for jax; its memory is when no array of numpy has it."""
+        """Mark the array as deleted. Its memory is released once no NumPy array refers to it."""
         if not self.node[1]:
             self.tensor = None
         self.is_deleted = True
@@ -86,7 +86,7 @@ def _from_host(arguments: Any, client: object) -> None:
 
 
 def _bytes_of(data: int, sizes: tuple[int, ...], strides: tuple[int, ...] | None, width: int) -> tuple[Any, int]:
-    """The memory that an array is in, and where its first element is."""
+    """Return the memory that contains an array, and the offset of its first element. Strides can be negative."""
     if strides is None:
         return (ctypes.c_char * (prod(sizes) * width)).from_address(data), 0
     steps = [stride * (size - 1) for stride, size in zip(strides, sizes, strict=True)]
@@ -120,7 +120,7 @@ def _to_host(arguments: Any, buffer: PlatformArray) -> None:
 def _copy(arguments: Any, buffer: PlatformArray) -> None:
     if buffer.tensor is None:
         raise ValueError("the array is deleted")
-    arguments.value = hold(PlatformArray(buffer.tensor, buffer.shape))  # on the one device; arrays do not change
+    arguments.value = hold(PlatformArray(buffer.tensor, buffer.shape))  # the only device; arrays are immutable
 
 
 @entry("Buffer_GetMemoryLayout")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What jax finds: the entry point `relax` of `jax_plugins`. It is cheap where jax is not asked for this platform."""
+"""JAX plug-in: the entry point `relax` of `jax_plugins`, which does little unless the platform is requested."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ _registered: list[str] = []
 
 
 def initialize() -> None:
-    """Called by jax when it starts. Installing this package changes nothing for who does not ask for the platform: the
-    platform is there where JAX_PLATFORMS names it.
+    """Register the platform if JAX_PLATFORMS names it.
+
+    JAX calls this function at start-up.
+
+    Installing this package changes nothing for programs that do not request the platform.
     """
     import jax
 
@@ -24,10 +27,10 @@ def initialize() -> None:
 
 
 def register(**options: str | int) -> None:
-    """Adds the platform to jax, before its first array; target=, partition="a,b", opt_level= are rx.compile's.
+    """Register the platform in JAX, before its first array. target=, partition="a,b" and opt_level= are rx.compile's.
 
-    Raises ModelError for a jax whose functions for that are not known here; they are private. Once more without
-    options it does nothing.
+    Raises ModelError if JAX's private functions are not as expected, and OptionError for options in a second call. A
+    second call without options does nothing.
     """
     if _registered:
         if options:
@@ -48,7 +51,7 @@ def register(**options: str | int) -> None:
         import jax
 
         raise ModelError(f"jax {jax.__version__} is not known: the platform relax was tested with {TESTED}") from None
-    # Less than that of jax's own CPUs: who does not name a platform has those.
+    # Lower than the priority of JAX's CPU platform, which stays the default.
     add(PLATFORM, c_api=_capsule(), options=options or None, priority=-1)
     if PLATFORM not in donating:
         donating.append(PLATFORM)
@@ -56,7 +59,7 @@ def register(**options: str | int) -> None:
 
 
 def _capsule() -> Any:
-    """PJRT's table, as jax takes it."""
+    """Return PJRT's table as the capsule that JAX expects."""
     from . import client, platform_arrays, programs  # noqa: F401  # each declares functions of the table
     from .api import VERSION, Table
     from .c_handles import for_ever, memory, stubs
@@ -70,7 +73,8 @@ def _capsule() -> Any:
     for_ever(table)
 
     def leave() -> None:
-        """Functions of Python cannot be called when it has ended, and C code frees what it has later."""
+        """Replace callbacks at exit: Python functions must not be called afterwards, but C code frees its objects
+        later."""
         for name in ("Buffer_Delete", "LoadedExecutable_Delete"):
             setattr(table, name, stubs().nothing)
 

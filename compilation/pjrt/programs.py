@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs of jax: bytes of a StableHLO artifact in, compiled here, called with arrays of the platform."""
+"""JAX programs: compilation of StableHLO artifacts, and calls with the platform's arrays."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .entries import HAPPENED, entry, gives, gives_list, gives_text
 from .platform_arrays import PlatformArray, Shape, shape_of
 
 _HANDLES = ctypes.c_void_p
-#: Of protocol buffers: a DeviceAssignment of one replica and one computation, on the device 0.
+#: Serialized protocol buffer DeviceAssignment: one replica and one computation on device 0.
 _ON_THE_DEVICE = bytes([0x08, 1, 0x10, 1, 0x1A, 3, 0x0A, 1, 0])
 _FORMAT = "mlir"
 _MARKS_OF_DONATED = ("tf.aliasing_output", "jax.buffer_donor")
 
 
 class Executable(Held):
-    """A program. What C code asks of it is made once."""
+    """Compiled program, with precomputed answers to the queries of C code."""
 
     def __init__(self, code: bytes) -> None:
         module = opened(code)
@@ -58,13 +58,13 @@ def _name(module: Any) -> str:
 
 
 def _donated(module: Any) -> list[int]:
-    """The places of arguments whose memory jax gives away."""
+    """Return the positions of donated arguments."""
     attributes = main_of(module).attributes
     marks = list(attributes["arg_attrs"]) if "arg_attrs" in attributes else []
     return [place for place, each in enumerate(marks) if any(mark in each for mark in _MARKS_OF_DONATED)]
 
 
-#: Names of element types in jax, by MLIR's names.
+#: JAX's names of element types, by MLIR's names.
 _NAMES = {dtype: name for name, dtype in reversed(DTYPE_BY_NAME.items())}  # "bool" is the first name of i1
 _NAMES |= {"complex<f32>": "complex64", "complex<f64>": "complex128"}
 
@@ -75,7 +75,7 @@ def _result_shapes(module: Any) -> list[Shape]:
 
 
 def _shape_of_result(type_: Any) -> Shape:
-    """Of a token of ordered effects, which jax has as an array without elements."""
+    """Return the shape of a result. A token of ordered effects is an array without elements."""
     if str(type_) == "!stablehlo.token":
         return shape_of("bool", (0,))
     element = str(type_.element_type)
@@ -121,7 +121,7 @@ def _delete_donated(executable: Executable, buffers: list[PlatformArray], addres
 
 @entry("Executable_OptimizedProgram")
 def _program(arguments: Any, executable: Executable) -> None:
-    """As it came. It is asked for twice: for its size, then for its bytes."""
+    """Return the original code. C code calls this function twice: for the size, then for the bytes."""
     program: Any = Program.from_address(arguments.program)
     if program.code:
         ctypes.memmove(program.code, executable.code, len(executable.code))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How passes are written, named, combined into pipelines and watched."""
+"""Definition, registration, pipelines and instrumentation of passes."""

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a pass is, one method, and a frozen dataclass where it has options, which are its fields; and how it runs.
+"""Base class of passes.
 
-@register_pass
-@dataclass(frozen=True)
-class MyPass(Pass):
-    \"\"\"One line that `relax-opt --help` prints.\"\"\"
+A pass has one method; a pass with options is a frozen dataclass with a field per option.
 
-    name: ClassVar[str] = "my-pass"
-    threshold: int = 4                      # my-pass{threshold=8}
+    @register_pass
+    @dataclass(frozen=True)
+    class MyPass(Pass):
+        \"\"\"One line that `relax-opt --help` prints.\"\"\"
 
-    def run(self, op: Any) -> None: ...
+        name: ClassVar[str] = "my-pass"
+        threshold: int = 4                      # my-pass{threshold=8}
+
+        def run(self, op: Any) -> None: ...
 """
 
 from __future__ import annotations
@@ -35,37 +37,37 @@ from ...support.errors import RefusalError, RelaxError
 from .external import externals_aside
 from .options import format_options
 
-#: The operation that passes and pipelines run on where nothing else is said.
+#: Default anchor of passes and pipelines.
 USUAL_ANCHOR = "builtin.module"
 
 
 @dataclasses.dataclass(frozen=True)
 class Pass:
-    """A pass over one operation and what is in it. One that has options is a frozen dataclass: see above."""
+    """Pass over an operation and its contents. A pass with options is a frozen dataclass: see above."""
 
-    #: The name in pipelines: relax-... on the graph, tir-... on tensor programs, your own prefix elsewhere.
+    #: Name in pipelines: relax-... on the graph, tir-... on tensor programs, your own prefix elsewhere.
     name: ClassVar[str] = ""
-    #: The operation the pass runs on ("builtin.module", "func.func"); "any" for every one.
+    #: Operation the pass runs on ("builtin.module", "func.func"), or "any".
     anchor: ClassVar[str] = USUAL_ANCHOR
-    #: Whether it looks into external modules on its own. Others do where they are addressed: external{...}(...).
+    #: True for passes that look into external modules. Other passes do so only if addressed: external{...}(...).
     sees_externals: ClassVar[bool] = False
-    #: Upstream dialects whose operations the pass creates; they are loaded before it runs.
+    #: Upstream dialects whose operations the pass creates. They are loaded before it runs.
     dependent_dialects: ClassVar[tuple[str, ...]] = ()
 
     def run(self, op: Any) -> None:
-        """Transforms the operation in place. Raise RelaxError to fail; what is left half done is thrown away."""
+        """Transform the operation in place. Raise RelaxError to fail; the partly transformed operation is discarded."""
         raise RelaxError(f"pass '{self.name}' has no run method")
 
     @enters
     def __call__(self, target: Any) -> Any:
-        """Runs the pass alone, on a Module or an operation, which stays as it is where the pass fails; returns it."""
+        """Run the pass alone on a Module or an operation, and return the target. A failing pass leaves it unchanged."""
         check_anchor(self, USUAL_ANCHOR)
         with changing(target, USUAL_ANCHOR, f"pass {self.name}") as operation:
             run_pass(self, operation)
         return target
 
     def text(self) -> str:
-        """The pass as it stands in a pipeline's text, options that differ from their defaults included."""
+        """Return the pass as pipeline text, with all options that differ from their defaults."""
         return self.name + format_options(self)
 
     def prepare(self, context: Context) -> None:
@@ -73,7 +75,7 @@ class Pass:
 
 
 def check_anchor(pass_: Pass, anchor: str) -> None:
-    """Raises RelaxError for a pass that does not run on what a pipeline, or a group in it, runs on."""
+    """Raise RelaxError if a pass cannot run on the anchor of a pipeline or a group."""
     if pass_.anchor not in ("any", anchor) and anchor != "any":
         wanted = pass_.anchor
         raise RelaxError(f"pass '{pass_.name}' runs on {wanted}, not on {anchor}: write {wanted}({pass_.text()})")
@@ -81,11 +83,12 @@ def check_anchor(pass_: Pass, anchor: str) -> None:
 
 @contextmanager
 def changing(target: Any, anchor: str, by: str, *, all_or_nothing: bool = True) -> Iterator[Operation]:
-    """The operation of a Module, or the one given, made ready for passes; handles of what these erase say by whom.
+    """Prepare a Module or an operation for passes, and yield the operation.
 
-    What is raised inside leaves it as it was, where that is asked for.
+    Handles of operations that the passes erase report the name `by`. With `all_or_nothing`, an exception restores the
+    original operation.
     """
-    # A module's own, which does not count as handed out.
+    # Use the module's internal owner, which does not count as a user's handle.
     holder = getattr(target, "_owner", target)
     if not hasattr(holder, "operation"):
         raise RelaxError(f"passes run on a Module or an operation, got {type(target).__name__} {target!r:.60}")
@@ -93,7 +96,7 @@ def changing(target: Any, anchor: str, by: str, *, all_or_nothing: bool = True) 
     if anchor not in ("any", operation.name):
         raise RelaxError(f"the pipeline runs on {anchor}, but it was given a {operation.name}")
     with lock_context(operation.context):
-        # The passes may have come with a plug-in, after the module.
+        # The passes may belong to a plug-in that was loaded after the module.
         load_registered(operation.context)
         guard = restored_on_failure(operation) if all_or_nothing else nullcontext()
         with operation.context, ir.Location.unknown(), erasing(operation, by), guard:
@@ -101,7 +104,7 @@ def changing(target: Any, anchor: str, by: str, *, all_or_nothing: bool = True) 
 
 
 def run_pass(pass_: Pass, operation: Operation, *, verify: bool = True) -> None:
-    """One pass on what `changing` gives, or on what is inside. Raises RelaxError with every diagnostic."""
+    """Run a pass on an operation from `changing`, or on a nested operation. Raise RelaxError with all diagnostics."""
     refuse_at_end(f"pass {pass_.name}")
     pass_.prepare(operation.context)
     aside = nullcontext() if pass_.sees_externals else externals_aside(operation)
@@ -112,7 +115,7 @@ def run_pass(pass_: Pass, operation: Operation, *, verify: bool = True) -> None:
         blamed,
     ):
         pass_.run(operation)
-    # An error that a pass reported without raising is still an error.
+    # An error diagnostic counts as a failure even if the pass has not raised.
     if any(diagnostic.severity == "error" for diagnostic in found):
         raise failure(f"pass {pass_.name} failed", found, RefusalError)
     if verify:

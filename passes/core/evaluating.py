@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compile-time evaluation: runs a program while another one is compiled.
+"""Compile-time evaluation: running a program while another program is compiled.
 
-Passes know neither code nor how it is run, so who does hands it in: targets/core/evaluation.py, everywhere; others for
-a while, by `evaluating_by`.
+Passes cannot generate or run code themselves, so an evaluator is injected. targets/core/evaluation.py provides the
+default, and `evaluating_by` sets another one temporarily.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
 
 class Evaluator(NamedTuple):
-    """Runs programs."""
+    """Evaluator of programs."""
 
-    #: Whose code it runs: what has no rule for this target cannot be computed.
+    #: Target of the evaluator's code. An operator without a rule for the target cannot be evaluated.
     target: str
-    #: Runs the function @main of a module, which takes nothing, gives tensors of static shapes, and may be taken apart:
-    #: the bytes of each. Raises NotComputed.
+    #: Runs the function @main of a module, which takes no arguments, returns tensors of static shapes, and may be
+    #: modified. Returns the arrays, or raises NotComputed.
     run: Callable[[Module], list[ndarray]]
 
 
 class NotComputed(Exception):
-    """A program that cannot be compiled, or that fails when it runs: the message says why."""
+    """Program that cannot be compiled or that fails when it runs. The message states the reason."""
 
 
-#: Empty where none is chosen.
+#: Empty if no evaluator was chosen explicitly.
 _chosen: ContextVar[tuple[Evaluator | None, ...]] = ContextVar("evaluator", default=())
 _usual: list[Callable[[], Evaluator]] = []
 
 
 def usual_evaluator(make: Callable[[], Evaluator]) -> None:
-    """Sets the default evaluator."""
+    """Set the default evaluator."""
     _usual[:] = [make]
 
 
 def evaluator() -> Evaluator | None:
-    """The evaluator in effect here, or None."""
+    """Return the current evaluator, or None."""
     chosen = _chosen.get()
     if chosen:
         return chosen[0]
@@ -52,7 +52,7 @@ def evaluator() -> Evaluator | None:
 
 @contextmanager
 def evaluating_by(evaluator: Evaluator | None) -> Iterator[None]:
-    """The evaluator in effect inside; none with None."""
+    """Set the evaluator inside the `with` statement. None disables evaluation."""
     token = _chosen.set((evaluator,))
     try:
         yield

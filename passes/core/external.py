@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""External modules, which hold what a codegen takes of a model: only passes that address them see into them."""
+"""External modules, which hold the parts of a model that codegens compile.
+
+Only passes that address them look inside.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from ...support.external_runtime import ExternalRuntime
 from ...support.registry import NamedRegistry
 from ...support.suggest import suggest
 
-#: `source(name)` imports what registers a codegen of that name, or all that there are for None: targets have some.
+#: Functions that import the codegen of a name, or all codegens for None. Targets add their own.
 codegen_sources: list[Callable[[str | None], object]] = []
 
 
@@ -27,7 +30,7 @@ def _import_codegens(name: str | None) -> None:
         source(name)
 
 
-#: The codegens by name: here, where pipelines can ask whether there is one.
+#: Codegens by name. The registry is here so that pipelines can check names.
 CODEGENS = NamedRegistry[type[ExternalRuntime]]("a codegen", source=_import_codegens, plugins="codegen")
 
 
@@ -36,13 +39,13 @@ def is_external(operation: Operation) -> bool:
 
 
 def external_modules(module: Operation, codegen: str = "") -> list[Operation]:
-    """Those directly inside of a module, of one codegen or of all."""
+    """Return the external modules directly inside a module, of one codegen or of all."""
     found = [each for block in blocks_of(module) for each in operations_of(block) if is_external(each)]
     return [each for each in found if not codegen or text_in(each, CODEGEN) == codegen]
 
 
 def check_codegen(name: str, module: Operation) -> None:
-    """Refuses a name that no codegen has: neither one that is registered or installed, nor one with a part here."""
+    """Raise RelaxError if no codegen of this name is registered or installed, and no part of the module has it."""
     if not external_modules(module, name) and CODEGENS.find(name) is None:
         there = {text_in(each, CODEGEN) for each in external_modules(module)}
         known = sorted({*CODEGENS.names(), *there})
@@ -53,7 +56,7 @@ def check_codegen(name: str, module: Operation) -> None:
 @contextmanager
 @fragile
 def externals_aside(operation: Operation) -> Iterator[None]:
-    """Inside, each external module has but its functions' declarations in it; afterwards it is what it was."""
+    """Replace each external module by its functions' declarations inside the `with` statement."""
     held = external_modules(operation) if operation.name == "builtin.module" else []
     for module in held:
         _declarations_of(module)
@@ -66,7 +69,7 @@ def externals_aside(operation: Operation) -> Iterator[None]:
 
 
 def _declarations_of(module: Operation) -> None:
-    """A module of the same name stands in front of one."""
+    """Insert a module of the same name that holds the declarations only."""
     context = module.context
     with context, module.location:
         name = {"sym_name": module.attributes["sym_name"], CODEGEN: module.attributes[CODEGEN]}
@@ -79,7 +82,7 @@ def _declarations_of(module: Operation) -> None:
 
 
 def _put_back(operation: Operation, held: list[Operation]) -> None:
-    """Modules come to where their declarations are, and stay out where those are gone."""
+    """Put external modules back in place of their declarations. Modules with erased declarations are dropped."""
     stubs = {symbol_name(each): each for each in external_modules(operation)}
     for module in held:
         stub = stubs.get(symbol_name(module))
@@ -88,11 +91,11 @@ def _put_back(operation: Operation, held: list[Operation]) -> None:
             stub.erase()
 
 
-# ---- what codegens have made, on the module that the program is made of ----
+# ---- results of codegens, stored on the program's module ----
 
 
 def external_attribute(part: ExternalPart, objects: Iterable[bytes]) -> Attribute:
-    """A part, with objects that are to be linked."""
+    """Return the attribute for a part, with objects to link."""
     fields: dict[str, Attribute] = {
         "codegen": ir.StringAttr.get(part.codegen),
         "name": ir.StringAttr.get(part.name),
@@ -113,7 +116,7 @@ def _blob(data: bytes | memoryview, name: str) -> Attribute:
 
 
 def taken_externals(module: Operation) -> tuple[tuple[ExternalPart, ...], tuple[memoryview, ...]]:
-    """The parts, and the objects of those that are linked; both are taken from the module."""
+    """Remove the parts from a module, and return the parts and the objects to link."""
     if EXTERNAL_MODS not in module.attributes:
         return (), ()
     stated = list(module.attributes[EXTERNAL_MODS])

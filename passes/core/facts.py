@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The facts that front ends, passes and targets note in a journal.
+"""Facts that front ends, passes and targets record in a journal.
 
-`origins` are places in the model: the names of its nodes, or file:line:column where a location has no name.
-Shapes and types are text, as they are shown to people; sizes in bytes are numbers, or text over symbols.
+`origins` are places in the model: node names, or file:line:column for locations without a name. Shapes and types are
+text for people. Sizes in bytes are numbers, or text with symbols.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .journal import Fact, Journal
 
 @dataclass(eq=False, repr=False)
 class ModelFact(Fact):
-    """A model as it was read."""
+    """Model as read by a front end."""
 
     name: str
     producer: str
@@ -33,7 +33,7 @@ class ModelFact(Fact):
 
 @dataclass(eq=False, repr=False)
 class NodeFact(Fact):
-    """A node of a model, and what it became."""
+    """Node of a model with its translation."""
 
     name: str
     op: str
@@ -44,17 +44,17 @@ class NodeFact(Fact):
     outputs: Sequence[Mapping[str, str]]
     #: name, type and bytes of each input that is a constant
     constants: Sequence[Mapping[str, object]]
-    #: As text; large ones are described.
+    #: As text; large attributes are described.
     attributes: Mapping[str, str]
-    #: "operators", "constant" (known when it is imported), "input" (it hands one on), "nodes" (of its own graph)
+    #: "operators", "constant" (known at import), "input" (passes an input on), "nodes" (of its subgraph)
     became: str
-    #: The node whose function or graph holds it.
+    #: Node whose function or graph contains this node.
     within: str = ""
 
 
 @dataclass(eq=False, repr=False)
 class OperatorFact(Fact):
-    """A relax operator before it is legalized. Inputs are numbers of operators, or the names of the graph's inputs."""
+    """Operator before legalization. Inputs are operator numbers, or names of the graph's inputs."""
 
     index: int
     function: str
@@ -62,13 +62,13 @@ class OperatorFact(Fact):
     origins: Sequence[str]
     inputs: Sequence[int | str]
     results: Sequence[str]
-    #: As a script.
+    #: Operator as a script.
     text: str = ""
 
 
 @dataclass(eq=False, repr=False)
 class LegalizedFact(Fact):
-    """The rule that took an operator. `index` is its number, None for one that a rule has made."""
+    """Legalization rule that was applied to an operator. `index` is its number, or None for a rule's own operator."""
 
     index: int | None
     operator: str
@@ -76,13 +76,13 @@ class LegalizedFact(Fact):
     rule: str
     target: str
     place: str
-    #: The PrimFuncs that are called in its place.
+    #: PrimFuncs that are called in place of the operator.
     kernels: Sequence[str]
 
 
 @dataclass(eq=False, repr=False)
 class KernelFact(Fact):
-    """A PrimFunc before it is scheduled."""
+    """PrimFunc before scheduling."""
 
     name: str
     operator: str
@@ -92,7 +92,7 @@ class KernelFact(Fact):
 
 @dataclass(eq=False, repr=False)
 class FusedFact(Fact):
-    """Calls that became one. Each member has the name of its PrimFunc and its origins."""
+    """Calls that were fused. Each member has its PrimFunc's name and its origins."""
 
     kernel: str
     origins: Sequence[str]
@@ -101,7 +101,7 @@ class FusedFact(Fact):
 
 @dataclass(eq=False, repr=False)
 class NotFusedFact(Fact):
-    """Two calls, one reading of the other, that stayed apart, and why."""
+    """Producer and consumer that were not fused, with the reason."""
 
     producer: Mapping[str, object]
     consumer: Mapping[str, object]
@@ -110,15 +110,15 @@ class NotFusedFact(Fact):
 
 @dataclass(eq=False, repr=False)
 class CallFact(Fact):
-    """An operation of the program that works on memory, in the program's order.
+    """Operation of the lowered program on memory, in program order.
 
-    Inputs and outputs have a type and where they are: `buffer` with its number, `input` with its name, `constant`.
+    Inputs and outputs have a type and a location: `buffer` with its number, `input` with its name, or `constant`.
     """
 
     function: str
     position: int
     operation: str
-    #: A PrimFunc, a packed function, another function; empty for what calls nothing.
+    #: PrimFunc, packed function or other function; empty for operations without a callee.
     callee: str
     origins: Sequence[str]
     inputs: Sequence[Mapping[str, object]]
@@ -127,10 +127,12 @@ class CallFact(Fact):
 
 @dataclass(eq=False, repr=False)
 class MemoryFact(Fact):
-    """The memory that a function's tensors have. A buffer is in use from position `first` to `last`.
+    """Memory of a function's tensors.
 
-    It has an offset in the arena, a slot among those of symbolic size, in which it begins after `shift` bytes, or
-    `output`: the result that it is.
+    A buffer is live from position `first` to `last`.
+
+    A buffer has an offset in the arena, or a slot of symbolic size with an offset of `shift` bytes. A result has an
+    `output` number instead.
     """
 
     function: str
@@ -141,98 +143,98 @@ class MemoryFact(Fact):
 
 @dataclass(eq=False, repr=False)
 class ScheduleFact(Fact):
-    """The schedule that took a kernel, and why others did not."""
+    """Schedule that was chosen for a kernel, and the reasons against other schedules."""
 
     kernel: str
     schedule: str
     place: str
     declined: Sequence[Mapping[str, str]] = ()
-    #: Where a journal asks for them: lines of a schedule that do the same, or a comment that says why there are none.
+    #: On request: an equivalent schedule line by line, or a comment with the reason why none exists.
     steps: Sequence[str] = ()
-    #: The operators that the kernel computes.
+    #: Operators that the kernel computes.
     operator: str = ""
-    #: Where a journal asks for them: the tensor intrinsics that are used, and the `name` and `reason` of each rule and
-    #: intrinsic that was registered from outside and is not used.
+    #: On request: the tensor intrinsics in use, and the `name` and `reason` of each unused rule and intrinsic that was
+    #: registered from outside.
     intrinsics: Sequence[str] = ()
     unused: Sequence[Mapping[str, str]] = ()
 
 
 @dataclass(eq=False, repr=False)
 class LoopsFact(Fact):
-    """How the loops of one operation of a kernel run; `reason` where they stay plain loops."""
+    """Loop plan of one operation of a kernel. `reason` explains plain loops."""
 
     kernel: str
     plan: str
-    #: Of each loop. Text where dynamic: a product of numbers and of the parameters' sizes, "0.1*4" with
-    #: that of the first parameter's second axis; None where it is another one.
+    #: Size of each loop. A dynamic size is text, a product of numbers and parameter sizes: "0.1*4" refers to the first
+    #: parameter's second axis. None for other sizes.
     sizes: Sequence[int | str | None]
     reductions: Sequence[int] = ()
     order: Sequence[int] = ()
     vector: int | None = None
     lanes: int = 1
-    #: Points (vectors, of the vector loop) in one step, by the loop's number.
+    #: Points (or vectors, for the vector loop) per step, by loop number.
     tile: Mapping[str, int] = field(default_factory=dict)
     #: (loop, points in a block)
     blocks: Sequence[Sequence[int]] = ()
     packs: bool = False
-    #: Operations on numbers for one element of what is done with the results in registers; None where nothing is.
+    #: Arithmetic operations per element that consume the results in registers, or None without an epilogue.
     epilogue: int | None = None
-    #: Operations on numbers in the body, for one point of the loops.
+    #: Arithmetic operations in the body per point of the loops.
     flops: int = 0
     reason: str = ""
 
 
 @dataclass(eq=False, repr=False)
 class PartitionFact(Fact):
-    """What a codegen was given of a model."""
+    """Parts of a model that a codegen received."""
 
     codegen: str
-    #: All that there are.
+    #: Number of all operators.
     operators: int
-    #: Those that each of its patterns has matched.
+    #: Number of operators matched by each pattern.
     matched: Mapping[str, int]
-    #: The external modules.
+    #: Names of the external modules.
     parts: Sequence[str]
-    #: Their inputs and outputs, text over symbols where dynamic; None where unknown.
+    #: Total size of the parts' inputs and outputs: text with symbols if dynamic, None if unknown.
     bytes_in: int | str | None
     bytes_out: int | str | None
-    #: `matched` of each part, by its name.
+    #: `matched` for each part by name.
     of_parts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(eq=False, repr=False)
 class PriceFact(Fact):
-    """What a plan by cost has counted for a match, in seconds."""
+    """Costs that a cost-based plan has estimated for a match, in seconds."""
 
     codegen: str
     pattern: str
     origins: Sequence[str]
-    #: Whether it went to the codegen.
+    #: True if the codegen received the match.
     taken: bool
-    #: What the codegen asks for it, and the target.
+    #: Estimated costs of the codegen and of the target.
     seconds: float
     host_seconds: float
-    #: What more crosses if it goes to the codegen, in addition to what else went there, and calls of parts; less than 0
-    #: where it is between such.
+    #: Additional cost of transfers and calls if the codegen receives the match, given the other decisions. Negative
+    #: between matches of the codegen.
     border_seconds: float
 
 
 @dataclass(eq=False, repr=False)
 class KeptFact(Fact):
-    """An operator that no codegen was given, with the pattern that came nearest, and what kept it from matching."""
+    """Operator that no codegen received, with the closest pattern and the reason for the mismatch."""
 
     operator: str
     origins: Sequence[str]
     codegen: str
     pattern: str
     reason: str
-    #: A name that the operators of one match share; empty where the pattern does not match.
+    #: Name shared by the operators of one match; empty if the pattern does not match.
     match: str = ""
 
 
 @dataclass(eq=False, repr=False)
 class ExternalFact(Fact):
-    """What a codegen has made of an external module; `reason` where it did not, and the target took it over."""
+    """Result of compiling an external module by a codegen. `reason` states why the target took the module over."""
 
     name: str
     codegen: str
@@ -241,17 +243,17 @@ class ExternalFact(Fact):
     bytes: int = 0
     seconds: float | None = None
     reason: str = ""
-    #: What the machine that compiles lacks to run it.
+    #: Requirements that the compiling machine does not meet.
     missing: str = ""
-    #: Whether its code was found in the cache.
+    #: True if the code was found in the cache.
     cached: bool = False
-    #: Where there is a reason, what the codegen did: "declined", or "failed to compile", which is a bug as a rule.
+    #: Kind of failure: "declined", or "failed to compile", which usually is a bug.
     verb: str = "declined"
 
 
 @dataclass(eq=False, repr=False)
 class CodeFact(Fact):
-    """Machine code: of a kernel, or of the whole program where `name` is empty."""
+    """Machine code of a kernel, or of the whole program if `name` is empty."""
 
     name: str
     bytes: int
@@ -260,17 +262,17 @@ class CodeFact(Fact):
 
 
 def origins_of(operation: OperationBase) -> list[str]:
-    """The model's nodes that an operation's location names, each once; file:line:column where it names none."""
+    """Return the distinct model nodes that an operation's location names, or file:line:column without names."""
     return list(dict.fromkeys(origin.name for origin in origins(operation.location) if origin.name))
 
 
 def types_of(values: Iterable[Value]) -> list[str]:
-    """What values are, for people: `f32[1,64,n]`."""
+    """Return the types of values as short text: `f32[1,64,n]`."""
     return [type_text(decode(value.type)) for value in values]
 
 
 def type_text(info: Info) -> str:
-    """`f32[n,4]`; other types as MLIR writes them."""
+    """Format a tensor type as `f32[n,4]`, and other types as in MLIR."""
     if not isinstance(info, TensorInfo):
         return describe(info)
     if info.shape is None:
@@ -279,7 +281,7 @@ def type_text(info: Info) -> str:
 
 
 def note_code(name: str, bytes_: int, seconds: float | None = None, *, cached: bool = False) -> None:
-    """Notes machine code that has been made, if a journal is active."""
+    """Record compiled machine code if a journal is active."""
     journal = Journal.active()
     if journal is not None:
         journal.add(CodeFact(name, bytes_, seconds, cached))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What watches a pipeline run: prints the IR, takes times, calls back."""
+"""Instruments that observe a running pipeline: printing of IR, timing, callbacks."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from ...support.files import replacing
 
 
 class Instrument:
-    """Called before and after each pass. `op` is the operation that the pass runs on."""
+    """Observer that is called before and after each pass. `op` is the operation that the pass runs on."""
 
     def __repr__(self) -> str:
-        """Without an address, so that what shows it is the same in each run."""
+        """Return a text without the address, so that output is reproducible."""
         return f"<{type(self).__name__}>"
 
     def before_pass(self, name: str, op: Operation) -> None:
-        """Called before a pass runs on an operation."""
+        """Handle the start of a pass on an operation."""
 
     def after_pass(self, name: str, op: Operation) -> None:
-        """Called after a pass has succeeded and its result has been verified."""
+        """Handle the success of a pass after its result was verified."""
 
     def pass_failed(self, name: str, op: Operation) -> None:
-        """Called when a pass has failed; the operation may be half transformed."""
+        """Handle the failure of a pass. The operation may be partly transformed."""
 
     def code_begun(self, kernel: str) -> None:
-        """Called when native code of a kernel begins to be made; several may be under way at once."""
+        """Handle the start of code generation for a kernel. Several kernels may be compiled at the same time."""
 
     def code_made(self, kernel: str, done: int, count: int) -> None:
-        """Called when native code of a kernel is there, made or found: piece `done` of the total.
+        """Handle the completion of a kernel's native code, compiled or cached: piece `done` of the total.
 
-        The name is empty for the code of the graph's functions, and of a small program as a whole.
+        The name is empty for the code of the graph's functions, and for a small program as a whole.
         """
 
 
 def follows_passes(instrument: Instrument) -> bool:
-    """Check whether an instrument is called for passes, and not only for pieces of code."""
+    """Check whether an instrument observes passes, and not only code generation."""
     hooks = "before_pass", "after_pass", "pass_failed"
     return any(getattr(type(instrument), name) is not getattr(Instrument, name) for name in hooks)
 
 
 class Callback(Instrument):
-    """Calls functions `(pass name, operation)` before and after each pass."""
+    """Instrument that calls functions `(pass name, operation)` before and after each pass."""
 
     def __init__(
         self,
@@ -67,11 +67,13 @@ class Callback(Instrument):
 
 
 class PrintIR(Instrument):
-    """Prints the IR as mlir-opt does. `before` and `after` hold pass names; True stands for all of them.
+    """Instrument that prints the IR like mlir-opt.
 
-    With `folder`, each dump is a file in a tree of folders, one for each operation that passes run on, and numbers tell
-    the order: `builtin_module_m/func_func_f/0_1_cse.mlir` is the second dump of @f, after the first of the module.
-    Where `show` gives scripts, say so by `shows_scripts`: the lines around them are comments of Python then.
+    `before` and `after` are pass names, or True for all passes.
+
+    With `folder`, each dump is a file in a tree with a folder per operation. Numbers give the order.
+    `builtin_module_m/func_func_f/0_1_cse.mlir` is the second dump of @f, after the first dump of the module. Set
+    `shows_scripts` if `show` returns scripts: headers are then Python comments.
     """
 
     def __init__(
@@ -96,7 +98,7 @@ class PrintIR(Instrument):
         self._show = show or (lambda op: print_asm(op, assume_verified=True))
         self._shows_scripts = shows_scripts
         self._folder = folder
-        # By the operations' hashes, as handles of operations that a pass erases must not be kept.
+        # Keyed by the operations' hashes, as handles of operations that a pass erases must not be kept.
         self._dumps: dict[int, int] = {}
         self._texts: list[str] = []
 
@@ -125,7 +127,7 @@ class PrintIR(Instrument):
         symbol = f": @{_symbol(op)}" if _symbol(op) else ""
         where = "" if op.name == "builtin.module" else f" ('{op.name}' operation{symbol})"
         shown = outermost(op) if self._module_scope else op
-        # A failed pass leaves IR that may not verify: only the generic form is safe to print.
+        # IR after a failed pass may be invalid: only the generic form is safe to print.
         text = print_asm(shown, print_generic_op_form=True, assume_verified=True) if generic else self._show(shown)
         comment, suffix = ("#", "py") if self._shows_scripts and not generic else ("//", "mlir")
         dump = f"{comment} -----// IR Dump {when} {name}{where} //----- {comment}\n" + text.rstrip("\n") + "\n\n"
@@ -137,7 +139,7 @@ class PrintIR(Instrument):
     def _write_file(self, folder: str, file: str, op: Operation, dump: str) -> None:
         self._dumps[hash(op)] = self._dumps.get(hash(op), -1) + 1
         around = [op, *ancestors(op)][::-1]
-        # Upstream's numbers: an operation around takes the first one as if it had been dumped itself.
+        # Upstream's numbering: an enclosing operation takes the first number as if it had been dumped itself.
         numbers = [str(self._dumps.setdefault(hash(each), 0)) for each in around]
         path = os.path.join(folder, *map(_folder_name, around), f"{'_'.join(numbers)}_{file}")
         try:
@@ -153,12 +155,12 @@ def _symbol(op: Operation) -> str:
 
 
 def _folder_name(op: Operation) -> str:
-    """`func_func_f` for `func.func @f`; a name may hold what a file's cannot."""
+    """Return a folder name like `func_func_f` for `func.func @f`, without characters that file names cannot contain."""
     return f"{op.name.replace('.', '_')}_{_symbol(op) or 'no-symbol-name'}".replace("/", "_").replace("\0", "_")
 
 
 class Timing(Instrument):
-    """Wall time per pass, in the order of first use; `report()` prints it as mlir-opt does."""
+    """Wall time per pass, in order of first use. `report()` formats the times like mlir-opt."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -175,7 +177,7 @@ class Timing(Instrument):
         self.after_pass(name, op)
 
     def add(self, name: str, seconds: float) -> None:
-        """Counts time that something else than a pass took (parsing, printing)."""
+        """Add time of work outside passes, such as parsing and printing."""
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
 
     def report(self) -> str:

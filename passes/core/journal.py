@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Optimization remarks: facts that passes note in a journal while one is active, kept in their order.
+"""Optimization remarks: facts that passes record in the active journal, in order.
 
     journal = Journal()
     with journal.recording():
-        ...                                     # passes that run here find it
+        ...                                     # passes that run here find the journal
     print(journal.to_json())
 
-    journal = Journal.active()                  # in a pass; None where none is active: then nothing is computed
+    journal = Journal.active()                  # in a pass; compute nothing if this is None
     if journal is not None:
         journal.note("my-kind", kernel="add", banks=3)
 
-A fact is a dictionary of what JSON can hold, with its kind. facts.py has those that this project's passes note; those
-of other kinds are kept and shown as well.
+A fact is a dictionary of JSON values with a kind. facts.py declares the facts of this project's passes. Facts of other
+kinds are stored and shown as well.
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ from typing import Any, ClassVar
 
 from ...support.errors import RelaxError
 
-#: Of the JSON that a journal becomes.
+#: Format version of the journal's JSON.
 FORMAT_VERSION = 1
 _active: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
 
 @dataclasses.dataclass(eq=False, repr=False)
 class Fact:
-    """What one kind of fact says; see facts.py. The kind is the class' name, "not-fused" of NotFusedFact, or given."""
+    """Fields of one kind of fact; see facts.py.
+
+    The kind is derived from the class name: "not-fused" for NotFusedFact.
+    """
 
     kind: ClassVar[str] = ""
 
@@ -43,14 +46,14 @@ class Fact:
         if "kind" not in vars(cls):
             cls.kind = re.sub("(?<=[a-z])(?=[A-Z])", "-", cls.__name__.removesuffix("Fact")).lower()
 
-    # Made for each class, this and comparisons would take longer than recording does.
+    # One method for all classes: generating it and comparisons per class would take longer than recording does.
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
 
 @dataclasses.dataclass(eq=False, repr=False)
 class StageFact(Fact):
-    """The time of a stage of the compilation, by the wall clock."""
+    """Wall time of a compilation stage."""
 
     name: str
     seconds: float
@@ -58,8 +61,7 @@ class StageFact(Fact):
 
 @dataclasses.dataclass(eq=False, repr=False)
 class PassFact(Fact):
-    """What a pass of a stage did to the graph: how many more, or fewer, of its operations there are behind it by their
-    names, and how often each pattern was applied."""
+    """Effect of a pass on the graph: changes of operation counts, and the number of applications of each pattern."""
 
     stage: str
     name: str
@@ -68,24 +70,28 @@ class PassFact(Fact):
 
 
 class Journal:
-    """Facts in the order in which they were noted."""
+    """Facts in the order of recording."""
 
     def __init__(self, *, steps: bool = False, schedules: bool = False) -> None:
-        """With `steps` it also has the schedules that kernels' plans stand for, which takes time for each kernel; with
-        `schedules` the intrinsics of kernels, and the reasons of rules and intrinsics that are not used."""
+        """Create a journal.
+
+        With `steps` the journal also receives the schedules that kernels' plans stand for, which takes time for each
+        kernel. With `schedules` the journal receives the intrinsics of kernels, and the reasons for unused rules and
+        intrinsics.
+        """
         self.facts: list[dict[str, Any]] = []
         self.explains_schedules = schedules
-        #: Those that are told before tir-plan sees a kernel; None where none are asked for.
+        #: Schedules reported before tir-plan runs on a kernel, or None if not requested.
         self.steps: dict[str, list[str]] | None = {} if steps else None
 
     @staticmethod
     def active() -> Journal | None:
-        """The journal that is being written here, if any."""
+        """Return the active journal, or None."""
         return _active.get()
 
     @contextmanager
     def recording(self) -> Iterator[Journal]:
-        """Whatever runs inside, in this thread or task, writes into this journal and no other."""
+        """Make this journal the only active one, in this thread or task, inside the `with` statement."""
         token = _active.set(self)
         try:
             yield self
@@ -93,12 +99,12 @@ class Journal:
             _active.reset(token)
 
     def add(self, fact: Fact) -> None:
-        """Keeps a fact of a declared kind."""
+        """Record a fact of a declared kind."""
         fields = {field.name: getattr(fact, field.name) for field in dataclasses.fields(fact)}
         self.note(fact.kind, **fields)
 
     def note(self, kind: str, /, **fields: object) -> None:
-        """Keeps a fact of any kind. Raises RelaxError for what JSON cannot hold."""
+        """Record a fact of any kind. Raise RelaxError for values that JSON cannot represent."""
         if not kind:
             raise RelaxError("a fact needs a kind: a word that says what it is about")
         if "kind" in fields:
@@ -106,16 +112,16 @@ class Journal:
         self.facts.append({"kind": kind, **{name: _plain(value, kind, name) for name, value in fields.items()}})
 
     def of(self, kind: str) -> list[dict[str, Any]]:
-        """The facts of a kind, in their order."""
+        """Return the facts of a kind, in order."""
         return [fact for fact in self.facts if fact["kind"] == kind]
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of facts there are, in the order of their first one."""
+        """Return the kinds of recorded facts, in order of first occurrence."""
         return list(dict.fromkeys(fact["kind"] for fact in self.facts))
 
     def to_json(self, indent: int | None = None) -> str:
-        """All of it as JSON text."""
+        """Return all facts as JSON text."""
         return json.dumps({"format": FORMAT_VERSION, "facts": self.facts}, indent=indent, allow_nan=False)
 
     def __repr__(self) -> str:
@@ -125,13 +131,13 @@ class Journal:
         return len(self.facts)
 
     def __str__(self) -> str:
-        """A line for each fact."""
+        """Return one line per fact."""
         return "\n".join(_line(fact) for fact in self.facts)
 
 
 @contextmanager
 def timed(name: str) -> Iterator[None]:
-    """Notes how long a stage of the compilation takes, if a journal is active."""
+    """Record the duration of a compilation stage if a journal is active."""
     journal = Journal.active()
     if journal is None:
         yield
@@ -142,7 +148,7 @@ def timed(name: str) -> Iterator[None]:
 
 
 def _plain(value: object, kind: str, name: str) -> Any:
-    """The value as JSON holds it: a copy, so that it stays what it was when it was noted."""
+    """Return a copy of a value as JSON data, independent of later changes. Raise RelaxError for other values."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float) and math.isfinite(value):

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memoised rewrites: what a rule has made of an operation, cloned for operations of the same types.
+"""Memoised rewrites: results of a rule, cloned for operations with equal types.
 
     signatures = Signatures()
     key = signatures.of(operation, operands)
     made = known.get(key)
     if made is None:
-        values = rule(operation)                # makes operations at the insertion point, in a block of their own
+        values = rule(operation)                # creates operations at the insertion point, in a separate block
         known[key] = take_down(operands, values)
     else:
         values = made.again(operands)
 
-It is right for rules that look at types, attributes and the values of scalar constants alone.
+Memoising is valid for rules that depend only on types, attributes and the values of scalar constants.
 """
 
 from __future__ import annotations
@@ -29,16 +29,18 @@ from ...dialects.core.verifier import items_of
 
 
 class Signatures:
-    """Keys of operations, which are equal where names, types, attributes and known scalars are."""
+    """Cache keys of operations, equal for equal names, types, attributes and known scalars."""
 
     def __init__(self) -> None:
-        #: A number for each list of types, which is compared faster, and the places of the scalars in it.
+        #: Number of each list of types, for fast comparison, and the positions of its scalars.
         self._types: dict[tuple[Type, ...], tuple[int, list[int]]] = {}
 
     def of(self, operation: Operation, operands: Sequence[Value], others: Sequence[Value] | None = None) -> Hashable:
-        """`operands` are the operation's, or what stands for them and has the same types.
+        """Return the key of an operation.
 
-        `others` are values whose types count, too: its results, if not more are given.
+        `operands` are its operands or replacements with the same types.
+
+        `others` are further values whose types are part of the key, by default the operation's results.
         """
         values = [*operands, *(operation.results if others is None else others)]
         types = tuple([value.type for value in values])
@@ -50,12 +52,12 @@ class Signatures:
         if not known[1]:
             return key
         scalars = [operand_info(operation.operands[place]) for place in known[1] if place < len(operands)]
-        # As text: 0.0 and -0.0, 1 and True are different numbers here.
+        # As text, because 0.0 and -0.0, and 1 and True, are equal but not the same number.
         return (*key, *(repr(getattr(info, "value", None)) for info in scalars))
 
 
 class RecordedStep(NamedTuple):
-    """One operation, by the positions of its operands among those given and what the steps before it give."""
+    """Recorded operation. Operands are positions among the given operands and the results of earlier steps."""
 
     name: str
     operands: tuple[int, ...]
@@ -64,22 +66,25 @@ class RecordedStep(NamedTuple):
 
 
 class MadeOperations(NamedTuple):
-    """Operations, and the positions of the values that stand for results."""
+    """Recorded operations, and the positions of the values that replace results."""
 
     steps: tuple[RecordedStep, ...]
     results: tuple[int, ...]
 
     def again(self, operands: Sequence[Value], **place: Any) -> list[Value]:
-        """The values for other operands; `place` (loc, ip) is where the operations go, if not where one is."""
+        """Create the operations for other operands and return the results.
+
+        `place` (loc, ip) overrides the current position.
+        """
         values, create = list(operands), ir.Operation.create
         for name, chosen, types, attributes in self.steps:
             made = create(name, types, [values[index] for index in chosen], attributes, **place)
-            # Most give one value, which is read faster than a list.
+            # Most operations have one result, which is read faster than a list.
             values += [made.result] if len(types) == 1 else made.results
         return [values[index] for index in self.results]
 
     def uses(self, places: Iterable[int]) -> bool:
-        """Whether all of these operands are used, or given back."""
+        """Check whether all of these operands are used or returned."""
         used = {index for step in self.steps for index in step.operands}
         return used.union(self.results).issuperset(places)
 
@@ -87,14 +92,14 @@ class MadeOperations(NamedTuple):
 def take_down(
     operands: Sequence[Value], results: Sequence[Value], operations: Iterable[Operation] | None = None
 ) -> MadeOperations | None:
-    """What has been made, in the current block or these operations.
+    """Record the operations of the current block, or the given operations.
 
-    None for what operands do not determine, or what cannot be cloned.
+    Return None for operations that depend on more than the operands, or that cannot be cloned.
     """
     values: dict[Value, int] = {value: index for index, value in enumerate(operands)}
     location = ir.Location.current
     if len(values) < len(operands):
-        # With one operand twice nothing says which one it is.
+        # An operand that occurs twice has no unique position.
         return None
     steps: list[RecordedStep] = []
     for made in operations_of(ir.InsertionPoint.current.block) if operations is None else operations:

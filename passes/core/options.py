@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Options of passes: `{opt=1 names=a,b flag}` to the fields of a dataclass, and back."""
+"""Options of passes: conversion between `{opt=1 names=a,b flag}` and dataclass fields."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from ...support.errors import OptionError
 from ...support.suggest import suggest
 
-#: In a field's metadata: its values are Python objects, which a pipeline's text cannot spell.
+#: Metadata key of fields whose values are Python objects without a textual form.
 PYTHON_ONLY = "python only"
 
 _TRUE = ("true", "1", "yes", "on")
@@ -22,9 +22,10 @@ _FALSE = ("false", "0", "no", "off")
 
 
 def split_options(text: str) -> list[tuple[str, str | None]]:
-    """`a=1 b={x y} c="d e" flag` -> pairs of name and value; None where there is only a name.
+    """Split `a=1 b={x y} c="d e" flag` into pairs of name and value, with None for a name without a value.
 
-    Values may be quoted or in braces, as upstream's pass options are. Raises RelaxError for unbalanced ones.
+    Values may be quoted or in braces, like upstream's pass options. Raises RelaxError for unbalanced quotes or
+    brackets.
     """
     pairs: list[tuple[str, str | None]] = []
     position = 0
@@ -41,12 +42,12 @@ def split_options(text: str) -> list[tuple[str, str | None]]:
     return pairs
 
 
-#: What stands between commas: those in the braces behind a word separate nothing.
+#: List item between commas. Commas in braces behind a word do not separate items.
 _ITEM = re.compile(r"(?:\w\{[^{}]*\}|[^,])+")
 
 
 def split_list(text: str) -> list[str]:
-    """The items of `a,b{c=1,2}`, without space around."""
+    """Return the items of `a,b{c=1,2}` without surrounding space."""
     return [item for item in map(str.strip, _ITEM.findall(text)) if item]
 
 
@@ -79,13 +80,13 @@ def option_name(field_name: str) -> str:
 
 
 def option_fields(pass_class: type) -> dict[str, dataclasses.Field[Any]]:
-    """The options of a pass class by the name they have in a pipeline, fields without a text left out."""
+    """Return the option fields of a pass class by pipeline name, without fields that have no textual form."""
     fields = [field for field in dataclasses.fields(pass_class) if field.init and not field.metadata.get(PYTHON_ONLY)]
     return {option_name(field.name): field for field in fields}
 
 
 def make_pass(pass_class: type, options: Iterable[tuple[str, str | None]]) -> Any:
-    """A pass from its options' text. Raises RelaxError that names the option at fault."""
+    """Create a pass from option texts. Raise RelaxError that names the invalid option."""
     fields = option_fields(pass_class)
     name = getattr(pass_class, "name", pass_class.__name__)
     values: dict[str, Any] = {}
@@ -110,7 +111,7 @@ def make_pass(pass_class: type, options: Iterable[tuple[str, str | None]]) -> An
 
 
 def take_text(pass_class: type) -> None:
-    """Makes the options of a pass that Python code gives take what a pipeline's text does: `function="main"`, lists."""
+    """Make a pass's constructor accept option texts like a pipeline: `function="main"`, and lists for tuples."""
     made = pass_class.__init__  # type: ignore[misc]  # the one that dataclasses write
 
     @functools.wraps(made)
@@ -135,7 +136,7 @@ def take_text(pass_class: type) -> None:
 
 
 def _as_option(value: object, hint: object) -> Any:
-    """A value for a field: lists are tuples, and text is what it says where the field is no text."""
+    """Convert an argument for a field: lists to tuples, and text unless the field is text."""
     kind = hint
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         kinds = [each for each in typing.get_args(hint) if each is not type(None)]
@@ -156,7 +157,7 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
 
 
 def parse_value(text: str | None, hint: object) -> Any:
-    """An option's text as the type of its field. Raises ValueError with what is expected."""
+    """Parse an option's text for its field's type. Raise ValueError with the expected form."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         inner = [arg for arg in args if arg is not type(None)]
@@ -200,7 +201,7 @@ def _parse_mapping(text: str, hint: object) -> dict[str, str]:
         if colon:
             found[key] = value
         elif key and found:
-            # A value may be several: a:b,c.
+            # A value may be a list: a:b,c.
             last = next(reversed(found))
             found[last] += f",{key}"
         elif key:
@@ -209,7 +210,7 @@ def _parse_mapping(text: str, hint: object) -> dict[str, str]:
 
 
 def describe_type(hint: Any) -> str:
-    """What an option takes, for help and errors."""
+    """Return a description of an option's type, for help and errors."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return " or ".join("none" if arg is type(None) else describe_type(arg) for arg in args)
@@ -237,7 +238,7 @@ def _plain_text(value: object) -> str:
 
 
 def quoted(text: str) -> str:
-    """As one word of options: in quotes where it would be taken apart otherwise."""
+    """Quote a text if it would not be read as a single option word."""
     if not any(char.isspace() or char in "\"'{}[]()" for char in text):
         return text
     quote = "'" if '"' in text else '"'
@@ -245,7 +246,7 @@ def quoted(text: str) -> str:
 
 
 def format_options(instance: object) -> str:
-    """`{opt=1}` for the options that differ from their defaults; nothing when none does."""
+    """Return `{opt=1}` with the options that differ from their defaults, or an empty string."""
     shown = []
     for key, field in option_fields(type(instance)).items():
         value = getattr(instance, field.name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pipelines of this project's, other packages' and upstream's passes, nested anchors included."""
+"""Pipelines of passes of this project, other packages and upstream, with nested anchors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .registry import all_passes, find_pass
 
 
 class Upstream(NamedTuple):
-    """An upstream pass, as text."""
+    """Upstream pass in textual form."""
 
     text: str
 
@@ -41,7 +41,7 @@ class Upstream(NamedTuple):
 
 
 class PassGroup(NamedTuple):
-    """Passes that run on every operation of one kind directly inside; `attributes` narrow it down."""
+    """Passes that run on all operations of one kind directly inside. `attributes` filter the operations."""
 
     anchor: str
     attributes: tuple[tuple[str, str | None], ...]
@@ -49,9 +49,9 @@ class PassGroup(NamedTuple):
 
 
 class External:
-    """Passes that run on external modules alone: `external{codegen=mynpu}(...)` as an object.
+    """Passes that run only on external modules: the object form of `external{codegen=mynpu}(...)`.
 
-    Those of one codegen, or of all; of one name (`symbol`); those with more attributes of these values.
+    Filters are the codegen, the module's name (`symbol`), and further attributes with their values.
     """
 
     def __init__(
@@ -70,18 +70,18 @@ class External:
         return _step_text(self.group)
 
 
-#: Stands for external modules, which are builtin.modules; its own names of their attributes.
+#: Anchor name for external modules, which are builtin.modules, and short names of their attributes.
 EXTERNAL = "external"
 _OF_EXTERNALS = {"codegen": CODEGEN, "symbol": "sym_name"}
 
-# For suggestions: any operation with regions can be an anchor.
+# For suggestions only: any operation with regions can be an anchor.
 _USUAL_ANCHORS = ("builtin.module", "func.func", "gpu.module", "gpu.func", "llvm.func", "scf.for", "scf.if", "external")
 
 Step = Union[Pass, Upstream, PassGroup]  # noqa: UP007  # PassGroup is declared with Step in quotes
 
 
 def _singles(steps: Iterable[Step]) -> list[Step]:
-    """Each pass alone, in the groups around it."""
+    """Split groups so that each step has a single pass."""
     return [
         step._replace(steps=(inner,)) if isinstance(step, PassGroup) else step
         for step in steps
@@ -90,7 +90,7 @@ def _singles(steps: Iterable[Step]) -> list[Step]:
 
 
 class Pipeline:
-    """Passes in order. From text, or from pass objects and texts; checked as a whole before anything runs."""
+    """Ordered passes, from text, pass objects, or both. The whole pipeline is checked before anything runs."""
 
     @types_checked
     def __init__(
@@ -113,7 +113,7 @@ class Pipeline:
         return f"Pipeline('{self}')"
 
     def single_passes(self) -> list[Pipeline]:
-        """Pipelines of one pass each that do the same one after the other."""
+        """Return equivalent pipelines with one pass each."""
         singles = []
         for step in _singles(self.steps):
             made = Pipeline((), anchor=self.anchor, instruments=self.instruments, verify_each=self.verify_each)
@@ -135,7 +135,7 @@ class Pipeline:
                 raise OptionError(f"a pipeline holds passes and pipeline texts, not {type(item).__name__}")
 
     def _without_anchor(self, elements: tuple[PipelineElement, ...]) -> tuple[PipelineElement, ...]:
-        """`builtin.module(a,b)`, `any(a,b)` and `a,b` mean the same: the outermost anchor may be left out."""
+        """Remove the optional outermost anchor: `builtin.module(a,b)`, `any(a,b)` and `a,b` are equivalent."""
         if len(elements) != 1 or elements[0].options or elements[0].children is None:
             return elements
         outermost = elements[0]
@@ -165,7 +165,7 @@ class Pipeline:
         return Upstream(str(element))
 
     def _check_anchor(self, name: str) -> None:
-        """Refuses an operation that does not exist: its passes would run on nothing, silently."""
+        """Raise OptionError for an unknown operation, whose passes would silently run on nothing."""
         if name != "any" and not _is_operation(name):
             raise OptionError(
                 f"'{name}' cannot hold passes: no operation is called that{suggest(name, _USUAL_ANCHORS)}"
@@ -174,7 +174,7 @@ class Pipeline:
     def _check_upstream(self, element: PipelineElement, anchor: str) -> None:
         known = upstream_passes().get(element.name)
         names = {option.name for option in known.options} if known else set()
-        # Said here because upstream says it without a suggestion; lists of upstream's own are not in the table.
+        # Checked here because upstream suggests no names. Upstream's list options are not in the table.
         for name, _ in split_options(element.options) if names else ():
             if name not in names and suggest(name, names):
                 raise OptionError(f"pass '{element.name}' has no option '{name}'{suggest(name, names)}")
@@ -187,10 +187,10 @@ class Pipeline:
     @enters
     @uncollected()
     def run(self, target: Any, *, all_or_nothing: bool = True) -> Module:
-        """Runs on a Module or an operation, which is changed in place and returned.
+        """Run the pipeline on a Module or an operation in place, and return it.
 
-        Raises RelaxError for the first pass that fails. Then everything is as it was before, by a copy that is kept
-        meanwhile; without `all_or_nothing` it is half done and should be thrown away.
+        Raises RelaxError for the first failing pass, and restores the original state from a copy. Without
+        `all_or_nothing` there is no copy, and a failure leaves a partly transformed module, which must be discarded.
         """
         with changing(target, self.anchor, self._names(), all_or_nothing=all_or_nothing) as operation:
             self._run_steps(operation, self.steps)
@@ -208,14 +208,14 @@ class Pipeline:
                 for child in _selected_children(operation, step):
                     self._run_steps(child, step.steps)
             elif isinstance(step, Pass):
-                # Where the text says any(...), only here is it known on what.
+                # For any(...) the operation is known only here.
                 check_anchor(step, operation.name)
                 run = functools.partial(run_pass, step, operation, verify=self.verify_each)
                 self._watched(step.name, operation, run)
             elif isinstance(step, Upstream) and self.instruments:
                 self._watched(step.name, operation, functools.partial(self._run_upstream, operation, [step.text]))
             else:
-                # No instruments: consecutive upstream passes share one pass manager.
+                # Without instruments, consecutive upstream passes share a pass manager.
                 end = position + 1
                 while end < len(steps) and _only_upstream(steps[end]):
                     end += 1
@@ -226,7 +226,7 @@ class Pipeline:
     def _run_upstream(self, operation: Operation, texts: list[str]) -> None:
         with externals_aside(operation):
             run_upstream(operation, texts, verify=self.verify_each)
-        # Upstream's passes know nothing of PrimFuncs; the rest they have verified themselves.
+        # Upstream's passes do not verify PrimFuncs. They have verified everything else themselves.
         if self.verify_each and operation.name == "builtin.module":
             verify_functions(operation, f"pass {', '.join(texts)} produced invalid IR")
 
@@ -246,26 +246,26 @@ class Pipeline:
 @functools.cache
 def _is_operation(name: str) -> bool:
     context = new_context()
-    with contextlib.suppress(RelaxError):  # without the dialect there is no such operation either
+    with contextlib.suppress(RelaxError):  # an unknown dialect has no such operation either
         load_dialects(context, (name.partition(".")[0],))
     return bool(context.is_registered_operation(name))
 
 
 @functools.cache
 def _check_upstream_once(text: str, anchor: str) -> None:
-    """The same few passes come again with every compilation; what is refused is not remembered."""
+    """Check an upstream pass once per process. Failures are not cached."""
     check_upstream(text, anchor, new_context())
 
 
 def find_own_or_none(name: str) -> type[Pass] | None:
-    """A pass written in Python. Upstream's names are not looked up among plug-ins, which costs time."""
+    """Return a pass written in Python, or None. Upstream's names are not looked up among plug-ins, to save time."""
     if name in upstream_passes():
         return None
     return find_pass(name)
 
 
 def _checked_of_externals(options: Sequence[tuple[str, str | None]]) -> tuple[tuple[str, str | None], ...]:
-    """What may be asked of external modules: names of their own, and attributes, which belong to a dialect."""
+    """Check the filters of external modules: short names, or attributes with a dialect prefix. Raise OptionError."""
     for key, value in options:
         if key in _OF_EXTERNALS and not value:
             raise OptionError(f"external: option '{key}' needs a value, like {key}=...")
@@ -298,7 +298,7 @@ def _only_upstream(step: Step) -> bool:
 
 
 def _selected_children(operation: Operation, group: PassGroup) -> list[Operation]:
-    """The operations directly inside that a group runs on; a list, because passes change what is inside."""
+    """Return the nested operations that a group runs on, as a list, because passes change the contents."""
     codegen = dict(group.attributes).get("codegen") if group.anchor == EXTERNAL else None
     if codegen:
         check_codegen(codegen, operation)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Single operations as lines of a script, for people: what they use has a name, whether it is shown or not."""
+"""Formatting of single operations as script lines. Operands have names even if their definitions are not shown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_CHARACTERS = 600
 
 
 class Quoter:
-    """Operations of one function, in their order."""
+    """Formatter for the operations of one function, in order."""
 
     def __init__(self, arguments: Mapping[Value, str]) -> None:
         self._printer = Printer(Resources(elide=True))
@@ -25,7 +25,7 @@ class Quoter:
             self._printer.bind(value, self._printer.names.exact(as_name(name) or "arg"))
 
     def quote(self, operation: Operation) -> str:
-        """The operation's lines, cut where they are many; empty where it has no form as a script."""
+        """Return an operation's lines, shortened if long, or an empty string if there is no script form."""
         with operation.context, ir.Location.unknown():
             try:
                 self._prepare(operation)
@@ -38,7 +38,7 @@ class Quoter:
         return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
 
     def _prepare(self, operation: Operation) -> None:
-        """Gives what an operation uses a name, or a text where that is short."""
+        """Give each operand a name, or an inline text if short."""
         for operand in operation.operands:
             if self._printer.text_of(operand) or self._printer.is_waiting(operand):
                 continue

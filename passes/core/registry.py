@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every pass by name. This project's are found by file name, and imported when they are used."""
+"""Registry of passes by name. This project's passes are found by file name and imported on use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...support.registry import NamedRegistry
 from .base import Pass
 from .options import take_text
 
-#: Folders of this project that hold one pass a file, named after the pass, and the packages that they are.
+#: Folders with one pass per file, named after the pass: path, package, and file name prefixes.
 _FOLDERS: list[tuple[Path, str, tuple[str, ...]]] = [
     (Path(__file__).parent.parent, __name__.rsplit(".", 2)[0], ("relax_", "tir_"))
 ]
@@ -33,7 +33,7 @@ _PASSES = NamedRegistry[type[Pass]]("a pass", source=_import_own, plugins="pass"
 
 
 def register_pass(cls: PassClass) -> PassClass:
-    """Makes a pass known by its name; use it as a decorator. Refuses a name that is taken."""
+    """Register a pass class by name, as a decorator. Raise RelaxError for an invalid or taken name."""
     if not isinstance(cls, type) or not issubclass(cls, Pass):
         raise RelaxError(f"register_pass is for subclasses of rx.Pass, got {cls!r}")
     name = cls.name
@@ -50,12 +50,12 @@ def register_pass(cls: PassClass) -> PassClass:
 
 
 def add_pass_folder(folder: Path, package: str, prefix: str) -> None:
-    """Passes of a target stand in its own folder; their names begin with its prefix."""
+    """Add a folder with a target's passes, whose names begin with the prefix."""
     _FOLDERS.append((folder, package, (prefix,)))
 
 
 def own_pass_files() -> dict[str, str]:
-    """The passes of this project: name -> module. One pass a file, named after the pass."""
+    """Return this project's passes: name -> module. Each file holds one pass and is named after it."""
     return _passes_in(tuple(_FOLDERS))
 
 
@@ -64,18 +64,18 @@ def _passes_in(folders: tuple[tuple[Path, str, tuple[str, ...]], ...]) -> dict[s
     return {
         name[:-3].replace("_", "-"): f"{package}.{name[:-3]}"
         for folder, package, prefixes in folders
-        for name in sorted(os.listdir(folder))  # each folder is read once; `Path.glob` takes 20 times as long
+        for name in sorted(os.listdir(folder))  # reads each folder once; `Path.glob` takes 20 times as long
         if name.endswith(".py") and name.startswith(prefixes)
     }
 
 
 @types_checked
 def find_pass(name: str) -> type[Pass] | None:
-    """The pass of this name; plug-ins that announce it are imported. None when there is none."""
+    """Return the pass of a name, or None. Plug-ins that announce the name are imported."""
     found = _PASSES.find(name)
     return None if found is None else found.thing
 
 
 def all_passes() -> dict[str, type[Pass]]:
-    """Every registered pass, this project's and plug-ins' included, sorted by name."""
+    """Return all registered passes, including plug-ins', sorted by name."""
     return {each.name: each.thing for each in _PASSES.all()}

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a target lowers modules: stages by name, each a few passes. They are data: insert, replace or drop one.
+"""Lowering stages of a target: named lists of passes, which users can insert, replace or drop.
 
-stages = rx.stages("llvm")
-stages = stages.replace("plan", "my-plan").insert_after("legalize", "count", MyPass())
-rx.compile(module, pipeline=stages)
+Example:
+
+    stages = rx.stages("llvm")
+    stages = stages.replace("plan", "my-plan").insert_after("legalize", "count", MyPass())
+    rx.compile(module, pipeline=stages)
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from .journal import Journal, timed
 from .pipeline import Pipeline
 from .statistics import Statistics
 
-#: In a stage's text, what stands for the name of the target that is compiled for.
+#: Placeholder for the target's name in a stage's text.
 TARGET_PLACE = "@target"
 
 Passes = str | Pass | Sequence[str | Pass]
@@ -29,19 +31,20 @@ Passes = str | Pass | Sequence[str | Pass]
 
 @dataclass(frozen=True)
 class Stage:
-    """A step of lowering: a name and passes, as objects or as pipeline text."""
+    """Lowering stage: a name and passes, as objects or pipeline text."""
 
     name: str
     passes: tuple[str | Pass, ...]
     doc: str = ""
-    #: What is verified: the module after "each" pass; for passes known to be right at the "end" of the stage, or,
-    #: where nothing in it is from outside, "later": by a stage that follows, and before code is made.
+    #: Verification of the module: after "each" pass, or for passes known to be correct at the "end" of the stage.
+    #: "later" leaves it to a following stage and to code generation, if all passes are this project's.
     verify: Literal["each", "end", "later"] = "each"
-    #: The lowest level at which it runs: of -O0, what takes less time than it saves, to -O3.
+    #: Lowest optimization level that runs the stage. Stages of level 0 take less time than they save.
     level: int = 0
 
     def with_options(self, options: str) -> Stage:
-        """The stage for a target with options, `{cpu=haswell}`: passes that get the target get these, too."""
+        """Return the stage for a target with options, `{cpu=haswell}`, which are added to each use of the target's
+        name."""
         passes = [str(each).replace(TARGET_PLACE, TARGET_PLACE + options) for each in self.passes]
         return replace(self, passes=tuple(passes))
 
@@ -50,7 +53,7 @@ class Stage:
         return Pipeline(items, **options)
 
     def run(self, module: Any, target: str, instruments: Iterable[Instrument] = ()) -> None:
-        """Lowers a module, in place, for a target of that name. Where that fails, it is half done."""
+        """Lower a module in place for a target. A failure leaves the module partly lowered."""
         journal, statistics = Journal.active(), Statistics()
         watching = [*instruments] if journal is None else [*instruments, statistics]
         with timed(self.name):
@@ -74,18 +77,19 @@ def _with_next(stages: Sequence[Stage]) -> Iterator[tuple[Stage, Stage | None]]:
 
 @dataclass(frozen=True)
 class Stages:
-    """Stages in their order. The methods give changed copies."""
+    """Ordered stages. All methods return modified copies."""
 
     target: str
     stages: tuple[Stage, ...]
-    #: The target's own, in the order in which each leaves what the next one wants.
+    #: The target's own stages in order. Each stage leaves the IR that the next stage expects.
     own: tuple[Stage, ...] = ()
-    #: Those that are left out at the level that was asked for.
+    #: Stages that are disabled at the requested level.
     left_out: tuple[Stage, ...] = ()
 
     def __iter__(self) -> Iterator[Stage]:
-        """The stages; one that is to be verified later is verified at its end where another one follows than its own
-        next: who comes in between must not see what is invalid.
+        """Yield the stages, and move deferred verification to the end of a stage that a foreign stage follows.
+
+        The foreign stage must not see invalid IR.
         """
         known = list(_with_next(self.own))
         for stage, following in _with_next(self.stages):
@@ -100,7 +104,7 @@ class Stages:
 
     @property
     def names(self) -> list[str]:
-        """What the stages are called, in their order."""
+        """Return the names of the stages, in order."""
         return [stage.name for stage in self.stages]
 
     def _place(self, name: str) -> int:
@@ -123,32 +127,35 @@ class Stages:
         return replace(self, stages=stages)
 
     def insert_before(self, name: str, new_name: str, passes: Passes) -> Stages:
-        """A new stage before one."""
+        """Return stages with a new stage before a stage."""
         place = self._place(name)
         return self._with(place, place, _stage(new_name, passes))
 
     def insert_after(self, name: str, new_name: str, passes: Passes) -> Stages:
-        """A new stage after one."""
+        """Return stages with a new stage after a stage."""
         place = self._place(name) + 1
         return self._with(place, place, _stage(new_name, passes))
 
     def replace(self, name: str, passes: Passes) -> Stages:
-        """Other passes in a stage."""
+        """Return stages with other passes in a stage."""
         place = self._place(name)
         return self._with(place, place + 1, _stage(name, passes))
 
     def drop(self, name: str) -> Stages:
-        """Without a stage."""
+        """Return stages without a stage."""
         place = self._place(name)
         return self._with(place, place + 1)
 
     def run(self, module: Any, target: str, instruments: Iterable[Instrument] = ()) -> None:
-        """Lowers a module, in place, for a target of that name."""
+        """Lower a module in place for a target."""
         for stage in self:
             stage.run(module, target, instruments)
 
     def between(self, start: str = "", stop: str = "") -> Stages:
-        """The stages from one up to another: from the first, up to the last where it is not named."""
+        """Return the stages from `start` to `stop`, by default from the first to the last.
+
+        Raise OptionError for a wrong order.
+        """
         begin = self._place(start) if start else 0
         end = self._place(stop) + 1 if stop else len(self.stages)
         if start and stop and begin >= end:
@@ -156,7 +163,7 @@ class Stages:
         return replace(self, stages=self.stages[begin:end])
 
     def is_own_behind(self, name: str) -> bool:
-        """Check whether there is a stage of this name, and behind it the target's own stages, all as they were."""
+        """Check whether all stages after the named stage are the target's own, unchanged."""
         tails = [
             [each.name for each in stages].index(name)
             for stages in (self.stages, self.own)
@@ -165,15 +172,15 @@ class Stages:
         return len(tails) == 2 and self.stages[tails[0] + 1 :] == self.own[tails[1] + 1 :]
 
     def at(self, opt_level: int) -> Stages:
-        """The stages that run at a level."""
+        """Return the stages that run at an optimization level."""
         kept, own = (tuple(each for each in stages if each.level <= opt_level) for stages in (self.stages, self.own))
         left_out = tuple(stage for stage in self.stages if stage.level > opt_level)
         return replace(self, stages=kept, own=own, left_out=left_out)
 
     def until(self, name: str) -> Stages:
-        """The stages up to this one."""
+        """Return the stages up to and including a stage."""
         return self.between(stop=name)
 
     def only(self, name: str) -> Stages:
-        """One stage alone."""
+        """Return a single stage."""
         return replace(self, stages=(self[name],))

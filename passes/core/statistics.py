@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What passes did, in numbers: which operations are more or fewer behind them, how often patterns were applied.
+"""Statistics of passes: changes of operation counts, and applications of patterns.
 
-MLIR's wheel is built without its passes' own counters; so these are taken from the IR, and from Python's patterns.
+MLIR's wheel is built without the passes' own statistics. Therefore the numbers come from the IR and from Python
+patterns.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ _APPLIED = "how often this pattern was applied"
 
 
 class Statistics(Instrument):
-    """Numbers for each pass; `report()` prints them as mlir-opt does."""
+    """Instrument that counts per pass. `report()` formats the numbers like mlir-opt."""
 
     def __init__(self) -> None:
-        #: By what a pass runs on and the pass, in the order of their first runs: numbers by name and description.
+        #: Numbers by name and description, for each anchor and pass, in order of the first run.
         self.numbers: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
         self._before: list[Counter[str]] = []
         self._applied: list[Counter[str]] = []
@@ -56,7 +57,7 @@ class Statistics(Instrument):
         return self._applied.pop()
 
     def facts(self, stage: str) -> Iterator[PassFact]:
-        """What passes of a stage did to graphs and to functions; nothing of those that did nothing to them."""
+        """Yield the facts of a stage: changes of graphs and functions. Skip passes without such changes."""
         for (_, name), numbers in self.numbers.items():
             changes = {what: number for (what, kind), number in numbers.items() if kind == _CHANGE and number}
             operations = {what: number for what, number in changes.items() if _is_of_graph(what)}
@@ -65,7 +66,7 @@ class Statistics(Instrument):
                 yield PassFact(stage, name, operations, patterns)
 
     def report(self, *, by_pass: bool = False) -> str:
-        """All of it as text: under what the passes ran on, or, `by_pass`, by their names."""
+        """Return the report as text, grouped by anchor, or by pass name if `by_pass` is set."""
         bar = "===" + "-" * 73 + "==="
         lines = [bar, "... Pass statistics report ...".center(79).rstrip(), bar]
         lines += self._by_pass() if by_pass else self._by_anchor()
@@ -83,13 +84,13 @@ class Statistics(Instrument):
     def _by_pass(self) -> list[str]:
         together: dict[str, Counter[tuple[str, str]]] = {}
         for (_, name), numbers in self.numbers.items():
-            # Not `+`, which drops what is not positive.
+            # `+` would drop numbers that are not positive.
             together.setdefault(name, Counter()).update(numbers)
         return [line for name in sorted(together) for line in _entry(name, together[name])]
 
 
 def _is_of_graph(name: str) -> bool:
-    """Functions, calls of them, and operators of dialects written in Python, but for what is in tensor programs."""
+    """Check whether an operation belongs to a graph: functions, calls, and operators of dialects other than tir."""
     dialect = name.partition(".")[0]
     return name in ("func.func", "func.call") or (dialect != "tir" and dialect in registered_dialects())
 
@@ -105,5 +106,5 @@ def _entry(name: str, numbers: Counter[tuple[str, str]]) -> list[str]:
 
 
 def operation_counts(root: Operation) -> Counter[str]:
-    """How many operations of each name are in an operation, itself included."""
+    """Count the operations in an operation by name, including the operation itself."""
     return Counter(each.name for each in (root.operation, *operations_in(root)))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What passes that do long work may use: threads, and a cache. Who compiles says it; without, there is neither."""
+"""Resources for expensive passes, set by the compiler: threads and a cache.
+
+The default is one thread without a cache.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ from ...support.disk_cache import DiskCache
 
 
 class Means(NamedTuple):
-    #: How much may be done at once.
+    #: Maximum number of parallel jobs.
     jobs: int = 1
-    #: Where results are found again; None: nowhere.
+    #: Cache of results, or None.
     cache: DiskCache | None = None
 
 
@@ -27,7 +30,7 @@ def means() -> Means:
 
 @contextmanager
 def working_with(means: Means) -> Iterator[None]:
-    """Inside, passes have these."""
+    """Provide passes with these resources inside the `with` statement."""
     token = _means.set(means)
     try:
         yield

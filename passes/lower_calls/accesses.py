@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Access analysis: which elements of its parameters a PrimFunc on memrefs reads and writes, in what order."""
+"""Access analysis: the elements of its parameters that a PrimFunc on memrefs reads and writes, and their order."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from .linear import NONE, ONE, Linear, Linears, Term
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A block around accesses, with its loop if it is one: what the counter is, and what it is at least and at most."""
+    """Block around accesses, with the counter and its bounds if the block is a loop body."""
 
-    #: The same for all that is in one block, or in one round of a linalg operation.
+    #: Equal for everything in one block, or in one iteration of a linalg operation.
     place: tuple[int, ...]
     kind: str
     block: Block | None = None
     counter: Term = None
-    #: The most exact first; none where nothing is known.
+    #: Lower and upper bounds of the counter, the most exact first; empty if unknown.
     firsts: tuple[Linear, ...] = ()
     lasts: tuple[Linear, ...] = ()
-    #: So far a round is behind the one before, at least.
+    #: Lower bounds of the distance between consecutive iterations.
     steps: tuple[Linear, ...] = (ONE,)
-    #: Whether threads share the loop: no round is before another one.
+    #: True if threads share the loop, so that iterations have no order.
     is_shared: bool = False
 
     @property
@@ -41,7 +41,7 @@ class Level:
 
 
 class AxisRange(NamedTuple):
-    """The range of indices along a dimension: `length` from the first on, but none behind these."""
+    """Range of indices along a dimension: `length` indices from the first, limited by the upper `bounds`."""
 
     first: Linear
     length: int
@@ -49,7 +49,7 @@ class AxisRange(NamedTuple):
 
     @property
     def lasts(self) -> tuple[Linear, ...]:
-        """What the last one is at most."""
+        """Return upper bounds of the last index."""
         return self.first.plus(Linear(self.length - 1, {})), *self.bounds
 
     def moved(self, way: Linear) -> AxisRange:
@@ -60,37 +60,37 @@ class AxisRange(NamedTuple):
 
 @dataclass(frozen=True)
 class FrameView:
-    """A memref seen from the parameter whose memory it is: its coordinates are those of `frame`, moved."""
+    """View of a parameter's memory by a memref: its coordinates are those of `frame`, shifted."""
 
     parameter: int
     frame: Hashable
-    #: For each dimension of the memref one of the frame.
+    #: Frame dimension for each dimension of the memref.
     axes: tuple[int, ...]
     moved: tuple[Linear, ...]
-    #: What the frame is another one for, in each round.
+    #: Values that the frame depends on. The frame differs between iterations if they do.
     depends: frozenset[Term] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
 class BoxAccess:
-    """One operation reads or writes a box of elements, or wherever (`axes` is None)."""
+    """Read or write of a box of elements by one operation, or of unknown elements if `axes` is None."""
 
     view: FrameView
     is_write: bool
     axes: tuple[AxisRange, ...] | None
     levels: tuple[Level, ...]
-    #: The positions of the operations that hold it in those levels, the last is its own.
+    #: Positions of the enclosing operations in those levels. The last position is the operation's own.
     trail: tuple[int, ...]
-    #: What is moved, and under which mask.
+    #: The moved value, and the mask of the access.
     value: Value | None = None
     mask: Value | None = None
-    #: The memref that is named, and the indices in it.
+    #: The accessed memref, and the indices in it.
     memref: Value | None = None
     indices: tuple[AxisRange, ...] = ()
 
     @functools.cached_property
     def address(self) -> AxisRange | None:
-        """In elements from where the parameter begins; None where the strides are not known."""
+        """Return the range in elements from the parameter's start, or None if the strides are unknown."""
         if self.memref is None:
             return None
         strides, offset = self.memref.type.get_strides_and_offset()
@@ -104,26 +104,26 @@ class BoxAccess:
 
 
 class _Unknown(Exception):
-    """Something is done with a parameter that is not understood."""
+    """Unsupported use of a parameter."""
 
     def __init__(self, parameter: int):
         self.parameter = parameter
 
 
-#: The only loop that is understood.
+#: The only supported loop operation.
 _LOOP = "scf.for"
 _TRANSFERS = {"vector.transfer_read": 0, "vector.transfer_write": 1}
 _ELEMENTS = {"memref.load": 0, "memref.store": 1, "vector.load": 0, "vector.store": 1}
-#: Behind all positions.
+#: Position after all others.
 _LAST = 1 << 62
-#: Dialects whose operations, but for a selection, take no memrefs.
+#: Dialects whose operations take no memrefs, except a selection.
 _SCALAR = ("arith.", "math.")
-#: Reads a memref's sizes, or nothing.
+#: Operations that read only a memref's sizes, or nothing.
 _HARMLESS = frozenset(("memref.dim", "memref.assume_alignment"))
 
 
 class Accesses:
-    """All that a PrimFunc does with its parameters."""
+    """Accesses of a PrimFunc to its parameters."""
 
     def __init__(self, function: Operation):
         self._views: dict[Value, FrameView] = {}
@@ -132,11 +132,11 @@ class Accesses:
         self._position = 0
         self.reads: dict[int, list[BoxAccess]] = {}
         self.writes: dict[int, list[BoxAccess]] = {}
-        #: The function's own operations by their positions.
+        #: The function's top-level operations by position.
         self.steps: dict[int, Operation] = {}
-        #: Parameters with which something else is done as well.
+        #: Parameters with additional, unsupported uses.
         self.unknown: set[int] = set()
-        #: Whether anything else can be seen from outside: what fails, or is called.
+        #: True if the function has other visible effects: assertions or calls.
         self.has_effects = False
         block = body_of(function)
         for index, argument in enumerate(block.arguments):
@@ -154,7 +154,7 @@ class Accesses:
     def _is_odd(self, memref: Value) -> bool:
         return isinstance(memref.owner, ir.Block) and not is_dense(memref.type)
 
-    # ---- what is done ----
+    # ---- operations ----
 
     def _visit(self, block: Block, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
         for op in operations_of(block):
@@ -213,7 +213,7 @@ class Accesses:
         value = operands[0] if at else op.results[0]
         last = at + 1 + memref.type.rank
         axes = [AxisRange(self._linears.of(index), 1) for index in operands[at + 1 : last]]
-        # Behind the indices are what a read is padded with, and a mask.
+        # The padding value and an optional mask follow the indices.
         mask = operands[-1] if len(operands) > last + 1 - at else None
         lengths = _lengths(value.type)
         counts = self._counts(mask) if len(lengths) == 1 else []
@@ -225,8 +225,10 @@ class Accesses:
         self._add(memref, axes, bool(at), levels, trail, value if is_as_it_lies else None, mask)
 
     def _way_of(self, transfer: Operation) -> tuple[list[int | None], bool]:
-        """Along which axes a vector's dimensions are, and whether it is elements of the memref in their order: none is
-        reversed, broadcast, or padding outside."""
+        """Return the memref axis of each vector dimension, and True if the vector is a plain box of the memref.
+
+        A plain box has no reversed, broadcast or out-of-bounds dimension.
+        """
         key = transfer.attributes["permutation_map"], transfer.attributes["in_bounds"]
         if key not in self._ways:
             map_, is_inside = key[0].value, all(each.value for each in key[1])
@@ -235,13 +237,16 @@ class Accesses:
         return self._ways[key]
 
     def _counts(self, mask: Value | None) -> list[Linear]:
-        """How far the last lane under a mask is from the first one, at most."""
+        """Return upper bounds of the distance between the first and the last lane under a mask."""
         made = None if mask is None else made_by(mask, "vector.create_mask")
         counts = [] if made is None else self._linears.bounds_of(made.operands[0])
         return [each.plus(ONE, -1) for each in counts]
 
     def _structured(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
-        """A linalg operation is a nest of loops around the elements that its maps state; others are anywhere."""
+        """Record the accesses of a linalg operation.
+
+        A generic is a loop nest around the mapped elements; others are unknown.
+        """
         inputs, outputs = (int(each) for each in op.attributes["operandSegmentSizes"])
         is_generic = op.name == "linalg.generic"
         nest = _nest(op, self._position) if is_generic else ()
@@ -254,13 +259,16 @@ class Accesses:
             if len(firsts) < len(axes):
                 self._record(BoxAccess(self._views[memref], is_write, None, levels, trail))
                 continue
-            # Each round reads first, then its body runs, then it writes.
+            # Each iteration reads its inputs, runs its body, and then writes.
             inner = (*trail, *(0 for _ in nest[1:]), _LAST if is_write else 0)
             value = _moved_by(op, index, inputs)
             self._add(memref, firsts, is_write, (*levels, *nest), inner, value)
 
     def _copy(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
-        """Element after element, each read before it is written; what is read goes by the source's name."""
+        """Record a copy as a loop nest that reads each element before writing it.
+
+        The source's memref stands for the read values.
+        """
         source, target = op.operands
         ends = [None if size == DYNAMIC else Linear(max(size - 1, 0), {}) for size in source.type.shape]
         nest = _loops(ends, self._position)
@@ -302,7 +310,7 @@ class Accesses:
         return view
 
     def reshaped(self, op: Operation, view: FrameView) -> FrameView:
-        """Dimensions joined or taken apart: new coordinates, the same for all that is seen so."""
+        """Return the view after a reshape, with new coordinates shared by all equal reshapes."""
         sizes = list(op.operands)[1:]
         reshape = (op.name, str(op.attributes["reassociation"]), tuple(op.results[0].type.shape), tuple(sizes))
         rank = op.results[0].type.rank
@@ -311,7 +319,7 @@ class Accesses:
         return FrameView(view.parameter, frame, tuple(range(rank)), (NONE,) * rank, depends)
 
     def part(self, op: Operation, view: FrameView) -> FrameView:
-        """Steps of one and offsets only move coordinates."""
+        """Return the view of a subview. Only unit strides are supported: offsets then just shift coordinates."""
         static = list(op.attributes["static_offsets"])
         steps = list(op.attributes["static_strides"])
         if any(step != 1 for step in steps):
@@ -341,7 +349,7 @@ def _frozen(linear: Linear) -> Hashable:
 
 
 def kept_axes(op: Operation) -> list[int] | None:
-    """Which dimensions a part has still: a rank that is reduced loses sizes of 1, if it is clear which."""
+    """Return the source dimensions that a rank-reducing subview keeps, or None if dropped sizes of 1 are ambiguous."""
     sizes, shape = list(op.attributes["static_sizes"]), list(op.results[0].type.shape)
     if len(sizes) == len(shape):
         return list(range(len(shape)))
@@ -354,20 +362,20 @@ def _lengths(type_: ir.Type) -> list[int]:
 
 
 def _nest(op: Operation, position: int) -> tuple[Level, ...]:
-    """The loops that a linalg.generic is, outermost first."""
+    """Return the loops of a linalg.generic, outermost first."""
     sizes = GenericOp(op).known_sizes
     return _loops([None if size is None else Linear(max(size - 1, 0), {}) for size in sizes], position)
 
 
 def _loops(ends: Sequence[Linear | None], position: int) -> tuple[Level, ...]:
-    """Loops that count from 0 to these ends, outermost first, and the body inside."""
+    """Return loops from 0 to the given last indices, outermost first, and the innermost body."""
     lasts = [() if end is None else (end,) for end in ends]
     loops = (Level((position, dim), _LOOP, None, (position, dim), (NONE,), last) for dim, last in enumerate(lasts))
     return (*loops, Level((position, len(ends)), "body"))
 
 
 def _along(op: Operation, index: int, dim: int, position: int) -> Linear | None:
-    """Where a linalg.generic accesses an operand along a dimension of it."""
+    """Return the index that a linalg.generic uses along an operand's dimension, or None if not supported."""
     expression = op.attributes["indexing_maps"][index].value.results[dim]
     if isinstance(expression, ir.AffineDimExpr):
         return Linear(0, {(position, expression.position): 1})
@@ -375,6 +383,6 @@ def _along(op: Operation, index: int, dim: int, position: int) -> Linear | None:
 
 
 def _moved_by(op: Operation, index: int, inputs: int) -> Value:
-    """An argument of the body for what is read, what is yielded for what is written."""
+    """Return the body's argument for an input, or the yielded value for an output."""
     block = op.regions[0].blocks[0]
     return block.arguments[index] if index < inputs else last_of(block).operands[index - inputs]

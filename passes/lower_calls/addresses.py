@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Addresses of a PrimFunc's accesses: offsets in elements from its parameters, by the sizes of the call."""
+"""Addresses of a PrimFunc's accesses: element offsets from its parameters, in terms of the call's sizes."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from .linear import Linear
 
 
 class Address(NamedTuple):
-    """The first element of a box, and for each dimension with more of them how many, and how far apart."""
+    """First element of a box, and count and stride of each dimension with several elements."""
 
     first: Size
     steps: tuple[tuple[int, Size], ...]
 
 
 class _Layout(NamedTuple):
-    """A memref's place in the memory of a parameter."""
+    """Layout of a memref in the memory of a parameter."""
 
     sizes: tuple[Size, ...]
     strides: tuple[Size, ...]
     offset: Size
 
 
-#: Begins the names of what is not known of sizes: counters, numbers from elsewhere. These may be below 0.
+#: Name prefix of unknown numbers, such as loop counters, which may be negative.
 _OPEN = "%"
 
 
 class Addresses:
-    """Of one PrimFunc in one call."""
+    """Addresses of one PrimFunc for one call."""
 
     def __init__(self, parameters: Sequence[Value], infos: Sequence[Info]):
         self._sizes: dict[Hashable, Size] = {}
         self._layouts: dict[Value, _Layout] = {}
         self._names = itertools.count()
-        #: Expressions with the promise that nothing is moved where they are 0 or less.
+        #: Expressions for which no element is moved unless they are positive.
         self.spans: list[Size] = []
         for parameter, info in zip(parameters, infos, strict=True):
             if isinstance(info, TensorInfo) and isinstance(parameter.type, ir.MemRefType):
@@ -53,7 +53,10 @@ class Addresses:
                 self._sizes[parameter] = info.value
 
     def of(self, access: BoxAccess) -> Address | None:
-        """None where a memref is made by what is not understood. Raises SymbolError for too long an expression."""
+        """Return the address of an access, or None for an unsupported memref.
+
+        Raise SymbolError for too long an expression.
+        """
         layout = None if access.memref is None else self._layout(access.memref)
         if layout is None:
             return None
@@ -101,7 +104,10 @@ class Addresses:
         return layout.sizes[at] if layout is not None and isinstance(at, int) and 0 <= at < len(layout.sizes) else None
 
     def _chosen(self, op: Operation) -> Size | None:
-        """One of two numbers. What begins at 0 only where nothing is left of it begins anywhere there."""
+        """Return the chosen number of a select operation, or None.
+
+        `select(n <= 0, 0, m)` counts as m: `spans` records that nothing is moved unless n is positive.
+        """
         condition, one, other = op.operands
         test = made_by(condition, "arith.cmpi")
         if test is None:
@@ -156,7 +162,7 @@ class Addresses:
         sizes, strides = [], []
         for group in _groups(op):
             sizes.append(math.prod(source.sizes[axis] for axis in group))
-            # The innermost dimension that has more than one element has the stride.
+            # The stride is that of the innermost dimension with more than one element.
             wide = [axis for axis in group if source.sizes[axis] != 1]
             strides.append(source.strides[(wide or group)[-1]])
         return _Layout(tuple(sizes), tuple(strides), source.offset)
@@ -173,7 +179,7 @@ class Addresses:
 
 
 def _only(term: Hashable, access: BoxAccess) -> Linear | None:
-    """What a counter is, where its loop runs once."""
+    """Return the value of a counter if its loop runs only once."""
     loops = [level for level in access.levels if level.counter is not None and level.counter == term]
     return loops[0].firsts[0] if loops and loops[0].runs_once else None
 
@@ -192,17 +198,22 @@ def _groups(op: Operation) -> list[list[int]]:
 
 
 def _is_open(*sizes: Size) -> bool:
-    """Whether numbers of which nothing is known are in it."""
+    """Check whether sizes contain unknown numbers."""
     return any(name.startswith(_OPEN) for size in sizes if isinstance(size, SymExpr) for name in size.variables)
 
 
 def is_known(size: Size) -> bool:
-    """Whether it is known at a call."""
+    """Check whether a size is known at a call."""
     return not _is_open(size)
 
 
 def _if_known(compute: Callable[..., Size | None], least: int | None = None) -> Callable[..., Size | None]:
-    """What is simplified by bounds; without sign, or rounded as for what has none, where `least` is stated."""
+    """Return a function that computes only on known sizes, or returns None.
+
+    With `least`, the left operand must be at least 0, and the right one at least `least`.
+
+    The bounds make unsigned and rounding operations agree with the symbolic arithmetic.
+    """
 
     def computed(left: Size, right: Size) -> Size | None:
         if _is_open(left, right) or least is not None and not (at_most(0, left) and at_most(least, right)):
@@ -225,12 +236,12 @@ _ARITHMETIC: dict[str, Callable[..., Size | None]] = {
     **dict.fromkeys(("arith.remsi", "arith.remui"), _if_known(dim_mod, 1)),
 }
 
-#: Predicates of comparisons with sign.
+#: Signed comparison predicates.
 _EQUAL, _UNEQUAL, _LESS, _AT_MOST, _MORE, _AT_LEAST = range(6)
 
 
 def _compared(kind: int, left: Size, right: Size) -> bool | None:
-    """None where it depends on sizes, or is a comparison without sign."""
+    """Return the result of a comparison, or None if it depends on sizes or is unsigned."""
     if _is_open(left, right) or kind > _AT_LEAST:
         return None
     if kind in (_MORE, _AT_LEAST):

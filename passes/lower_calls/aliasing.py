@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Aliasing of tensors: results in place of inputs whose liveness ends there, slices, parts of concatenations.
+"""Aliasing of tensors: results that reuse dead inputs, slices, and parts of concatenations.
 
-What a kernel does is read off its body (overwriting.py). A kernel that only moves elements is not called where its
-results are views of its inputs, or its inputs were made in the place of its result. A plan that is stated goes the same
-way: of what is possible that alone is done which it states.
+overwriting.py determines the effects of a kernel from its body. A kernel that only moves elements is not called if its
+results are views of its inputs. The same holds if its inputs were created in the place of its result. A stated plan
+uses the same code: only the aliases that the plan states are made.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from .overwriting import Kernel, Kernels, Move
 from .separate_kernel import SeparateKernel
 from .updating import updates_of
 
-#: The kinds of alias: where a tensor is stored that has no place of its own.
+#: Kinds of aliases, for tensors without memory of their own.
 VIEW, PART, OPERAND = "view", "part", "operand"
 _LATER = "is read later still"
 _LOOPS = ("scf.for", "scf.while")
 
 
 class Sharing:
-    """Puts the tensors of a plan, whose lifetimes are known, into each other's memory."""
+    """Assignment of a plan's tensors with known lifetimes to shared memory."""
 
     def __init__(
         self,
@@ -54,19 +54,22 @@ class Sharing:
         kernels: Kernels,
         stated: Mapping[PlannedBuffer, str] | None = None,
     ):
-        """`kernels` are those that have been looked at, by name: more are added. `stated` are the places to be had."""
+        """Prepare the analysis.
+
+        `kernels` is a cache by name, which grows. `stated` has the required places of buffers.
+        """
         self._plan = plan
         self._knows = knows
         self._symbols = SymbolTable(function.parent.operation)
         self._kernels = kernels
-        #: The same by what calls hold, which is read faster.
+        #: Cache keyed by the calls' symbol attributes, which are faster to read.
         self._called: dict[Attribute, Kernel | None] = {}
         self._stated = stated
-        #: What was against writing a result over the operand that was tried last.
+        #: Reason why a result could not overwrite the last tried operand.
         self.problems: dict[Value, str] = {}
 
     def share_all(self) -> None:
-        """Wherever it works and is wanted; calls that can be left out come first."""
+        """Create all possible and requested aliases. Removable calls come first."""
         for _, op in self._plan.operations:
             if op.name == "scf.for":
                 self._gather(op)
@@ -76,7 +79,7 @@ class Sharing:
             operands, results = list(op.operands), list(op.results)
             for result in results:
                 self._overwrite_any(position, op, result, operands)
-            # What one result has taken lives on with it.
+            # The memory taken by one result must stay live with it.
             for result in results:
                 self._cover(position, op, result, operands)
         for _, op in self._plan.operations:
@@ -85,32 +88,32 @@ class Sharing:
                 self._plan.updates.update(updates_of(self._plan, body, first, self._kernel))
 
     def _gather(self, loop: Operation) -> None:
-        """What a loop gathers is in its place from the start: no copy is needed."""
+        """Assign the rows gathered by a loop to their final place from the start, without a copy."""
         for argument, gathering in gatherings(loop, self._moves).items():
             self._plan.gathered[argument] = gathering
             self._plan.left_out.add(gathering.call.opview.func)
 
     def _is_wanted(self, buffer: PlannedBuffer | None, *place: object) -> bool:
-        """Whether a tensor is to be stored there, if it can: anywhere, or where that is stated."""
+        """Check whether a place is acceptable for a buffer: any place, or the stated place."""
         return self._stated is None or buffer is not None and self._stated[buffer] == " ".join(map(str, place))
 
-    # ---- each is done if nothing is against it ----
+    # ---- each alias is made if no objection is found ----
 
     def _is_needless(self, op: Operation) -> bool:
-        """Whether a call that only moves elements finds them where they are wanted, or some of them."""
+        """Check whether a call only moves elements, and make it redundant, completely or in part, by aliasing."""
         if self._stated is not None:
             held = [read for each in op.operands if (read := self._plan.memory_of.get(each)) is not None]
             if not any(self._stated.get(each) in (VIEW, PART) for each in (*held, *self._made_by(op))):
-                return False  # its kernel need not be looked at
+                return False  # avoids the analysis of its kernel
         moves = self._moves(op)
         return bool(moves) and (self._show(op, moves) or self._join(op, moves))
 
     def _overwrite_any(self, position: int, op: Operation, result: Value, operands: Sequence[Value]) -> None:
-        """Writes a result over the first operand for which it works."""
+        """Write a result over the first suitable operand."""
         made = self._plan.buffers.get(result)
         for index, operand in enumerate(operands):
             if self._stated is None and operand not in self._plan.memory_of:
-                continue  # a weight, most of the time
+                continue  # a weight, in most cases
             if not self._is_wanted(made, OPERAND, index):
                 continue
             problem = self._against_overwriting(position, op, result, made, index, operands)
@@ -163,13 +166,13 @@ class Sharing:
         return [self._plan.buffers[result] for result in op.results if result in self._plan.buffers]
 
     def _can_be_output(self, root: PlannedBuffer, made: PlannedBuffer) -> bool:
-        """Whether memory can be the caller's, which is of one type and begins where it begins."""
+        """Check whether memory can be a function's result, which has one type and starts at the memory's start."""
         if root.is_divided or root.info.dtype != made.info.dtype or equal(root.size, made.size) is not True:
             return False
         return len(root.path) == 1 and all(map(self._knows, dims_of(root.info)))
 
     def _cover(self, position: int, op: Operation, result: Value, operands: Sequence[Value]) -> None:
-        """Lets a result of another size overlap anything that the kernel has read when it begins to write."""
+        """Let a result of another size overlap operands that the kernel has read completely before it writes."""
         made = self._plan.buffers.get(result)
         if made is None or made.within is not None or made.output is not None or made.first < position:
             return
@@ -182,14 +185,14 @@ class Sharing:
                 made.covers.add(root)
 
     def _may_overlap(self, made: PlannedBuffer, root: PlannedBuffer) -> bool:
-        """Whether they do where that is stated, in the arena or in a slot."""
+        """Check whether the stated places allow the overlap, in the arena or in a slot."""
         if self._stated is None:
             return True
         (word, _, place), (other, _, behind) = (self._stated.get(each, "").partition(" ") for each in (made, root))
         if word != other or word not in ("arena", "slot"):
             return False
         if word == "slot" or not place.isdecimal() or not behind.isdecimal():
-            return True  # which is found out, or refused, when it is followed
+            return True  # the exact overlap is determined, or refused, when the plan is followed
         return int(place) < int(behind) + padded(root) and int(behind) < int(place) + padded(made)
 
     def _is_read_first(self, op: Operation, operands: Sequence[int], result: Value) -> bool:
@@ -197,7 +200,7 @@ class Sharing:
         return kernel is not None and all(kernel.may_overwrite(index, written, is_alike=False) for index in operands)
 
     def _show(self, op: Operation, moves: Sequence[Move]) -> bool:
-        """Makes the results views of the operands, if they are nothing else."""
+        """Make all results views of the operands if the kernel only moves elements suitably."""
         by_output = {move.output - len(op.operands): move for move in moves}
         if len(by_output) < len(moves) or set(by_output) != set(range(len(op.results))):
             return False
@@ -220,11 +223,11 @@ class Sharing:
         return True
 
     def _join(self, op: Operation, moves: Sequence[Move]) -> bool:
-        """Has operands made in the place of the result, if all that is done is to put them there; others are copied."""
+        """Create operands of a concatenation directly in the place of the result. Other operands are copied."""
         if len(op.results) != 1 or [move.input for move in moves] != list(range(len(op.operands))):
             return False
         made = self._plan.buffers.get(op.results[0])
-        # It may be the caller's memory: parts of that are as good as parts of the arena.
+        # A function result qualifies as well: its parts are as good as parts of the arena.
         if made is None or made.is_written or not is_sized_at_entry(made, self._knows):
             return False
         starts = [move.distance * storage_bytes(made.info.dtype) for move in moves]
@@ -233,10 +236,11 @@ class Sharing:
         parts: dict[PlannedBuffer, int] = {}
         for index, operand in enumerate(op.operands):
             part = self._plan.memory_of.get(operand)
-            # Of a view of another size, which the program refuses only when it has been written, there is more.
+            # The operand's buffer must have the operand's size: a view of another size is checked only at run time,
+            # after the write.
             is_whole = part is not None and equal(part.size, measured(decode(operand.type))[0]) is True
             if part is not None and is_whole and part not in parts and self._can_be_part(part, made):
-                parts[part] = index  # of two places it is made in one
+                parts[part] = index  # an operand that occurs twice is created in one place only
         kernel = self._kernel(op)
         if not parts or kernel is None or not kernel.can_leave_out(parts.values(), len(moves)):
             return False
@@ -249,17 +253,17 @@ class Sharing:
         return True
 
     def _are_apart(self, starts: Sequence[Size], sizes: Sequence[Dim], outer: PlannedBuffer) -> bool:
-        """Whether tensors of these sizes are inside, none over another."""
+        """Check whether tensors of these sizes lie inside a buffer without overlap."""
         places = list(zip(starts, sizes, strict=True))
         if not all(self._is_inside(size, start, outer) for start, size in places):
             return False
-        # Behind what begins at a number in the order in which they come.
+        # Known offsets come first, in order. Symbolic offsets follow in the given order.
         places.sort(key=lambda each: each[0] if isinstance(each[0], int) else MOST_BYTES)
         pairs = pairwise(places)
         return all(size is not None and at_most(start + size, following) for (start, size), (following, _) in pairs)
 
     def _can_be_part(self, part: PlannedBuffer, whole: PlannedBuffer) -> bool:
-        """Whether memory that is wanted in another's place could be there from the beginning."""
+        """Check whether memory can be part of another buffer from the beginning."""
         is_alike = part.path == whole.path and part.info.dtype == whole.info.dtype
         return is_alike and part.within is None and self._is_plain(part) and self._is_wanted(part, PART)
 
@@ -268,15 +272,16 @@ class Sharing:
         self._plan.left_out.add(op.opview.func)
 
     def _is_plain(self, buffer: PlannedBuffer) -> bool:
-        """Whether it is memory in the arena whose elements stay as they are once they are made."""
+        """Check whether a buffer is arena memory whose elements do not change after creation."""
         return buffer.output is None and self._stays(buffer)
 
     def _stays(self, buffer: PlannedBuffer) -> bool:
-        """Whether it is memory from the beginning, the caller's too, whose elements stay once they are made."""
+        """Check whether a buffer, possibly the caller's, is sized at entry and its elements do not change after
+        creation."""
         return not buffer.is_written and is_sized_at_entry(buffer, self._knows)
 
     def _is_inside(self, size: Dim, start: Size, outer: PlannedBuffer) -> bool:
-        """Whether `size` bytes may begin there, and end where a tensor ends or before."""
+        """Check whether `size` bytes from an offset lie inside a buffer, at a valid alignment."""
         if size is None or outer.size is None or not self._knows(start) or not is_multiple(start, self._plan.step):
             return False
         return at_most(0, start) and at_most(start + size, outer.size)
@@ -310,12 +315,12 @@ class Sharing:
 
 
 def _parameter(op: Operation, result: Value) -> int:
-    """Which of a kernel's parameters a result is."""
+    """Return the index of the kernel parameter of a result."""
     return len(op.operands) + int(result.result_number)
 
 
 def _are_alike(operand: Value, made: PlannedBuffer) -> bool:
-    """Whether element over element is byte over byte."""
+    """Check whether equal element positions of both tensors are equal byte positions."""
     info = decode(operand.type)
     if not isinstance(info, TensorInfo) or storage_bytes(info.dtype) != storage_bytes(made.info.dtype):
         return False
@@ -323,7 +328,7 @@ def _are_alike(operand: Value, made: PlannedBuffer) -> bool:
 
 
 def _put(inner: PlannedBuffer, outer: PlannedBuffer, start: Size) -> None:
-    """Into memory that lives for both then."""
+    """Place a buffer inside another one, and extend the outer buffer's lifetime."""
     outer = outer.root
     inner.within, inner.shift = outer, start
     outer.first, outer.last = min(outer.first, inner.first), max(outer.last, inner.last)

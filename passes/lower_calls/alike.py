@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memoised dependence tests: equivalent pairs of accesses, of which unrolled loops have many, are tested once."""
+"""Memoised dependence tests: equivalent pairs of accesses, frequent in unrolled loops, are tested once."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from .accesses import AxisRange, BoxAccess
 
 
 class _AccessKind(NamedTuple):
-    """What accesses have in common that differ in nothing but the numbers in their indices."""
+    """Equivalence class of accesses that differ only in the constants of their indices, and one access's constants."""
 
     number: int
-    #: The positions of what holds them, outermost first, and where they are: the address first, where it is known.
+    #: Positions of the enclosing operations, outermost first, and constants of the indices. A known address comes
+    #: first.
     trail: tuple[int, ...]
     places: tuple[int, ...]
 
 
 def distinct_pairs(reads: Sequence[BoxAccess], writes: Sequence[BoxAccess]) -> Iterator[tuple[BoxAccess, BoxAccess]]:
-    """Each read with each write, but those whose relative position another pair had before.
+    """Yield each read with each write, except pairs with the same relative position as an earlier pair.
 
-    Such are in the same blocks, in the same order there, and as far apart in each dimension.
+    Such pairs are in the same blocks, in the same order, and have the same distance in each dimension.
     """
     kinds: dict[Hashable, int] = {}
     seen: set[Hashable] = set()
@@ -46,7 +47,7 @@ def _kind(access: BoxAccess, kinds: dict[Hashable, int]) -> _AccessKind:
 
 
 def _ends(axis: AxisRange) -> tuple[Hashable, ...]:
-    """How far behind the first index those are that none is behind."""
+    """Return the distances of the upper bounds from the first index."""
     ends = [bound.plus(axis.first, -1) for bound in axis.bounds]
     return tuple([(end.number, frozenset(end.terms.items())) for end in ends])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Static arena offsets: places of tensors in one region, none over another that is alive at the same time."""
+"""Static arena offsets: placement of tensors in one region without overlap of live tensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .memory_plan import PlannedBuffer
 
-#: The largest first; if that takes more than is alive at a time, what lives longest, or what is needed last.
+#: Orders of placement: largest first, then longest-lived first, then last needed first. Later orders are tried only if
+#: the region exceeds the peak of live bytes.
 _ORDERS: tuple[Callable[[PlannedBuffer, int], tuple[int, int]], ...] = (
     lambda buffer, size: (-size, buffer.first),
     lambda buffer, size: (buffer.first - buffer.last, -size),
@@ -19,7 +20,7 @@ _ORDERS: tuple[Callable[[PlannedBuffer, int], tuple[int, int]], ...] = (
 
 
 def arranged(sizes: dict[PlannedBuffer, int]) -> tuple[dict[PlannedBuffer, int], int]:
-    """An offset for each, where nothing overlaps that is alive with it, and the end of them all."""
+    """Return an offset for each buffer such that live buffers do not overlap, and the end of the region."""
     found: list[tuple[int, dict[PlannedBuffer, int]]] = []
     least = most_alive(sizes)
     for order in _ORDERS:
@@ -32,7 +33,7 @@ def arranged(sizes: dict[PlannedBuffer, int]) -> tuple[dict[PlannedBuffer, int],
 
 
 def _in_turn(buffers: Sequence[PlannedBuffer], sizes: dict[PlannedBuffer, int]) -> dict[PlannedBuffer, int]:
-    """Each at the lowest place that nothing that is alive with it has."""
+    """Place each buffer in order at the lowest offset that no live buffer occupies."""
     timeline = Timeline()
     places: dict[PlannedBuffer, int] = {}
     for buffer in buffers:
@@ -43,7 +44,7 @@ def _in_turn(buffers: Sequence[PlannedBuffer], sizes: dict[PlannedBuffer, int]) 
 
 
 def most_alive(sizes: Mapping[PlannedBuffer, int]) -> int:
-    """The largest sum of sizes that are alive at one time."""
+    """Return the peak of live bytes."""
     changes: dict[int, int] = {}
     covered = {each for buffer in sizes for each in buffer.covers}
     for buffer, size in sizes.items():
@@ -58,15 +59,15 @@ def most_alive(sizes: Mapping[PlannedBuffer, int]) -> int:
 
 
 def may_meet(one: PlannedBuffer, other: PlannedBuffer) -> bool:
-    """Whether they may overlap while both are alive."""
+    """Check whether two buffers may overlap while both are live."""
     return one in other.covers or other in one.covers
 
 
 class Timeline:
-    """Buffers by when they are alive: a life is cut into spans of which each is half of a larger one."""
+    """Interval index of buffers by lifetime, with spans of power-of-two lengths."""
 
     def __init__(self) -> None:
-        # By length (a power of 2) and number.
+        # Keys are the level (logarithm of the length) and the number of a span.
         self._spans: dict[tuple[int, int], list[PlannedBuffer]] = defaultdict(list)
         self._begun: dict[int, list[PlannedBuffer]] = defaultdict(list)
         self._levels = 1
@@ -85,7 +86,7 @@ class Timeline:
         self._levels = max(self._levels, level)
 
     def alive_with(self, buffer: PlannedBuffer) -> list[PlannedBuffer]:
-        """Those that are alive when it is made, and those that are made while it is alive."""
+        """Return the buffers that are live at a buffer's creation, and those created during its lifetime."""
         spans = ((level, buffer.first >> level) for level in range(self._levels))
         found = [each for span in spans if span in self._spans for each in self._spans[span]]
         for position in range(buffer.first + 1, buffer.last + 1):
@@ -95,7 +96,7 @@ class Timeline:
 
 
 def _lowest_gap(around: list[tuple[int, int]], size: int) -> int:
-    """Where so much is free between these."""
+    """Return the lowest offset with `size` free bytes between the occupied ranges."""
     start = 0
     for first, end in sorted(around):
         if first - start >= size:

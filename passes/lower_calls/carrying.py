@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loop-carried values, each in the memory that costs an iteration the least.
+"""Loop-carried values, each in the memory with the lowest cost per iteration.
 
-A small tensor has one buffer, which the end of each iteration writes. A tensor that one kernel may update in place has
-one buffer, too. Another tensor that keeps its sizes alternates between two buffers: each iteration makes the tensor in
-the other one. Gathered rows are in their place from the start, and are not carried at all. All other tensors are copied
-into memory of their own, which the next iteration gives back. Scalars are values.
+- A small tensor has one buffer, which the end of each iteration writes.
+- A tensor that one kernel may update in place has one buffer, too.
+- Another tensor with constant sizes alternates between two buffers: each iteration writes the other buffer.
+- Gathered rows are in their final place from the start, and are not carried.
+- Other tensors are copied into their own memory, which the next iteration frees.
+- Scalars are values.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from .memory_plan import KernelUpdate
 
 
 class Counter:
-    """The turns of a loop: how many there are, and which one it is inside."""
+    """Iteration counter of a loop: the number of iterations and the current index."""
 
     def __init__(self, bounds: Sequence[Value]):
         numbers = [each if (known := constant_of(each)) is None else known for each in bounds]
@@ -43,13 +45,13 @@ class Counter:
 
 
 class Carried:
-    """A value that is copied from turn to turn; a scalar is handed on."""
+    """Value that is copied from iteration to iteration. A scalar is passed on."""
 
     def __init__(self, into: FunctionLowering, argument: Value, type_: Type):
         self.into, self.argument, self.type = into, argument, type_
 
     def given(self, initial: Value) -> list[Value]:
-        """What the loop begins with."""
+        """Return the initial values of the loop."""
         return [self.handed_over(initial)]
 
     def shown(self, values: Sequence[Value]) -> Value:
@@ -57,21 +59,21 @@ class Carried:
         return values[0]
 
     def enter(self, position: Value | None, values: Sequence[Value]) -> None:
-        """Inside, where the loop stands; `values` are those that it carries for this."""
+        """Define the block argument inside the loop. `values` are the loop's values for the carried value."""
         self.into.set(self.argument, values[0])
         if isinstance(self.type, ir.MemRefType):
             self.into.own(values[0])
 
     def settle(self, yielded: Value, others: Container[Value]) -> None:
-        """Read the yielded value at the end of an iteration, before `others`, the buffers that stay, are written."""
+        """Read the yielded value at the end of an iteration, before `others`, the persistent buffers, are written."""
         self._handed_over = self.handed_over(yielded)
 
     def leave(self, yielded: Value) -> list[Value]:
-        """Return what the next iteration carries, and write the buffers that stay."""
+        """Return the values for the next iteration, and write the persistent buffers."""
         return [self._handed_over]
 
     def result(self, values: Sequence[Value]) -> Value:
-        """Behind the loop, which carries these in the end."""
+        """Return the value after the loop, given the loop's final values."""
         if isinstance(self.type, ir.MemRefType):
             self.into.own(values[0])
         return values[0]
@@ -83,7 +85,7 @@ class Carried:
 
 
 class Alternating(Carried):
-    """A tensor whose sizes stay."""
+    """Tensor with constant sizes, in two alternating buffers."""
 
     def given(self, initial: Value) -> list[Value]:
         lowered = self.into.get(initial)
@@ -108,7 +110,7 @@ class Alternating(Carried):
 
 
 class StackState(Carried):
-    """A small tensor in one buffer: each iteration ends by writing the next value there."""
+    """Small tensor in one buffer, which each iteration overwrites at its end with the next value."""
 
     #: The buffer, which the block around the loop owns.
     memory: Value
@@ -147,7 +149,7 @@ class StackState(Carried):
 
 
 class Updated(StackState):
-    """A tensor that one kernel of the loop's body may update in place."""
+    """Tensor that one kernel of the loop's body may update in place."""
 
     def __init__(self, into: FunctionLowering, argument: Value, type_: Type, update: KernelUpdate):
         super().__init__(into, argument, type_)
@@ -159,14 +161,14 @@ class Updated(StackState):
         self.into.plan.written_over.add(self._update.parameters)
 
     def settle(self, yielded: Value, others: Container[Value]) -> None:
-        """Nothing remains to be done: the kernel has written the buffer."""
+        """Do nothing: the kernel has written the buffer."""
 
     def leave(self, yielded: Value) -> list[Value]:
         return []
 
 
 class Gathered(Carried):
-    """Rows, of which each turn puts as many behind those that are there."""
+    """Tensor to which each iteration appends the same number of rows."""
 
     def __init__(self, into: FunctionLowering, argument: Value, type_: Type, gathering: Gathering, counter: Counter):
         super().__init__(into, argument, type_)
@@ -177,7 +179,7 @@ class Gathered(Carried):
     def given(self, initial: Value) -> list[Value]:
         lowered = self.into.get(initial)
         self._before = memrefs.dim(lowered, 0)
-        # An upper bound so that sums and products do not wrap around: no memory holds more.
+        # The upper bound prevents sums and products from wrapping around: no memory holds more.
         most = memrefs.MOST_BYTES // (self._count + 1)
         extents = [self._before + minimum(self._counter.turns, most) * self._count, *self._sizes]
         element = lowered.type.element_type
@@ -204,14 +206,14 @@ class Gathered(Carried):
         return memrefs.cast(self._all, self.type)
 
     def _place(self, first: Size, count: Size) -> Value:
-        """`count` rows from `first` on."""
+        """Return a view of `count` rows from `first` on."""
         element = self._all.type.element_type
         start = first * linalg.product([*self._sizes, memrefs.storage_bytes(element)])
         return memrefs.view(memrefs.as_bytes(self._all), start, [count, *self._sizes], element)
 
 
 def make_in(into: FunctionLowering, value: Value, memory: Value, block: Block) -> None:
-    """Have a tensor of a block made in memory of the block around, if nothing is against it."""
+    """Create a tensor of a block directly in memory of the enclosing block if possible."""
     buffer = into.plan.memory_of.get(value)
     info = decode(value.type)
     if buffer is None or not isinstance(info, TensorInfo):
@@ -224,7 +226,7 @@ def make_in(into: FunctionLowering, value: Value, memory: Value, block: Block) -
 
 
 def fill(into: FunctionLowering, value: Value, memory: Value) -> None:
-    """Copy a tensor into memory, unless the tensor was made there."""
+    """Copy a tensor into memory, unless the tensor was created there."""
     buffer = into.plan.memory_of.get(value)
     place = None if buffer is None else into.wanted.get(buffer.root)
     if place is None or place != memory:
@@ -238,7 +240,7 @@ def _yielded(argument: Value) -> Value:
 
 
 def carried_by_count(into: FunctionLowering, loop: Operation, types: Sequence[Type]) -> list[Carried]:
-    """Return the way in which a counted loop carries each of its values."""
+    """Return the strategies for the values of a counted loop."""
     counter = Counter([into.get(bound) for bound in list(loop.operands)[:3]])
     _, *arguments = body_of(loop).arguments
     found: list[Carried] = []
@@ -252,7 +254,7 @@ def carried_by_count(into: FunctionLowering, loop: Operation, types: Sequence[Ty
 
 
 def carried_by_condition(into: FunctionLowering, loop: Operation, types: Sequence[Type]) -> list[Carried]:
-    """Return the way in which a loop with a condition carries each of its values."""
+    """Return the strategies for the values of a loop with a condition."""
     arguments = loop.regions[1].blocks[0].arguments
     return [_carried(into, *each) for each in zip(arguments, types, strict=True)]
 
@@ -267,7 +269,7 @@ def _carried(into: FunctionLowering, argument: Value, type_: Type) -> Carried:
 
 
 def _are_known(into: FunctionLowering, value: Value) -> bool:
-    """Whether all sizes of a tensor are, before the loop."""
+    """Check whether all sizes of a tensor are known before the loop."""
     info = decode(value.type)
     return isinstance(info, TensorInfo) and all(map(into.sizes.knows, info.shape or ()))
 

@@ -31,15 +31,18 @@ from ...support.errors import RefusalError
 
 
 class Sizes:
-    """What sizes are known at a point of a function. A region gets its own: what it computes is not known after it."""
+    """Known sizes at a point of a function.
+
+    A region has a nested instance, whose sizes are unknown after the region.
+    """
 
     def __init__(self, function: str = "") -> None:
-        #: For messages, where they cannot tell the place.
+        #: Function name, for messages that cannot give the location.
         self._function = function
         self._values: dict[str, Number] = {}
-        #: Index values that are 0 or more.
+        #: Index values that are known to be nonnegative.
         self._natural: set[Value] = set()
-        #: Bytes for each element of these sizes that are known to fit, as a part of those that may be asked for.
+        #: Bytes per element that are known to fit for a product of sizes, as a fraction of the allocation limit.
         self._room: dict[frozenset[tuple[Value, int]], float] = {}
 
     def nested(self) -> Sizes:
@@ -59,7 +62,7 @@ class Sizes:
         return frozenset(self._values)
 
     def compute(self, size: int | SymExpr) -> Size:
-        """A number, or an index value computed here. Raises RelaxError where a symbol has no value."""
+        """Return a number, or compute an index value here. Raise RelaxError if a symbol has no value."""
         if isinstance(size, int):
             return size
         text = str(size)
@@ -76,12 +79,12 @@ class Sizes:
         return self._values[text]
 
     def place(self, size: int | SymExpr) -> Size:
-        """A size that is no larger than one that fits: sums and products that wrap around on the way come out right."""
+        """Compute a size that is bounded by a size known to fit. Intermediate sums and products may wrap around."""
         is_sum = all(atom.kind == "variable" for each in terms_of(size) for atom in each)
         return self._sum(size) if is_sum and str(size) not in self._values else self.compute(size)
 
     def _require_fit(self, size: SymExpr) -> None:
-        """An error at run time where the sum could wrap around: its terms, all positive, are summed as f64."""
+        """Emit a run-time check against wrap-around: the absolute values of all terms are summed as f64."""
         terms = terms_of(size)
         if list(terms.values()) == [1] and len(next(iter(terms))) == 1:
             return
@@ -98,11 +101,11 @@ class Sizes:
         require_below(total, MOST_BYTES, "ValueError", f"the size {size} does not fit in 64 bits: {{}}")
 
     def _divisor(self, value: Number, size: int | SymExpr) -> Number:
-        """What a size is divided by: by 0 gives 0."""
+        """Return the divisor of a size. Division by 0 yields 0."""
         return value
 
     def require_each_natural(self, extents: Sequence[Value]) -> None:
-        """Code that raises where a size is negative, naming the first dimension that is."""
+        """Emit a check that all sizes are nonnegative. The error names the first negative dimension."""
         unproven = [(axis, extent) for axis, extent in enumerate(extents) if not self._is_natural(extent)]
         if not unproven:
             return
@@ -128,7 +131,7 @@ class Sizes:
         tir.ops["assert"](as_index(size) >= 0, [*shown, as_i64(size)], kind="ValueError", message=message)
 
     def require_room(self, extents: Sequence[Size], element: Type, shape: str, most: int = MOST_BYTES) -> None:
-        """Code that raises where a size is negative, or the bytes are that many: memory is not asked for such."""
+        """Emit a check that sizes are nonnegative and their bytes are below the allocation limit."""
         bytes_ = byte_count(extents, element)
         dynamic = [extent.value for extent in extents if not isinstance(extent, int)]
         self._require_natural(dynamic, shape)
@@ -153,5 +156,5 @@ class Sizes:
 
 
 def round_up(size: Size, multiple: int) -> Size:
-    """The least multiple of a power of two that is not below the size."""
+    """Round a size up to a multiple of a power of two."""
     return (size + (multiple - 1)) & -multiple

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One graph function as a function over memrefs: its inputs, then its results, which it writes.
+"""Lowering of one graph function to a function on memrefs: inputs, then results, which the function writes.
 
-A result of data-dependent size is an `!llvm.ptr` to where the caller wants the tensor; tir.give_tensor leaves
-it there. The types of the graph's function stay as attributes, for external callers.
+A result of data-dependent size is an `!llvm.ptr` to the caller's place for the tensor, which tir.give_tensor fills.
+The types of the graph function are kept as attributes, for external callers.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from .memory_plan import MemoryPlan, PlannedBuffer, dims_of, is_small
 from .sites import maker
 from .size_bounds import allowed_ranges, size_bounds, symbol_ranges
 
-#: What a graph's value is here: a tensor a memref, a shape the list of its sizes, all else as it is.
+#: Lowered value: a memref for a tensor, the list of sizes for a shape, otherwise the value itself.
 Lowered = Value | list[Size]
-#: Makes code of one operation.
+#: Emits code for one operation.
 Lower = Callable[["FunctionLowering", Operation], None]
 
 
 class FunctionLowering:
-    """What is known while a function's operations are lowered one after the other."""
+    """State of a function's lowering, operation by operation."""
 
     def __init__(self, function: Operation, lower: Lower, plan: MemoryPlan):
-        """`lower` makes code of one of its operations."""
+        """Prepare the lowering. `lower` emits the code of an operation."""
         self.function = function
         self._lower = lower
         self.context = function.context
@@ -50,16 +50,16 @@ class FunctionLowering:
         self.plan = plan
         self._values: dict[Value, Lowered] = {}
         self._outputs: list[Value] = []
-        #: Where a buffer has a place in it.
+        #: The arena, if any buffer is placed in it.
         self._arena: Value
         self._slots: list[Size] = []
-        #: Buffers on the stack that have been needed.
+        #: Stack buffers in use.
         self._stack: dict[PlannedBuffer, Value] = {}
-        #: Buffers that are in memory of their own already.
+        #: Buffers that have been allocated separately.
         self._own: dict[PlannedBuffer, Value] = {}
-        #: Memory elsewhere that a buffer is stored in: where its contents are wanted.
+        #: Memory of an outer block for a buffer, in place of its own.
         self.wanted: dict[PlannedBuffer, Value] = {}
-        #: Memory to give back where a block ends, the innermost block last.
+        #: Memory to release at the end of blocks, innermost block last.
         self.owned: list[list[Value]] = []
 
     # ---- values ----
@@ -68,7 +68,7 @@ class FunctionLowering:
         return self._values[value]
 
     def get(self, value: Value) -> Value:
-        """What is no shape."""
+        """Return a lowered value that is not a shape."""
         lowered = self._values[value]
         assert not isinstance(lowered, list), value
         return lowered
@@ -82,11 +82,11 @@ class FunctionLowering:
         self._values[value] = lowered
 
     def extents(self, info: TensorInfo) -> list[Size]:
-        """The sizes of a tensor, computed here."""
+        """Return the sizes of a tensor, computed here."""
         return [self.sizes.compute(dim) for dim in info.shape or () if dim is not None]
 
     def new_tensor(self, value: Value) -> Value:
-        """The memory that a result is written into."""
+        """Return the memory for a result."""
         buffer = self.plan.buffers[value]
         self._values[value] = memref = self._place(buffer, value)
         return memref
@@ -127,7 +127,7 @@ class FunctionLowering:
         return memref
 
     def _on_stack(self, root: PlannedBuffer) -> Value:
-        """Return a buffer on the stack, which the function has from its beginning."""
+        """Return a stack buffer, allocated at the function's entry."""
         if root not in self._stack:
             with ir.InsertionPoint.at_block_begin(self._arguments[0].owner):
                 memref = memrefs.on_stack(memrefs.memref_type(root.info, self.context))
@@ -135,32 +135,32 @@ class FunctionLowering:
         return self._stack[root]
 
     def is_small(self, type_: Type) -> bool:
-        """Check whether memory of a type has its place on the stack."""
+        """Check whether memory of a type belongs on the stack."""
         if not self.plan.has_stack or not type_.has_static_shape:
             return False
         return is_small(memrefs.byte_count(type_.shape, type_.element_type))
 
     def new_slot(self, extents: Sequence[Size], element: Type) -> Value:
-        """Allocate memory for as long as the innermost block runs, on the stack if it is small."""
+        """Allocate memory for the innermost block's duration, on the stack if it is small."""
         type_ = memrefs.typed(extents, element)
         if self.is_small(type_):
             return memrefs.on_stack(type_)
         return self.own(memrefs.allocate(extents, element))
 
     def writable(self, value: Value) -> Value:
-        """Writable memory of a tensor: a constant's is copied."""
+        """Return writable memory of a tensor. A constant is copied."""
         memref = self.get(value)
         return self.own(memrefs.copied(memref)) if memrefs.is_constant(memref) else memref
 
     def own(self, memref: Value) -> Value:
-        """Memory that is given back where the block ends."""
+        """Register memory for release at the end of the innermost block, and return it."""
         self.owned[-1].append(memref)
         return memref
 
     # ---- the function ----
 
     def run(self) -> Operation:
-        """Makes the lowered function in front of the graph's and erases that."""
+        """Create the lowered function before the graph function, and erase the latter."""
         with self.context, self.function.location, ir.InsertionPoint(self.function):
             lowered = self._declare()
         with self.context, self.function.location, ir.InsertionPoint(body_of(lowered)):
@@ -230,7 +230,7 @@ class FunctionLowering:
         self._make_arena()
 
     def _require_ranges(self) -> None:
-        """An error at run time for sizes that the program is not made for, before anything is computed."""
+        """Emit run-time errors for sizes outside the allowed ranges, before anything is computed."""
         ranges = allowed_ranges(self.function)
         names, seen = argument_names(self.function), set()
         for position, argument in enumerate(self._body.arguments if ranges else ()):
@@ -250,7 +250,7 @@ class FunctionLowering:
         tir.ops["assert"](inside, [numbers.as_i64(extent)], kind="ValueError", message=message)
 
     def define_dims(self, info: Info, value: Value) -> None:
-        """The symbols in a tensor's type have the sizes of the memory."""
+        """Define the symbols of a tensor's type as the sizes of its memory."""
         if isinstance(info, TensorInfo):
             for axis, dim in enumerate(info.shape or ()):
                 if isinstance(dim, SymExpr):
@@ -278,10 +278,10 @@ class FunctionLowering:
         return any(least is None or least < 0 for least, _ in (size_bounds(dim, ranges) for dim in sizes))
 
     def _require_room(self, buffer: PlannedBuffer) -> None:
-        """An error at run time where sizes are absurd, also all slots together."""
+        """Emit a run-time error for excessive sizes, for one buffer and for all slots together."""
         info = buffer.info
         element = memrefs.memref_type(info, self.context).element_type
-        # Where it is placed that may be rounded up to the largest element, and next to all others.
+        # The limit allows for rounding up to the largest element, and for all other buffers.
         most = memrefs.MOST_BYTES // (16 * len(self.plan.buffers) + 1)
         self.sizes.require_room(self.extents(info), element, memrefs.shape_text(info), most)
 
@@ -293,7 +293,7 @@ class FunctionLowering:
                 self._lower(self, op)
 
     def give_back(self) -> None:
-        """Ends the innermost block's memory."""
+        """Release the memory of the innermost block."""
         for value in reversed(self.owned.pop()):
             if isinstance(value.type, ir.MemRefType):
                 memrefs.deallocate(value)
@@ -301,7 +301,7 @@ class FunctionLowering:
                 tir.ops["release"](value)
 
     def finish(self, values: Sequence[Value]) -> None:
-        """Leaves what the function returns where the caller wants it."""
+        """Store the results in the caller's memory, and return."""
         for index, value in enumerate(values):
             target = self._outputs[index]
             if not isinstance(target.type, ir.MemRefType):
@@ -325,7 +325,8 @@ _REPLACED = frozenset({"sym_name", "function_type", "arg_attrs", "res_attrs"})
 
 
 def graph_functions(op: Operation) -> list[Operation]:
-    """The functions with a body, of a module or the one given, that are no PrimFuncs and not lowered yet."""
+    """Return the functions with a body, other than PrimFuncs and lowered functions, of a module or the operation
+    itself."""
     return [
         function
         for function in functions_at(op)
@@ -334,26 +335,26 @@ def graph_functions(op: Operation) -> list[Operation]:
 
 
 def input_symbols(inputs: Sequence[Info]) -> frozenset[str]:
-    """The symbols and expressions that the inputs' sizes are."""
+    """Return the symbols and expressions that occur as sizes of the inputs."""
     dims = [dim for info in inputs if isinstance(info, TensorInfo) for dim in info.shape or ()]
     scalars = [info.value for info in inputs if isinstance(info, ScalarInfo)]
     return frozenset(str(dim) for dim in (*dims, *scalars) if isinstance(dim, SymExpr))
 
 
 def _sizes_in(info: Info) -> list[tuple[str, SymExpr]]:
-    """The symbolic sizes that an argument has, and where."""
+    """Return the symbolic sizes of an argument with their positions as text."""
     if isinstance(info, TensorInfo):
         return [(f" dimension {axis}", dim) for axis, dim in enumerate(info.shape or ()) if isinstance(dim, SymExpr)]
     return [("", info.value)] if isinstance(info, ScalarInfo) and isinstance(info.value, SymExpr) else []
 
 
 def knows_at_entry(function: Operation) -> Callable[[Dim], bool]:
-    """Whether a size can be computed from the inputs' when the function begins."""
+    """Return a function that checks whether a size is computable at function entry from the sizes of the inputs."""
     return knows_from(body_of(function).arguments)
 
 
 def knows_from(arguments: Iterable[Value]) -> Callable[[Dim], bool]:
-    """Whether a size can be computed from those of a function's arguments."""
+    """Return a function that checks whether a size is computable from the sizes of these arguments."""
     symbols = input_symbols([decode(argument.type) for argument in arguments])
     return lru_cache(maxsize=4096)(lambda dim: _is_known(dim, symbols))
 
@@ -363,7 +364,7 @@ def _is_known(dim: Dim, symbols: frozenset[str]) -> bool:
 
 
 def is_sized(info: TensorInfo, symbols: frozenset[str]) -> bool:
-    """Whether a caller that knows these symbols and expressions can tell the tensor's sizes."""
+    """Check whether a caller that knows these symbols and expressions can compute the tensor's sizes."""
     if info.shape is None:
         return False
     return all(_is_known(dim, symbols) for dim in info.shape)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Gathering loops: all that a counted loop does with a loop-carried tensor is to append rows to it."""
+"""Gathering loops: counted loops that only append rows to a loop-carried tensor."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .overwriting import Move
 
 
 class Gathering(NamedTuple):
-    """What a turn puts behind the rows so far, by a call, and what else is about that alone: names of sizes."""
+    """Rows that an iteration appends, the appending call, and the casts that belong to it."""
 
     rows: Value
-    #: How many rows that is, and the other sizes.
+    #: Number of rows per iteration, and the other sizes.
     added: int
     sizes: tuple[Dim, ...]
     call: Operation
@@ -26,7 +26,10 @@ class Gathering(NamedTuple):
 
 
 def gatherings(loop: Operation, moves_of: Callable[[Operation], Sequence[Move]]) -> dict[Value, Gathering]:
-    """By what the loop carries; `moves_of(call)` says from where to where a kernel moves elements."""
+    """Return the gathering for each loop-carried value that has one.
+
+    `moves_of(call)` returns the element moves of a kernel.
+    """
     _, *carried = body_of(loop).arguments
     found: dict[Value, Gathering] = {}
     for argument, yielded in zip(carried, last_of(body_of(loop)).operands, strict=True):
@@ -60,7 +63,7 @@ def _gathering(
 
 
 def _before_casts(value: Value, casts: list[Operation]) -> Value:
-    """What a value was before its sizes got names; such operations are added."""
+    """Return the value before casts that name its sizes, and add these operations to `casts`."""
     while (cast := made_by(value, "relax.match_cast")) is not None:
         casts.append(cast)
         value = cast.operands[0]
@@ -73,7 +76,7 @@ def _shape(value: Value) -> tuple[Dim, ...]:
 
 
 def _is_of_rows(before: Value, rows: Value) -> bool:
-    """Whether rows are of the sizes of those before, and there is a first dimension to put them along."""
+    """Check whether both tensors have a first dimension, and equal sizes in all other dimensions."""
     sizes, others = _shape(rows), _shape(before)
     if not sizes or len(sizes) != len(others):
         return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constant tensors of graph functions as globals of the module; equal ones are one."""
+"""Constant tensors of graph functions as globals of the module. Equal constants share a global."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ...emit import memrefs
 
 
 def add_globals(module: Operation, functions: Iterable[Operation]) -> None:
-    """Makes a global for each constant tensor in the functions, and says at the constant which it is.
+    """Create a global for each distinct constant tensor, and store its name on the constants.
 
-    Dead constants are erased: rules may have made others of them.
+    Dead constants are erased: rules may have replaced them.
     """
     names = set(map(symbol_name, operations_of(body_of(module))))
     fresh = (name for number in count() if (name := f"constant_{number}") not in names)
@@ -59,6 +59,6 @@ def _make_global(name: str, info: TensorInfo, value: Attribute) -> None:
 
 
 def _signless(value: Attribute, type_: Type) -> Attribute:
-    """The elements under the type that they have in memory; the bytes are the same."""
+    """Convert a constant to its signless memory type. The bytes are unchanged."""
     tensor = ir.RankedTensorType.get(type_.shape, type_.element_type)
     return value if value.type == tensor else retyped(value, tensor)

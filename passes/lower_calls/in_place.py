@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""In-place calls: which arguments that a call writes are the graph's own, and which are copied first.
+"""In-place calls: ownership of the written arguments, and copies of values that are still needed.
 
-What a call may write to is decided by the program as it was written, not by what passes made of it: one may find that
-`x + 0` is `x`, or that two tensors are one. A tensor of the graph's own stays one: where it came to be the caller's
-memory, or is read behind the call, the call writes into a copy.
+The original program determines which arguments a call may overwrite. Passes may later find that `x + 0` is `x`, or
+that two tensors are equal. A tensor owned by the graph stays owned. If the tensor has become the caller's memory, or
+is read after the call, the call writes to a copy.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ...dialects.core.ir_attributes import COPIED, OWN_MEMORY
 
 
 def mark_own_memory(within: Operation) -> None:
-    """Before anything is simplified. What is marked already stays as it is."""
+    """Mark the written arguments that the graph owns, before simplification. Existing marks stay."""
     for op in _calls(within):
         if OWN_MEMORY not in op.attributes:
             _set(op, OWN_MEMORY, [index for index in _written(op) if not _is_argument(_memory_of(op.operands[index]))])
 
 
 def decide_copies(within: Operation) -> None:
-    """When the graph stays as it is: calls that may write over what is still needed are given copies."""
+    """Decide, on the final graph, which written arguments need a copy because their value is still needed."""
     for op in _calls(within):
         if OWN_MEMORY in op.attributes and COPIED not in op.attributes:
             _set(op, COPIED, [index for index in op.attributes[OWN_MEMORY] if _is_needed(op, index)])
@@ -47,12 +47,13 @@ def _set(op: Operation, name: str, indices: Sequence[int]) -> None:
 
 
 def _is_argument(value: Value) -> bool:
-    """Of a function, which is its caller's; or of a region, into which copies go."""
+    """Check whether a value is an argument: of a function (the caller's memory), or of a region (which holds a
+    copy)."""
     return isinstance(value.owner, Block)
 
 
 def _memory_of(value: Value) -> Value:
-    """The value whose memory another one is in."""
+    """Return the value that owns the memory of an aliasing value."""
     while not isinstance(value.owner, Block):
         results = list(value.owner.operation.results)
         source = aliases(value.owner.operation)[results.index(value)]
@@ -63,7 +64,7 @@ def _memory_of(value: Value) -> Value:
 
 
 def _is_needed(op: Operation, index: int) -> bool:
-    """Liveness: whether an operand's present value is still read, or is the caller's."""
+    """Check by liveness whether an operand's value is read later or belongs to the caller."""
     value = op.operands[index]
     if _is_argument(_memory_of(value)):
         return True
@@ -72,23 +73,23 @@ def _is_needed(op: Operation, index: int) -> bool:
     if any(root_of(each) == root for place, each in enumerate(op.operands) if place != index):
         return True
     if isinstance(root.owner, Block) or root.owner.operation.block != block:
-        return True  # each turn of a loop may write to it
+        return True  # each iteration of a loop may write to it
     order = {each: place for place, each in enumerate(operations_of(block))}
     users = [_in_block(user, order) for each in _views(root) for user in users_of(each)]
     return any(order[user] > order[op] for user in users)
 
 
 def _views(root: Value) -> list[Value]:
-    """A value and what shows the same elements."""
+    """Return a value and all views of its elements."""
     found = [root]
-    for value in found:  # which grows
+    for value in found:  # the list grows during the loop
         shown = [(result, viewed(result)) for user in users_of(value) for result in user.results]
         found += [result for result, source in shown if source is not None and source == value]
     return found
 
 
 def _in_block(op: Operation, order: dict[Operation, int]) -> Operation:
-    """The operation of a block that another one is, or is in."""
+    """Return the operation of a block that is or contains an operation."""
     while op not in order:
         parent = parent_of(op)
         assert parent is not None

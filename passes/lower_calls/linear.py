@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Linear forms of indices, with their upper and lower bounds."""
+"""Linear forms of indices with upper and lower bounds."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import NamedTuple
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.navigation import constant_of, made_by
 
-#: What an index varies with: a loop's counter, another value, or a dimension of a linalg operation.
+#: Variable of an index: a loop counter, another value, or a dimension of a linalg operation.
 Term = Hashable
-#: The most bounds of one number that are looked at.
+#: Maximum number of bounds considered per number.
 _MOST_BOUNDS = 8
 
 
 class Linear(NamedTuple):
-    """A linear form: a number plus multiples of variables."""
+    """Linear form: a number plus multiples of variables."""
 
     number: int
     terms: dict[Term, int]
@@ -34,7 +34,7 @@ NONE, ONE = Linear(0, {}), Linear(1, {})
 
 
 class Linears:
-    """Of the index values of one function."""
+    """Linear forms of one function's index values, cached."""
 
     def __init__(self) -> None:
         self._known: dict[Value, Linear] = {}
@@ -63,17 +63,17 @@ class Linears:
     # ---- the counters of loops ----
 
     def steps_of(self, loop: Operation) -> tuple[Linear, ...]:
-        """What a round is at least behind the one before."""
+        """Return lower bounds of the distance between consecutive iterations."""
         step = self.of(loop.operands[2])
         return (step, ONE) if step.terms else (step,)
 
     def firsts_of(self, loop: Operation) -> tuple[Linear, ...]:
-        """What the counter is at least, the most exact first."""
+        """Return lower bounds of the counter, the most exact first."""
         first = self.of(loop.operands[0])
         return (first, NONE) if first.terms and _is_natural(loop.operands[0]) else (first,)
 
     def lasts_of(self, loop: Operation) -> tuple[Linear, ...]:
-        """What the counter is at most, the most exact first."""
+        """Return upper bounds of the counter, the most exact first."""
         low, high = map(self.of, list(loop.operands)[:2])
         step = constant_of(loop.operands[2]) or 1
         if not low.terms and not high.terms:
@@ -82,7 +82,7 @@ class Linears:
         return tuple(each.plus(ONE, -step if is_whole else -1) for each in self.bounds_of(loop.operands[1]))
 
     def bounds_of(self, value: Value) -> list[Linear]:
-        """What a number is, and others that it is not more than."""
+        """Return the linear form of a value, followed by upper bounds."""
         found = [self.of(value)]
         for each in found:
             for term, factor in each.terms.items():
@@ -101,7 +101,7 @@ class Linears:
 
 
 def is_positive(form: Linear) -> bool:
-    """Check that a linear form is above 0: a negative term must be at most a positive one that outweighs it."""
+    """Check that a linear form is positive. A negative term must be outweighed by a term that is at least as large."""
     if form.number <= 0:
         return False
     terms = dict(form.terms)
@@ -113,7 +113,7 @@ def is_positive(form: Linear) -> bool:
 
 
 def _is_at_most(term: Term, other: Term) -> bool:
-    """Check whether one number is rounded down to whole steps, and the other one to smaller steps or not at all."""
+    """Check whether a term is a rounded-down value, and the other term the value itself or a finer rounding."""
     whole, part = _rounded_down(term), _rounded_down(other)
     if whole is None or not _is_natural(whole.value):
         return False
@@ -123,13 +123,13 @@ def _is_at_most(term: Term, other: Term) -> bool:
 
 
 def _is_multiple(form: Linear, step: int) -> bool:
-    """Check whether a sum of numbers that are rounded down is a multiple of a step."""
+    """Check whether a sum of rounded-down values is a multiple of a step."""
     whole = (_rounded_down(term) if is_multiple(term, step) else None for term in form.terms)
     return form.number % step == 0 and all(each is not None and _is_natural(each.value) for each in whole)
 
 
 def _is_natural(value: Term) -> bool:
-    """Check that a value is known not to be negative."""
+    """Check that a value is known to be nonnegative."""
     if not isinstance(value, Value):
         return False
     number = constant_of(value)
@@ -152,20 +152,20 @@ def _is_natural(value: Term) -> bool:
 
 
 def is_multiple(value: Term, step: int) -> bool:
-    """Check whether a value is another one, rounded down to multiples of the step: whole vectors end there."""
+    """Check whether a value is rounded down to a multiple of the step, as the ends of vector loops are."""
     whole = _rounded_down(value)
     return whole is not None and (whole.step or 1) % step == 0
 
 
 class _RoundedValue(NamedTuple):
-    """A value that is rounded down to steps; None for steps of unknown size."""
+    """Value rounded down to a multiple of `step`, or of an unknown step (None)."""
 
     value: Value
     step: int | None
 
 
 def _rounded_down(value: Term) -> _RoundedValue | None:
-    """Return what is rounded down if a value is another one without its remainder, or the product of its quotient."""
+    """Match `x - x % step` and `x / step * step`, and return the rounded value x with its step."""
     if not isinstance(value, Value):
         return None
     less, product = made_by(value, "arith.subi"), made_by(value, "arith.muli")
@@ -185,7 +185,7 @@ def _positive(value: Value) -> int | None:
 
 
 def _left_in(value: Value) -> Operation | None:
-    """If a value is how far a loop's counter is from where the loop ends, which is 1 or more there, that loop."""
+    """Return the loop if a value is its end minus its counter, which is at least 1 inside the loop."""
     less = made_by(value, "arith.subi")
     if less is None or not isinstance(less.operands[1].owner, Block):
         return None

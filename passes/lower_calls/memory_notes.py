@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Journal entries about a graph function's memory: the calls in their order, and the place of each tensor."""
+"""Journal entries about a graph function's memory: the calls in order, and the place of each tensor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .memory_plan import MemoryPlan, PlannedBuffer
 
 
 def note_plan(function: str, inputs: Sequence[str], plan: MemoryPlan) -> None:
-    """Notes a function's plan, if a journal is active; `inputs` are its inputs' names."""
+    """Record a function's plan if a journal is active. `inputs` are the names of its inputs."""
     journal = Journal.active()
     if journal is None:
         return
@@ -42,7 +42,7 @@ def note_plan(function: str, inputs: Sequence[str], plan: MemoryPlan) -> None:
 
 
 def _is_call(seen: tuple[int, Operation]) -> bool:
-    """Whether it works on memory."""
+    """Check whether an operation works on memory."""
     _, op = seen
     row = row_of(op)
     is_literal = row is not None and row.role == "literal"
@@ -62,7 +62,7 @@ def _buffer(number: int, value: Value, buffer: PlannedBuffer) -> dict[str, objec
 
 
 def _callee(operation: Operation) -> str:
-    """What an operation calls; empty where it calls nothing."""
+    """Return the name of an operation's callee, or ""."""
     if operation.name == "func.call":
         return str(operation.attributes["callee"].value)
     if "func" not in operation.attributes:

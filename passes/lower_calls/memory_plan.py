@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Buffer assignment: liveness, aliasing and arena offsets of a graph function's tensors.
 
-Positions count operations in program order; what a loop reads from outside lives until the loop has ended. Buffers
-of fixed size, or of one that has an upper bound, share one region, the largest are placed first, others where that
-takes less. Those of a symbolic size share a slot with others whose sizes are multiples of the same expression. A
-buffer whose size is not known when the function begins is allocated where it is made.
+Positions number operations in program order. A value that a loop reads from outside is live until the end of the loop.
+Buffers with a fixed size or an upper bound share one region, placed largest first, or in another order if that needs
+less space. Buffers of symbolic size share a slot with buffers whose sizes are multiples of the same expression. A
+buffer with a size unknown at function entry is allocated at its definition.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .gathering import Gathering
 from .size_bounds import Ranges, size_bounds, symbol_ranges
 from .stacking import SizeGroup, stacked
 
-#: The most bytes of a tensor that is worth a place on the stack, and of all of them in a function.
+#: Maximum bytes of a tensor on the stack, and of all such tensors of a function.
 _SMALL_BYTES, _STACK_BYTES = 256, 8192
 #: Upstream's operations that write their tensors into new memory.
 _PRODUCERS = frozenset("func.call tensor.from_elements tensor.splat".split())
@@ -40,62 +40,62 @@ _PRODUCERS = frozenset("func.call tensor.from_elements tensor.splat".split())
 
 @dataclass(eq=False)
 class PlannedBuffer:
-    """Memory for one tensor and whatever is a view of it."""
+    """Memory of a tensor and its views."""
 
     info: TensorInfo
     first: int
     last: int
-    #: The blocks around, outermost first.
+    #: The enclosing blocks, outermost first.
     path: tuple[Block, ...]
-    #: Which result of the function it is, where it is one.
+    #: Index of the function result stored in the buffer, or None.
     output: int | None = None
-    #: Its place in the arena: bytes from the start, or the slot of its size.
+    #: Place in the arena: an offset in bytes, or the index of a slot.
     offset: int | None = None
     slot: int | None = None
     is_on_stack: bool = False
-    #: The buffer that it aliases, if it has no memory for itself; its offset in bytes in that, or in its slot.
+    #: The aliased buffer, if the buffer has no memory of its own, and the offset in bytes there or in the slot.
     within: PlannedBuffer | None = None
     shift: Size = 0
-    #: What it may overlap although both are alive for a moment: it is written when that has been read.
+    #: Buffers that may be overlapped although live at the same position: they are read completely before the write.
     covers: set[PlannedBuffer] = field(default_factory=set)
-    #: Whether it shows what is there, and nothing is computed.
+    #: True for a view of existing elements, for which nothing is computed.
     is_view: bool = False
-    #: Whether others are parts of it, of other types or behind its start; whether it is changed after it was made.
+    #: `is_divided`: other buffers alias parts of it, with other types or offsets. `is_written`: changed after creation.
     is_divided: bool = False
-    #: Whether parts have another element type. C has no arrays of several types, but for memory from malloc.
+    #: True if parts have other element types. C allows arrays of several types only in memory from malloc.
     has_several_types: bool = False
     is_written: bool = False
 
     @property
     def root(self) -> PlannedBuffer:
-        """The buffer at the end of the chain of aliases, which has memory of its own."""
+        """Return the buffer at the end of the chain of aliases, which has memory of its own."""
         return self if self.within is None else self.within.root
 
     @property
     def start(self) -> Size:
-        """The offset in bytes from the root's place in the arena, or from its slot's."""
+        """Return the offset in bytes from the root's place in the arena, or from its slot."""
         return self.shift if self.within is None else self.shift + self.within.start
 
     def __post_init__(self) -> None:
-        #: In bytes; None where unknown, or no expression that is short enough. `is_fixed`: static.
+        #: Size in bytes, or None if unknown or too long an expression. `is_fixed`: all sizes are static.
         self.size, self.is_fixed = measured(self.info)
-        #: The upper bound in bytes; None where unknown.
+        #: Upper bound of the size in bytes, or None.
         self.room = self.size if isinstance(self.size, int) else None
 
 
 def dims_of(info: TensorInfo) -> tuple[Dim, ...]:
-    """The sizes of a tensor; one that is unknown where not even their number is known."""
+    """Return the sizes of a tensor, or a single unknown size for an unknown rank."""
     return (None,) if info.shape is None else tuple(info.shape)
 
 
 def storage_bytes(dtype: str) -> int:
-    """What an element takes in memory: whole bytes."""
+    """Return the storage size of an element in whole bytes."""
     return -(-bit_width(dtype) // 8)
 
 
 @lru_cache(maxsize=4096)
 def measured(info: TensorInfo) -> tuple[Dim, bool]:
-    """How many bytes a tensor takes, and whether each of its sizes is a number."""
+    """Return the size of a tensor in bytes, and True if all its sizes are static."""
     dims = dims_of(info)
     return product((*dims, storage_bytes(info.dtype))), all(isinstance(dim, int) for dim in dims)
 
@@ -109,42 +109,42 @@ class KernelUpdate(NamedTuple):
 
 @dataclass
 class MemoryPlan:
-    """Buffers by the value that is written into each, and the arena that holds those with a place in it."""
+    """Buffers by the value written to each, and the arena that contains the placed buffers."""
 
     buffers: dict[Value, PlannedBuffer] = field(default_factory=dict)
     fixed_bytes: int = 0
-    #: Slots of symbolic size: the size of each in bytes.
+    #: Sizes in bytes of the symbolic slots.
     slots: list[SymExpr] = field(default_factory=list)
-    #: Whose memory a value has; values that are not in it have memory from elsewhere.
+    #: Buffer that holds each value. Other values have memory from elsewhere.
     memory_of: dict[Value, PlannedBuffer] = field(default_factory=dict)
-    #: Offsets in other memory are multiples of this many bytes: GPUs load vectors from where these begin.
+    #: Alignment in bytes of offsets inside other buffers: GPUs load vectors from these offsets.
     step: int = 1
-    #: The operations with their positions, constants left out.
+    #: Operations with their positions, without constants.
     operations: list[tuple[int, Operation]] = field(default_factory=list)
-    #: Results that are written over an operand: which one.
+    #: Index of the operand that a result overwrites.
     over: dict[Value, int] = field(default_factory=dict)
-    #: The kernels that do so by their names, with the parameters that are the same memory: the input, the output.
+    #: Kernels that overwrite an operand: name, and the input and output parameters that share memory.
     written_over: set[tuple[str, int, int]] = field(default_factory=set)
-    #: Results that are there without the calls that would make them; what is not called for that.
+    #: Results that exist without their calls, and the kernels that need no call for them.
     needless: set[Value] = field(default_factory=set)
     left_out: set[str] = field(default_factory=set)
-    #: Concatenations that find some of their operands in their place: which operands.
+    #: Concatenations with operands that are already in place, and the indices of these operands.
     put_there: dict[Operation, tuple[int, ...]] = field(default_factory=dict)
     #: Loop-carried values that gather rows.
     gathered: dict[Value, Gathering] = field(default_factory=dict)
     #: Loop-carried values that a kernel may update in place.
     updates: dict[Value, KernelUpdate] = field(default_factory=dict)
-    #: Whether the memory is the host's, whose functions have a stack.
+    #: True for host memory, whose functions have a stack.
     has_stack: bool = True
 
     @property
     def roots(self) -> dict[Value, PlannedBuffer]:
-        """The buffers that are parts of no other."""
+        """Return the buffers that alias no other buffer."""
         return {value: buffer for value, buffer in self.buffers.items() if buffer.within is None}
 
 
 def place_all(plan: MemoryPlan, knows: Callable[[Dim], bool]) -> None:
-    """`knows(dim)`: whether a size can be computed when the function begins."""
+    """Place all buffers. `knows(dim)` checks whether a size is computable at function entry."""
     _put_on_stack(plan)
     apart = {update.buffer for update in plan.updates.values()}
     inside = [
@@ -157,18 +157,18 @@ def place_all(plan: MemoryPlan, knows: Callable[[Dim], bool]) -> None:
 
 
 def is_small(bytes_: int | None) -> bool:
-    """Check whether a tensor is so small that registers may hold it."""
+    """Check whether a tensor is small enough to be kept in registers."""
     return bytes_ is not None and bytes_ <= _SMALL_BYTES
 
 
 def may_be_on_stack(buffer: PlannedBuffer) -> bool:
-    """Check whether a buffer is small, of fixed size and one element type, and of a loop or a branch."""
+    """Check whether a buffer is small, has a fixed size and one element type, and belongs to a loop or a branch."""
     is_plain = buffer.output is None and not buffer.has_several_types and buffer.is_fixed
     return is_plain and len(buffer.path) > 1 and is_small(buffer.room)
 
 
 def _put_on_stack(plan: MemoryPlan) -> None:
-    """Move small tensors from the arena to the stack, where code generators see all uses and keep them in registers."""
+    """Move small tensors from the arena to the stack, where code generators see all uses and can use registers."""
     room = _STACK_BYTES
     for buffer in plan.roots.values() if plan.has_stack else ():
         if may_be_on_stack(buffer):
@@ -177,7 +177,7 @@ def _put_on_stack(plan: MemoryPlan) -> None:
 
 
 def lifetimes(function: Operation, knows: Callable[[Dim], bool]) -> MemoryPlan:
-    """Liveness: what makes memory, its last read, and which of it the function's results can be written into."""
+    """Compute liveness: the buffer of each value, its last read, and buffers for the function's results."""
     planner = _Planner(knows, symbol_ranges(function))
     planner.plan.has_stack = ANY_ORDER not in outermost(function).attributes
     planner.plan.step = 1 if planner.plan.has_stack else Machine.thread_bytes
@@ -188,13 +188,16 @@ def lifetimes(function: Operation, knows: Callable[[Dim], bool]) -> MemoryPlan:
 
 
 def is_sized_at_entry(buffer: PlannedBuffer, knows: Callable[[Dim], bool]) -> bool:
-    """Whether its bytes can be computed then, and multiples of them: more than that each of its sizes is known."""
+    """Check whether a buffer's bytes, and multiples of them, are computable at entry.
+
+    All its sizes must be known, too.
+    """
     return buffer.is_fixed if buffer.is_fixed or buffer.size is None else all(map(knows, _needed_for(buffer.info)))
 
 
 @lru_cache(maxsize=4096)
 def _needed_for(info: TensorInfo) -> tuple[Dim, ...]:
-    """What has to be known for multiples of a tensor's bytes to be computed."""
+    """Return the sizes that must be known to compute multiples of a tensor's bytes."""
     size, _ = measured(info)
     assert size is not None
     return (2 * size, *dims_of(info))
@@ -207,7 +210,7 @@ class _Planner:
         self._knows = knows
         self._position = 0
         self._owner = self.plan.memory_of
-        #: For each region operation around, buffers of outside that are read in it.
+        #: For each enclosing region operation, the outside buffers read inside.
         self._read_inside: list[set[PlannedBuffer]] = []
 
     def visit(self, block: Block, path: tuple[Block, ...]) -> None:
@@ -217,11 +220,11 @@ class _Planner:
             name = op.name
             is_concurrent = name == "func.call" and CONCURRENT in op.attributes
             before, concurrent = concurrent, op.attributes[CONCURRENT].value if is_concurrent else None
-            # What runs at the same time has one position: no memory of one is another's.
+            # Concurrent calls share a position, so that none reuses another's memory.
             if concurrent is None or before != concurrent:
                 self._position += 1
             if name == "arith.constant":
-                # There may be more of these than of all others: nothing is used or made.
+                # Scalar constants need no memory, and can outnumber all other operations.
                 continue
             self.plan.operations.append((self._position, op))
             operands = list(op.operands)
@@ -260,7 +263,7 @@ class _Planner:
             if source in self._owner:
                 self._owner[result] = self._owner[source]
             elif source is None and makes_memory and isinstance(info := decode(result.type), TensorInfo):
-                # Those of relax are verified; of upstream's operations it is the first to ask.
+                # Relax types are verified, but the element type of an upstream operation may be unsupported.
                 if not is_dtype(info.dtype):
                     raise located_error(f"no memory for {result.type}: {no_element_type(info.dtype)}", op.location)
                 buffer = PlannedBuffer(info, self._position, self._position, path)
@@ -269,7 +272,7 @@ class _Planner:
                 self.plan.buffers[result] = self._owner[result] = buffer
 
     def choose_outputs(self, block: Block) -> None:
-        """What the function returns is written into the caller's memory at once where that is possible."""
+        """Assign results of the function to the caller's memory where possible."""
         for index, value in enumerate(last_of(block).operands):
             buffer = self._owner.get(value)
             returned = decode(value.type)
@@ -277,7 +280,7 @@ class _Planner:
                 continue
             if not isinstance(returned, TensorInfo):
                 continue
-            # What is made may be a view of other size, which the program refuses only when it has been written.
+            # A result may be a view of another size, which is refused only after the write.
             if equal(product(dims_of(buffer.info)), product(dims_of(returned))) is not True:
                 continue
             if all(self._knows(dim) for dim in (*dims_of(buffer.info), *dims_of(returned))):
@@ -296,13 +299,13 @@ def padded(buffer: PlannedBuffer) -> int:
 
 
 def end_of(buffer: PlannedBuffer) -> int:
-    """Where the arena goes on behind it."""
+    """Return the end of a buffer in the arena, including padding."""
     assert buffer.offset is not None
     return buffer.offset + padded(buffer)
 
 
 def _place_symbolic(plan: MemoryPlan, buffers: Iterable[PlannedBuffer]) -> None:
-    """A slot for each expression of which sizes are multiples, or one for several that are not large at one time."""
+    """Create a slot for each common unit of symbolic sizes, or one slot for units with few large buffers at a time."""
     counts: dict[SymExpr, dict[PlannedBuffer, int]] = {}
     step = max([plan.step, *(storage_bytes(buffer.info.dtype) for buffer in plan.buffers.values())])
     for buffer in sorted(buffers, key=lambda each: each.first):
@@ -323,7 +326,7 @@ def _place_symbolic(plan: MemoryPlan, buffers: Iterable[PlannedBuffer]) -> None:
 
 
 def _room(count: int, step: int) -> int:
-    """How many times its unit a buffer has; what is large begins where cache lines do."""
+    """Return a buffer's room in units. A large buffer is rounded up to cache line alignment."""
     rounding = step if count < _MANY * ALIGNMENT else max(step, ALIGNMENT)
     return -(-count // rounding) * rounding
 
@@ -334,20 +337,22 @@ def _take_slot(plan: MemoryPlan, places: Mapping[PlannedBuffer, Size], end: Size
     plan.slots.append(_as_symbolic(end))
 
 
-#: Sizes of this many times the alignment may grow by it.
+#: Number of alignments from which on a size may be rounded up.
 _MANY = 16
 
 
 def is_multiple(place: Size, step: int) -> bool:
-    """Whether a place is a multiple of `step` bytes, whatever the symbols are."""
+    """Check whether a place is a multiple of `step` bytes for all values of the symbols."""
     factors = [place] if isinstance(place, int) else terms_of(place).values()
     return all(factor % step == 0 for factor in factors)
 
 
 def is_behind(place: Size, other: Size, held: SymExpr) -> bool:
-    """Whether other <= place is certain; `held` are the bytes of a tensor, which are never less than none.
+    """Check whether other <= place for all symbols.
 
-    Of h - 3 alone that is unknown: only where it is a size do multiples of it grow.
+    `held` are a tensor's bytes, and therefore nonnegative.
+
+    The sign of h - 3 alone is unknown. Its multiples only grow because it is a size.
     """
     if at_most(other, place):
         return True
@@ -357,7 +362,7 @@ def is_behind(place: Size, other: Size, held: SymExpr) -> bool:
 
 @lru_cache(maxsize=4096)
 def _count_of(size: SymExpr) -> tuple[int, SymExpr]:
-    """12*n + 8*m as 4 and 3*n + 2*m."""
+    """Split a size into its greatest common factor and the rest: 12*n + 8*m into 4 and 3*n + 2*m."""
     terms = terms_of(size)
     count = gcd(*terms.values())
     return count, _as_symbolic(make({monomial: factor // count for monomial, factor in terms.items()}))

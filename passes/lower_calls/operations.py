@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lowering of graph functions' operations to code over memrefs; one function an operation."""
+"""Lowering of graph functions' operations to code on memrefs, with one function per operation."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _refusal(op: Operation) -> str:
 
 
 def _is_scalar(op: Operation) -> bool:
-    """Arithmetic on scalars means the same on this level."""
+    """Check whether an operation is scalar arithmetic, which needs no lowering."""
     if op.regions or op.name.partition(".")[0] not in ("arith", "index", "math"):
         return False
     return all(isinstance(decode(value.type), ScalarInfo) for value in (*op.operands, *op.results))
@@ -87,7 +87,7 @@ def _call_tir_inplace(into: FunctionLowering, op: Operation) -> None:
 
 
 def _writable(into: FunctionLowering, op: Operation, index: int, result: Value) -> Value:
-    """The memory that a result is made in, with what the argument is in it."""
+    """Return the memory of an in-place result, initialized with the argument."""
     if COPIED not in op.attributes or index not in op.attributes[COPIED]:
         return into.writable(op.operands[index])
     memref = into.new_tensor(result)
@@ -129,7 +129,7 @@ def _in_memory(lowered: Lowered, op: Operation) -> Value:
 
 
 def _require_sizes(memref: Value, type_: Type) -> None:
-    """An error at run time where sizes that the type states are not those of the memory."""
+    """Emit run-time checks that the memory has the static sizes of a type."""
     for axis, size in enumerate(type_.shape):
         extent = memrefs.dim(memref, axis)
         if size != DYNAMIC and not isinstance(extent, int):
@@ -137,7 +137,7 @@ def _require_sizes(memref: Value, type_: Type) -> None:
 
 
 def _call_function(into: FunctionLowering, op: Operation) -> None:
-    """A call of another graph function, which is lowered likewise."""
+    """Lower a call of another graph function, which is lowered likewise."""
     callee = str(op.attributes["callee"].value)
     if not has_body(_function(op, callee)):
         reason = "which has no body: call a packed function of that name (relax.call_dps_packed)"
@@ -155,7 +155,7 @@ def _call_function(into: FunctionLowering, op: Operation) -> None:
 
 
 def _as_declared(value: Value, info: Info) -> Value:
-    """A value as the callee's type has it: here more may be known of a tensor's sizes."""
+    """Cast a value to the callee's type. More of a tensor's sizes may be known here."""
     if isinstance(info, TensorInfo):
         return memrefs.cast(value, memrefs.memref_type(info, value.context))
     return scalar_arguments.passed(value, info) if isinstance(info, ScalarInfo) else value
@@ -170,7 +170,7 @@ def _return(into: FunctionLowering, op: Operation) -> None:
 
 
 def _constant(into: FunctionLowering, op: Operation) -> None:
-    """Scalars stay; tensors are stored in memory from the start."""
+    """Lower a constant: scalars stay, tensors become globals."""
     result = op.results[0]
     info = decode(result.type)
     if not isinstance(info, TensorInfo):
@@ -197,7 +197,7 @@ def _shape_of(into: FunctionLowering, op: Operation) -> None:
 
 
 def _tensor_to_shape(into: FunctionLowering, op: Operation) -> None:
-    """Each size must be one: 0 or more."""
+    """Lower the conversion of a tensor to a shape, with a check that all sizes are nonnegative."""
     memref = into.get(op.operands[0])
     length = memrefs.dim(memref, 0)
     if not isinstance(length, int):
@@ -227,12 +227,15 @@ def _from_elements(into: FunctionLowering, op: Operation) -> None:
         loops.store(into.get(value), flat, index)
 
 
-# What no message has in it, as long as one is made.
+# Placeholder that cannot occur in messages.
 _PLACE = "\0"
 
 
 def _assert(into: FunctionLowering, op: Operation) -> None:
-    """The message shows integers, as many as one can show; for other values it has a question mark."""
+    """Lower an assertion.
+
+    The message shows integers up to the supported number, and question marks for other values.
+    """
     condition, *values = op.operands
     numbers: list[Number] = []
     message, following = "", itertools.count()
@@ -246,20 +249,20 @@ def _assert(into: FunctionLowering, op: Operation) -> None:
         number = _as_number(into, value) if len(numbers) < MOST_NUMBERS else None
         message += "?" if number is None else _PLACE
         numbers += [] if number is None else [number]
-    # Braces that were written as such are no place for a number.
+    # Literal braces must not become placeholders.
     message = message.replace("{}", "{ }").replace(_PLACE, "{}")
     tir.ops["assert"](_element(into, condition), numbers, kind=op.opview.kind, message=message)
 
 
 def _element(into: FunctionLowering, value: Value) -> Value:
-    """A scalar, or the only element of a tensor."""
+    """Return a scalar, or the only element of a tensor."""
     lowered = into.get(value)
     is_tensor = isinstance(lowered.type, ir.MemRefType)
     return loops.load(lowered, *[0] * lowered.type.rank) if is_tensor else lowered
 
 
 def _as_number(into: FunctionLowering, value: Value) -> Number | None:
-    """An integer, or a tensor of no dimensions that holds one, as an i64; None for anything else."""
+    """Return an integer or Boolean, or such a 0-D tensor, as an i64; None for other values."""
     info = decode(value.type)
     dtype = info.dtype if isinstance(info, ScalarInfo) or isinstance(info, TensorInfo) and info.shape == () else ""
     if not is_int(dtype) and not is_bool(dtype):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Partial concatenation kernels: for calls that find some inputs in their place already, they move the others."""
+"""Partial concatenation kernels, which move only the inputs that are not in place yet."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from .overwriting import Kernel, Kernels
 
 
 def move_only_others(plan: MemoryPlan, symbols: SymbolTable, kernels: Kernels, names: set[str]) -> None:
-    """Redirects the calls of a plan to such kernels; the former callees are left out where they are dead.
+    """Redirect calls with inputs already in place to partial kernels.
 
-    `names` are taken; new ones are added.
+    Dead former callees are marked as left out.
+
+    `names` contains the names in use, and is extended by the new names.
     """
     made: dict[tuple[str, tuple[int, ...]], str] = {}
     for call, inputs in plan.put_there.items():

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""In-place analysis: which inputs a PrimFunc may write its outputs over, which outputs only move inputs' elements.
+"""In-place analysis: inputs that a PrimFunc's outputs may overwrite, and outputs that only move inputs' elements.
 
-An output may alias an input if nothing of the input is read after its place was written. Each read is compared with
-each write: within one iteration of the loops around both, the order of operations decides; for later iterations, a
-dimension must show that they access other elements (a loop-carried dependence test); of loops that threads share, for
-all other iterations. For a loop over chunks of a loop, its step shows it: nothing of a chunk is behind that.
+An output may alias an input if no element of the input is read after its place was written. The analysis compares each
+read with each write. Within an iteration of the common loops, the order of operations decides. For later iterations, a
+dimension must prove that other elements are accessed (a loop-carried dependence test). For loops shared by threads,
+the proof must cover all other iterations. The step of a loop over chunks bounds the inner loop over a chunk.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from .addresses import Addresses, is_known
 from .alike import distinct_pairs
 from .linear import NONE, Linear, Term, is_positive
 
-#: The most pairs of accesses that are compared; kernels with more are taken to read everything last.
+#: Maximum number of compared pairs of accesses. Kernels with more pairs are assumed to read everything last.
 _MOST_PAIRS = 4096
 
 
 class Move(NamedTuple):
-    """An input's elements, in their order, are contiguous in an output, at a (maybe negative) offset."""
+    """Contiguous placement of an input's elements in an output, at an offset that may be negative."""
 
     input: int
     output: int
     distance: Size
 
 
-#: Kernels that have been looked at, by name; None for what is no PrimFunc on memrefs.
+#: Analysed kernels by name; None for functions other than PrimFuncs on memrefs.
 Kernels = dict[str, "Kernel | None"]
 
 
 class Kernel:
-    """What is known of a PrimFunc on memrefs; found out when it is asked."""
+    """Properties of a PrimFunc on memrefs, computed on demand."""
 
     def __init__(self, function: Operation):
         self._function = function
@@ -54,7 +54,7 @@ class Kernel:
         self._moves: dict[tuple[Info, ...], Sequence[Move]] = {}
 
     def may_overwrite(self, read: int, written: int, is_alike: bool) -> bool:
-        """Whether parameter `written` may alias parameter `read`, element over element if they are alike."""
+        """Check whether parameter `written` may alias parameter `read`; if `is_alike`, element by element."""
         key = read, written, is_alike
         if key not in self._overwrites:
             self._overwrites[key] = self._find(*key)
@@ -67,14 +67,14 @@ class Kernel:
         if self._is_any_order:
             return is_alike and self._is_pointwise(read, written)
         reads, writes = known.reads.get(read, []), known.writes.get(written, [])
-        # Without known writes nothing is proven about the output.
+        # Without known writes nothing can be proven about the output.
         if not writes or len(reads) * len(writes) > _MOST_PAIRS:
             return False
         test = _is_read_before if is_alike else _is_all_read_before
         return all(test(*pair) for pair in distinct_pairs(reads, writes))
 
     def _is_pointwise(self, read: int, written: int) -> bool:
-        """Whether all that is done is one operation, each point of which reads the element that it writes."""
+        """Check whether the kernel is a single pointwise operation that reads each element where it writes it."""
         ops = [op for op in operations_of(body_of(self._function)) if op.name.startswith("linalg.")]
         users = [
             [user for user in users_of(self._parameters[each]) if user.name != "memref.dim"] for each in (read, written)
@@ -88,7 +88,7 @@ class Kernel:
 
     @functools.cached_property
     def pairs(self) -> Sequence[tuple[BoxAccess, BoxAccess]]:
-        """If nothing is done but that elements are moved: what reads and what writes them; else none."""
+        """Return the (read, write) pairs of a kernel that only moves elements; otherwise return an empty sequence."""
         known = self._accesses
         if self._is_apart or known.unknown or known.has_effects or set(known.reads) & set(known.writes):
             return ()
@@ -102,20 +102,20 @@ class Kernel:
 
     @functools.cached_property
     def fixed(self) -> tuple[Info, ...] | None:
-        """What the parameters are in all calls, where each is a memref of fixed size."""
+        """Return the tensor types of the parameters if all are memrefs of static shape, else None."""
         types = [parameter.type for parameter in self._parameters]
         if not all(isinstance(type_, ir.MemRefType) and type_.has_static_shape for type_ in types):
             return None
         return tuple(TensorInfo(tuple(type_.shape), "") for type_ in types)
 
     def moves(self, infos: tuple[Info, ...]) -> Sequence[Move]:
-        """From where to where elements are moved, if that is all that is done, where parameters are of these types."""
+        """Return the moves of a kernel that only moves elements, for parameters of these types."""
         if not self.pairs:
             return ()
         if infos not in self._moves:
             try:
                 self._moves[infos] = self._find_moves(infos)
-            except SymbolError:  # too long an expression
+            except SymbolError:  # an expression is too long
                 self._moves[infos] = ()
         return self._moves[infos]
 
@@ -136,12 +136,12 @@ class Kernel:
         return [Move(*place, distance) for place, distance in sorted(found.items())]
 
     def can_leave_out(self, inputs: Iterable[int], count: int) -> bool:
-        """Whether some of `count` inputs need not be moved: all, or those that operations of their own move."""
+        """Check whether some of `count` inputs can stay unmoved: all inputs, or those moved by separate operations."""
         left_out = set(inputs)
         return len(left_out) == count or self.movers(left_out) is not None
 
     def movers(self, inputs: Collection[int]) -> list[Operation] | None:
-        """Of a function that only moves elements the operations that move these inputs' alone; None if others do."""
+        """Return the operations that move only these inputs, or None if an operation also moves others."""
         inside: dict[int, set[int]] = {}
         for read, write in self.pairs:
             inside.setdefault(write.trail[0], set()).add(read.view.parameter)
@@ -151,7 +151,7 @@ class Kernel:
         return found if is_rest_apart and not any(len(op.results) for op in found) else None
 
     def copies(self, read: int, written: int) -> list[tuple[Operation, int]]:
-        """Operations that only copy elements of one parameter to the other, each with its number of writes."""
+        """Return operations that only copy elements between two parameters, with their numbers of writes."""
         known = self._accesses
         steps: dict[int, list[BoxAccess]] = {}
         for accesses in (*known.reads.values(), *known.writes.values()):
@@ -166,7 +166,7 @@ class Kernel:
         return found
 
     def _is_copy_of(self, read: int, write: BoxAccess) -> bool:
-        """Whether elements of a parameter are written as they are there when that is the same memory."""
+        """Check whether a write stores a parameter's element at the same position, unchanged by earlier writes."""
         source = self._source(write)
         if source is None or source.view.parameter != read or not _is_same_place(source, write):
             return False
@@ -174,7 +174,7 @@ class Kernel:
         return not any(source.trail < other.trail < write.trail for other in others)
 
     def _source(self, write: BoxAccess) -> BoxAccess | None:
-        """What reads the elements that are written."""
+        """Return the read of the elements that are written, or None."""
         return None if write.value is None else self._sources.get(_unwrapped(write.value, self._sources))
 
     @functools.cached_property
@@ -188,33 +188,33 @@ def _is_same_place(read: BoxAccess, write: BoxAccess) -> bool:
 
 
 def _unwrapped(value: Value, sources: dict[Value | None, BoxAccess]) -> Value:
-    """A vector of one element is that element."""
+    """Replace a one-element vector by its element."""
     if value in sources or isinstance(value.owner, Block) or value.owner.operation.name != "vector.broadcast":
         return value
     return value.owner.operation.operands[0] if value.type.shape == [1] else value
 
 
 def _is_nothing_without(span: Size, info: Info) -> bool:
-    """Whether a tensor has no elements where a number is 0 or less."""
+    """Check whether a tensor is empty whenever a number is 0 or less."""
     sizes = info.shape if isinstance(info, TensorInfo) else None
     return any(size is not None and at_most(size, dim_max(span, 0) or 0) for size in sizes or ())
 
 
 def _round_of(read: BoxAccess, write: BoxAccess) -> bool:
-    """Whether what is written was read in this round of all loops around."""
+    """Check whether the elements are read and written in the same iteration of all enclosing loops."""
     return [level.place for level in read.levels] == [level.place for level in write.levels]
 
 
-# ---- the order ----
+# ---- order of accesses ----
 
 
 def _is_all_read_before(read: BoxAccess, write: BoxAccess) -> bool:
-    """Whether whatever is read was read when anything is written."""
+    """Check whether the reading operation finishes before the writing operation starts."""
     return _common(read, write) == 1 and read.trail[0] < write.trail[0]
 
 
 def _is_read_before(read: BoxAccess, write: BoxAccess) -> bool:
-    """Whether nothing of what is written is read later."""
+    """Check whether no written element is read later."""
     common = _common(read, write)
     around = read.levels[1:common]
     if any(level.kind not in ("scf.for", "scf.if", "body") for level in around):
@@ -226,7 +226,7 @@ def _is_read_before(read: BoxAccess, write: BoxAccess) -> bool:
         return False
     loops = [depth for depth in range(1, common) if read.levels[depth].kind == "scf.for"]
     several = [depth for depth in loops if not read.levels[depth].runs_once]
-    # Where threads share a loop, an earlier round's read may come after a later one's write.
+    # If threads share a loop, a read of an earlier iteration may follow a write of a later one.
     shared = [depth for depth in several if read.levels[depth].is_shared]
     return all(_are_apart(read, write, common, depth) for depth in several) and all(
         _are_apart(write, read, common, depth) for depth in shared
@@ -234,7 +234,7 @@ def _is_read_before(read: BoxAccess, write: BoxAccess) -> bool:
 
 
 def _common(read: BoxAccess, write: BoxAccess) -> int:
-    """How many blocks are around both."""
+    """Return the number of enclosing blocks that two accesses share."""
     count = 0
     for one, other in zip(read.levels, write.levels, strict=False):
         if one.place != other.place:
@@ -244,13 +244,16 @@ def _common(read: BoxAccess, write: BoxAccess) -> int:
 
 
 def _are_branches(read: BoxAccess, write: BoxAccess, common: int) -> bool:
-    """Whether both are in the branches of one condition: one of them runs."""
+    """Check whether the accesses are in different branches of one condition, of which only one runs."""
     pair = read.levels[common : common + 1] + write.levels[common : common + 1]
     return [level.kind for level in pair] == ["scf.if", "scf.if"]
 
 
 def _are_apart(read: BoxAccess, write: BoxAccess, common: int, loop: int | None) -> bool:
-    """Whether they are about different elements, the read in a later round of a loop (a depth), or in this one."""
+    """Check whether two accesses touch different elements, with the read in a later iteration of `loop`.
+
+    Without `loop`, both accesses are in the same iteration.
+    """
     if read.axes is None or write.axes is None:
         return False
     rounds = _Rounds(read, write, common, loop)
@@ -262,13 +265,13 @@ def _are_apart(read: BoxAccess, write: BoxAccess, common: int, loop: int | None)
     else:
         return False
     counter = None if loop is None else read.levels[loop].counter
-    # Most often the loop goes along a dimension: that is looked at first.
+    # Dimensions that depend on the loop's counter come first, as they usually give the proof.
     pairs.sort(key=lambda pair: counter not in pair[0].first.terms)
     return any(_is_apart(rounds, *pair) for pair in pairs)
 
 
 class _Rounds(NamedTuple):
-    """The rounds of loops that are compared: equal ones around `loop`, a later one of it, any inside."""
+    """Compared iterations: equal ones of loops around `loop`, a later one of `loop`, any of inner loops."""
 
     read: BoxAccess
     write: BoxAccess
@@ -277,12 +280,12 @@ class _Rounds(NamedTuple):
 
     @property
     def shared(self) -> int:
-        """The number of blocks around that are in the same iteration."""
+        """Return the number of enclosing blocks whose iteration is shared."""
         return self.common if self.loop is None else self.loop
 
 
 def _is_apart(rounds: _Rounds, read: AxisRange, write: AxisRange) -> bool:
-    """Along one dimension: what is read is behind what is written, or before it, and later rounds are no nearer."""
+    """Check along one dimension whether reads are behind or before the writes, in the compared and later iterations."""
     return _is_behind(rounds, rounds.read, read.first, rounds.write, write.lasts, 1) or _is_behind(
         rounds, rounds.write, write.first, rounds.read, read.lasts, -1
     )
@@ -291,7 +294,7 @@ def _is_apart(rounds: _Rounds, read: AxisRange, write: AxisRange) -> bool:
 def _is_behind(
     rounds: _Rounds, one: BoxAccess, first: Linear, other: BoxAccess, lasts: Iterable[Linear], sign: int
 ) -> bool:
-    """Whether what begins there begins behind what ends at one of these; with a later round (sign 1), or an earlier."""
+    """Check whether an index range starts behind the end of another, in later (sign 1) or earlier iterations (-1)."""
     loop = None if rounds.loop is None else rounds.read.levels[rounds.loop]
     counter, steps = ((), (NONE,)) if loop is None else (loop.counter, loop.steps)
     factor = first.terms.get(counter, 0)
@@ -307,8 +310,7 @@ def _is_behind(
 
 
 def _end(rounds: _Rounds, access: BoxAccess, index: Linear, counter: Term, sign: int) -> Linear | None:
-    """The most (sign 1) or the least (-1) that an index is but for a counter, by what does not change in the rounds
-    compared."""
+    """Return the maximum (sign 1) or minimum (-1) of an index without its counter, in terms of shared values."""
     end = Linear(index.number, {})
     for term, times in index.terms.items():
         if term == counter:
@@ -321,7 +323,7 @@ def _end(rounds: _Rounds, access: BoxAccess, index: Linear, counter: Term, sign:
 
 
 def _bound(rounds: _Rounds, access: BoxAccess, term: Term, is_last: bool) -> Linear | None:
-    """The most or the least that a term is."""
+    """Return an upper or lower bound of a term in terms of shared values, or None."""
     if _is_shared(term, access, rounds.shared):
         return Linear(0, {term: 1})
     for level in access.levels:
@@ -333,7 +335,7 @@ def _bound(rounds: _Rounds, access: BoxAccess, term: Term, is_last: bool) -> Lin
 
 
 def _is_shared(term: Term, access: BoxAccess, shared: int) -> bool:
-    """Whether a term has one value in the rounds that are compared."""
+    """Check whether a term has the same value in all compared iterations."""
     for depth, level in enumerate(access.levels):
         if level.counter is not None and level.counter == term:
             return depth < shared

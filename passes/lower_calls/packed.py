@@ -17,7 +17,7 @@ from .function_lowering import FunctionLowering, Lower, Lowered
 from .sites import call_site
 from .views import match_sizes
 
-#: What is passed, and the graph's value that it is.
+#: Passed value, and its value in the graph.
 _Argument = tuple[Lowered, Value]
 
 
@@ -28,7 +28,7 @@ def _call_dps(into: FunctionLowering, op: Operation) -> None:
 
 
 def _call_packed(into: FunctionLowering, op: Operation) -> None:
-    """Its results are the caller's: tensors are given back where the block ends."""
+    """Lower a call whose results belong to the caller. Tensors are released at the end of the block."""
     if len(op.results) > 1:
         reason = "gives several results: let the function write them (relax.call_dps_packed)"
         raise located_error(f"'{op.name}' op of \"{op.opview.func}\" {reason}", op.location)
@@ -38,7 +38,7 @@ def _call_packed(into: FunctionLowering, op: Operation) -> None:
 
 
 def _call_inplace(into: FunctionLowering, op: Operation) -> None:
-    """What the function writes into arguments are its results; it returns nothing that is new."""
+    """Lower a call whose results are its written arguments. New results are not supported."""
     indices = op.opview.inplace_indices
     if any(index < 0 for index in indices):
         reason = (
@@ -60,7 +60,7 @@ def _writable(into: FunctionLowering, op: Operation, position: int) -> Value:
     return into.own(memrefs.copied(into.get(value))) if is_copied else into.writable(value)
 
 
-#: What the runtime registers for relax.print: a format, then the values.
+#: Runtime function for relax.print: takes a format, then the values.
 PRINT = "relax_mlir.print"
 
 
@@ -71,7 +71,7 @@ def _print(into: FunctionLowering, op: Operation) -> None:
 
 
 def _printed(into: FunctionLowering, value: Value) -> Value:
-    """A shape is printed as the tensor of its sizes."""
+    """Return a value for printing. A shape is printed as a tensor of its sizes."""
     lowered = into.lowered(value)
     if not isinstance(lowered, list):
         return lowered
@@ -80,12 +80,12 @@ def _printed(into: FunctionLowering, value: Value) -> Value:
     return memref
 
 
-#: What tvm-ffi registers: makes a shape of integers.
+#: tvm-ffi's function that creates a shape of integers.
 SHAPE = "ffi.Shape"
 
 
 def return_shapes(into: FunctionLowering, op: Operation) -> None:
-    """The shapes that a function returns become objects, which callers know as tvm-ffi's shapes."""
+    """Convert returned shapes to objects, which callers receive as tvm-ffi shapes."""
     for value in op.operands:
         sizes = into.lowered(value)
         if isinstance(sizes, list):

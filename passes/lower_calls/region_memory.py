@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Control flow (scf) with tensors: memory of what a region yields, which the block around the region owns.
+"""Control flow (scf) with tensors: memory of yielded tensors, owned by the block around the region.
 
-A tensor whose sizes are known before the region has its buffer there: the region writes the buffer. Other tensors are
-copied into memory that the region hands over. carrying.py has the values of loops.
+A tensor whose sizes are known before the region has a buffer there, which the region writes. Other tensors are copied
+into memory that the region hands over. carrying.py implements loop-carried values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .function_lowering import FunctionLowering, Lower
 def _lowered_type(into: FunctionLowering, value: Value, op: Operation) -> Type:
     info = decode(value.type)
     if isinstance(info, TensorInfo) and info.shape is not None:
-        # What the branches know of sizes differs; the type says the least.
+        # Branches may know different sizes, so the type states the least.
         return memrefs.memref_type(info, into.context)
     if isinstance(info, ScalarInfo):
         return value.type
@@ -65,7 +65,7 @@ def _yielded_by(op: Operation, result: Value) -> list[Value]:
 def _lower_branch(
     into: FunctionLowering, source: Block, target: Block, slots: Sequence[Value | None], passed: Sequence[Type]
 ) -> None:
-    """Lower a branch, which fills the slots and hands over all other results as memory of these types."""
+    """Lower a branch, which writes the buffers and hands over other results as memory of these types."""
     outer = into.sizes
     into.sizes = outer.nested()
     into.owned.append([])
@@ -115,7 +115,7 @@ def _lower_turn(
     arguments: Sequence[Sequence[Value]],
     position: Value | None = None,
 ) -> None:
-    """Lower the body of a loop; `arguments` are the block's for each of the carried values."""
+    """Lower a loop's body. `arguments` are the block arguments for each carried value."""
     outer = into.sizes
     into.sizes = outer.nested()
     into.owned.append([])
@@ -150,7 +150,7 @@ def _while(into: FunctionLowering, op: Operation) -> None:
 
 
 def _while_of_state(into: FunctionLowering, op: Operation) -> None:
-    """Lower a loop whose condition passes on what it is given: both of its blocks see the same memory."""
+    """Lower a loop whose condition passes its arguments on, so that both blocks share the memory."""
     types = [_lowered_type(into, value, op) for value in body_of(op).arguments]
     carried = carried_by_condition(into, op, types)
     given = [each.given(value) for each, value in zip(carried, op.operands, strict=True)]
@@ -188,7 +188,7 @@ def _lower_condition(
 
 
 def _while_of_copies(into: FunctionLowering, op: Operation) -> None:
-    """Lower a loop whose condition passes on other values: each block owns what it is given."""
+    """Lower a loop whose condition passes on other values: each block owns its arguments."""
     before_arguments = list(body_of(op).arguments)
     types = [_lowered_type(into, value, op) for value in before_arguments]
     results = [_lowered_type(into, result, op) for result in op.results]
@@ -201,7 +201,7 @@ def _while_of_copies(into: FunctionLowering, op: Operation) -> None:
 
 
 def _lower_region(into: FunctionLowering, source: Block, target: Block, types: Sequence[Type]) -> None:
-    """A block whose tensor arguments are its own, with what it yields in the end as memory of these types."""
+    """Lower a block that owns its tensor arguments and hands over the yielded values as memory of these types."""
     outer = into.sizes
     into.sizes = outer.nested()
     into.owned.append([])
@@ -226,7 +226,7 @@ def _yield(into: FunctionLowering, op: Operation, types: Sequence[Type]) -> None
 
 
 def _hand_over(into: FunctionLowering, values: Sequence[Value], types: Sequence[Type]) -> list[Value]:
-    """Values for a block elsewhere to own: tensors are copied."""
+    """Return values for another block to own. Tensors are copied."""
     given: list[Value] = []
     for value, type_ in zip(values, types, strict=True):
         lowered = into.get(value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scalars between functions: lowered graph functions take i1, i64, f64 and index, which callers of any kind have."""
+"""Scalars between functions: parameters are i1, i64, f64 or index, which all kinds of callers support."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ...emit.numbers import number
 
 
 def passed_type(info: ScalarInfo, context: Context) -> Type:
-    """The type of a parameter for such scalars."""
+    """Return the parameter type for a scalar."""
     if info.dtype in ("i1", "index"):
         return ir.Type.parse(info.dtype, context)
     return ir.Type.parse("f64" if is_float(info.dtype) else "i64", context)
 
 
 def passed(value: Value, info: ScalarInfo) -> Value:
-    """A scalar as a parameter has it."""
+    """Convert a scalar to its parameter type."""
     type_ = passed_type(info, value.context)
     if value.type == type_:
         return value
@@ -28,7 +28,7 @@ def passed(value: Value, info: ScalarInfo) -> Value:
 
 
 def received(value: Value, info: ScalarInfo) -> Value:
-    """The scalar that a parameter stands for; without a sign, as all scalars in code."""
+    """Convert a parameter to the signless scalar type of the code."""
     if is_float(info.dtype):
         return to_float(number(value), info.dtype).value
     if info.dtype in ("i1", "index") or bit_width(info.dtype) == 64:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""In-place updates: kernels that copy an input and change some of it skip the copy where the result aliases it."""
+"""In-place updates: kernels that copy and modify an input skip the copy if the result aliases the input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...emit.arithmetic import result_of
 from ...emit.numbers import as_index
 from .overwriting import Kernel
 
-#: Without side effects: nothing else that is done in a copy is seen from outside.
+#: Dialects without side effects. Together with `_ACCESSES` they bound the visible effects of a copy.
 _QUIET = frozenset(("arith", "vector", "scf", "affine"))
 _WRITES = frozenset(("memref.store", "vector.transfer_write", "vector.store", "linalg.generic", "memref.copy"))
 _ACCESSES = _WRITES | {"memref.load", "linalg.yield"}
@@ -18,7 +18,7 @@ _PLACE_OF = "memref.extract_aligned_pointer_as_index"
 
 
 def skip_copies_to_itself(function: Operation, kernel: Kernel, read: int, written: int) -> None:
-    """The loops that only copy one parameter to the other run where these are not the same memory."""
+    """Guard the loops that only copy one parameter to the other: they run only if the memory differs."""
     parameters = body_of(function).arguments
     for op, writes in kernel.copies(read, written):
         if _is_quiet(op, writes):
@@ -27,7 +27,7 @@ def skip_copies_to_itself(function: Operation, kernel: Kernel, read: int, writte
 
 
 def _is_quiet(op: Operation, writes: int) -> bool:
-    """Whether this number of writes is its only side effect."""
+    """Check whether an operation has exactly this number of writes and no other side effects."""
     inside = [op, *operations_in(op)]
     is_known = all(each.name.partition(".")[0] in _QUIET or each.name in _ACCESSES for each in inside)
     return is_known and not len(op.results) and sum(each.name in _WRITES for each in inside) == writes

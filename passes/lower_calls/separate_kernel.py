@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The memory effects of kernels that are compiled apart: asked of their loops once, then stated by their contracts."""
+"""Memory effects of separately compiled kernels, analysed once and stated by their contracts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .overwriting import Kernel
 
 
 class SeparateKernel(Kernel):
-    """A kernel whose contract says what it may overwrite. It computes: no call of it can be left out or shortened."""
+    """Kernel with a contract that states the permitted overwrites. Its calls cannot be removed or shortened."""
 
     pairs = ()
     fixed = None
@@ -30,10 +30,10 @@ class SeparateKernel(Kernel):
 
 
 def overwrites_of(function: Operation, outputs: int) -> tuple[tuple[int, int, int], ...] | None:
-    """Return what a contract states of a PrimFunc on memrefs, the last of whose parameters are its outputs.
+    """Return the permitted overwrites of a PrimFunc on memrefs whose last parameters are its outputs.
 
-    None for a kernel that the memory plan may change: one that only moves elements, or copies an operand whose place
-    the result may have.
+    Return None for a kernel that the memory plan may change. Such a kernel only moves elements, or copies an operand
+    which its result may alias.
     """
     kernel = Kernel(function)
     if kernel.pairs:
@@ -46,7 +46,7 @@ def overwrites_of(function: Operation, outputs: int) -> tuple[tuple[int, int, in
                 continue
             may_be_alike = _may_be_alike(type_, types[written])
             if may_be_alike and not kernel.may_overwrite(read, written, is_alike=True):
-                continue  # what holds wherever the result lies holds element over element
+                continue  # an overwrite permitted for any position is also permitted element by element
             if may_be_alike:
                 if kernel.copies(read, written):
                     return None
@@ -57,7 +57,7 @@ def overwrites_of(function: Operation, outputs: int) -> tuple[tuple[int, int, in
 
 
 def _may_be_alike(one: Type, other: Type) -> bool:
-    """Check whether calls may give two memrefs as many elements, of equal size."""
+    """Check whether calls may pass two memrefs with equal numbers and sizes of elements."""
     if storage_bytes(one.element_type) != storage_bytes(other.element_type):
         return False
     is_fixed = one.has_static_shape and other.has_static_shape

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Call sites: facts about each place where a graph calls a kernel, for later profiles, reports and tuning."""
+"""Call sites: facts about each kernel call of a graph, for profiles, reports and tuning."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .memory_plan import dims_of, storage_bytes
 
 
 def call_site(op: Operation, kernel: Operation | None) -> Attribute:
-    """The dictionary for a call in a graph function; `kernel` is the PrimFunc, None for a packed function."""
+    """Return the attribute for a call in a graph function. `kernel` is the PrimFunc, or None for a packed function."""
     found = origins(op.location)
     operators, main = _operators(op, kernel)
     site = {
@@ -37,7 +37,8 @@ def call_site(op: Operation, kernel: Operation | None) -> Attribute:
 
 
 def maker(value: Value, symbols: SymbolTable) -> str:
-    """What a graph's value comes from, for messages: `relax.take "node" at model.onnx:3:1`; "" for an argument."""
+    """Describe the origin of a graph's value for messages: `relax.take "node" at model.onnx:3:1`; "" for an
+    argument."""
     if isinstance(value.owner, ir.Block):
         return ""
     op = value.owner.operation
@@ -47,7 +48,7 @@ def maker(value: Value, symbols: SymbolTable) -> str:
 
 
 def _operators(op: Operation, kernel: Operation | None) -> tuple[list[str], str]:
-    """What a call computes, and which of it counts. A function that a program brings along is known by its name."""
+    """Return the operators that a call computes, and the main one. A user's function is named by its symbol."""
     if kernel is None:
         return [str(op.name)], str(op.name)
     listed = text_in(kernel, OPERATOR, f"@{symbol_name(kernel)}")

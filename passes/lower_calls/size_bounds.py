@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bounds of symbolic sizes, from the ranges of their symbols (relax-bind-symbolic-vars) and a model's limits."""
+"""Bounds of symbolic sizes, from symbol ranges (relax-bind-symbolic-vars) and model limits."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.core.symbols_expr import Size, terms_of
 from ...dialects.core.symbols_terms import Atom, bounds
 
-#: Numbers that are no larger do not wrap around.
+#: Largest number that cannot wrap around.
 _MOST = 1 << 62
 
 
 class SymbolRange(NamedTuple):
-    """What a symbol may stand for."""
+    """Range of a symbol's values."""
 
     least: int
     most: int
@@ -29,17 +29,17 @@ Ranges = Mapping[str, SymbolRange]
 
 
 def symbol_ranges(function: Operation) -> dict[str, SymbolRange]:
-    """The ranges of symbolic sizes that are known, by name."""
+    """Return the known ranges of symbolic sizes by name."""
     return _noted(function, SYMBOL_RANGES)
 
 
 def symbol_limits(function: Operation) -> dict[str, SymbolRange]:
-    """Return the limits that the model has for symbolic sizes, by name."""
+    """Return the model's limits of symbolic sizes by name."""
     return _noted(function, SYMBOL_LIMITS)
 
 
 def allowed_ranges(function: Operation) -> dict[str, SymbolRange]:
-    """Return what callers may pass for symbolic sizes: what both the ranges and the model's limits allow."""
+    """Return the ranges that callers may pass for symbolic sizes: the intersection of ranges and limits."""
     ranges = symbol_ranges(function)
     limits = {name: _both(ranges.get(name, limit), limit) for name, limit in symbol_limits(function).items()}
     return {**ranges, **limits}
@@ -56,7 +56,7 @@ def _noted(function: Operation, attribute: str) -> dict[str, SymbolRange]:
 
 
 def size_bounds(size: Dim, ranges: Ranges) -> Bounds:
-    """The least and the most that a size can be; None where unknown."""
+    """Return the lower and upper bound of a size, with None for unknown bounds."""
     if not isinstance(size, SymExpr):
         return size, size
     lower, upper = _bounds(size, ranges)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Symbolic arena offsets: one region for tensors whose sizes grow with different symbols, few of them large at once.
 
-Offsets and sizes are sums of multiples of a few products of symbols. One is behind another where that is so of each of
-these factors: then it is, whatever the symbols are.
+Offsets and sizes are sums of multiples of a few products of symbols. An offset is behind another one if each factor is
+at least as large. This holds for all values of the symbols.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from .arranging import Timeline, arranged, may_meet
 if TYPE_CHECKING:
     from .memory_plan import PlannedBuffer
 
-#: The factor of each product.
+#: Factors of the products.
 Counts = tuple[int, ...]
-#: What all symbols are where it is compared what a way to place takes.
+#: Values of all symbols for the comparison of placements.
 _SAMPLES = (8, 64, 512)
-#: How much less it has to be than regions apart, in one of these.
+#: Required size relative to separate regions, in at least one sample.
 _WORTH = 0.97
 
 
 class SizeGroup(NamedTuple):
-    """Tensors whose sizes are multiples of one expression: how often it is in each, how often in its room."""
+    """Tensors whose sizes are multiples of one expression: factors of their sizes, and of their padded sizes."""
 
     counts: dict[PlannedBuffer, int]
     rooms: dict[PlannedBuffer, int]
@@ -38,31 +38,31 @@ class SizeGroup(NamedTuple):
         return SizeGroup(*({buffer: count for buffer, count in each.items() if buffer not in others} for each in self))
 
     def arranged(self) -> tuple[dict[PlannedBuffer, int], int]:
-        """The place of each in a region of their own, and where that ends."""
+        """Place the tensors in a separate region. Return the places and the end."""
         places, _ = arranged(self.rooms)
         return places, max((place + self.counts[buffer] for buffer, place in places.items()), default=0)
 
 
 class Stack(NamedTuple):
-    """The place of each tensor, and where the last one ends."""
+    """Place of each tensor, and the end of the last one."""
 
     places: dict[PlannedBuffer, Size]
     end: Size
 
 
 def stacked(groups: Mapping[SymExpr, SizeGroup]) -> Stack | None:
-    """Places for tensors whose sizes are multiples of products, if that takes less than regions apart."""
+    """Return a shared placement of tensors of different units if it is smaller than separate regions, else None."""
     units = sorted(filter(_is_product, groups), key=lambda unit: _rank(unit, groups[unit]))
     if len(units) < 2:
         return None
     try:
         return _stack(units, [groups[unit] for unit in units])
-    except SymbolError:  # too long an expression
+    except SymbolError:  # an expression is too long
         return None
 
 
 def _is_product(unit: SymExpr) -> bool:
-    """Whether it is symbols multiplied, or a sum of that: no number below 0 is in it."""
+    """Check whether a unit is a sum of products of symbols with positive factors."""
     terms = terms_of(unit)
     return all(factor > 0 for factor in terms.values()) and all(
         atom.kind == "variable" for monomial in terms for atom in monomial
@@ -70,7 +70,7 @@ def _is_product(unit: SymExpr) -> bool:
 
 
 def _rank(unit: SymExpr, group: SizeGroup) -> tuple[bool, int]:
-    """First what begins where cache lines do, and what is large."""
+    """Return the sort key of a unit: cache line alignment first, then large tensors."""
     largest = max(group.rooms.values())
     return largest % ALIGNMENT != 0, -largest * _at(unit, _SAMPLES[-1])
 
@@ -85,7 +85,7 @@ def _stack(units: Sequence[SymExpr], groups: Sequence[SizeGroup]) -> Stack | Non
         places = _in_turn(_in_order(rooms, weights[1]), rooms, weights[1])
         ends = _largest(tuple(map(add, place, counts[buffer])) for buffer, place in places.items())
         sums = [tuple(map(add, end, others_ends)) for end in ends]
-        # Nowhere more than apart.
+        # The shared region must never be larger than separate regions.
         if sums and all(all(map(le, each, apart)) for each in sums) and _is_worth_it(sums, apart, weights):
             offsets = {place: _size(place, units) for place in set(places.values())}
             return Stack(
@@ -100,8 +100,11 @@ def _is_worth_it(sums: Sequence[Counts], apart: Counts, weights: Iterable[Counts
 
 
 def _left_out(groups: Sequence[SizeGroup], apart: Counts) -> Iterator[set[PlannedBuffer]]:
-    """Of all kinds but the first what lives long, which would be in everybody's way between others, and with it the
-    whole kind where that is most of it; then nothing."""
+    """Yield sets of tensors to exclude: first the long-lived ones, then none.
+
+    Long-lived tensors of all units but the first obstruct the others. A whole unit is excluded if most of it is
+    long-lived.
+    """
     buffers = [buffer for group in groups for buffer in group.rooms]
     half = (max(each.last for each in buffers) - min(each.first for each in buffers)) // 2
     found: set[PlannedBuffer] = set()
@@ -123,8 +126,12 @@ def _counted(groups: Sequence[Mapping[PlannedBuffer, int]]) -> dict[PlannedBuffe
 
 
 def _in_order(rooms: Mapping[PlannedBuffer, Counts], weights: Counts) -> list[PlannedBuffer]:
-    """One kind after the other, of each first those at whose side there are large ones of other kinds: the lower they
-    are, the lower are the others."""
+    """Order tensors by unit.
+
+    Within a unit, tensors with large live neighbours of other units come first.
+
+    The lower they are placed, the lower their neighbours can be.
+    """
     kinds = {buffer: next(index for index, count in enumerate(room) if count) for buffer, room in rooms.items()}
     timeline = Timeline()
     neighbours = dict.fromkeys(rooms, 0)
@@ -139,7 +146,7 @@ def _in_order(rooms: Mapping[PlannedBuffer, Counts], weights: Counts) -> list[Pl
 def _in_turn(
     buffers: Sequence[PlannedBuffer], rooms: Mapping[PlannedBuffer, Counts], weights: Counts
 ) -> dict[PlannedBuffer, Counts]:
-    """Each at the lowest place, where the symbols are as in a sample, that surely nothing that is alive with it has."""
+    """Place each tensor at the lowest offset, by a sample's symbol values, that certainly overlaps no live tensor."""
     timeline = Timeline()
     spans: dict[PlannedBuffer, tuple[Counts, Counts]] = {}
     order = cache(lambda place: (_weigh(place, weights), place))
@@ -147,7 +154,7 @@ def _in_turn(
         room = rooms[buffer]
         taken = {spans[each] for each in timeline.alive_with(buffer) if not may_meet(each, buffer)}
         starts = {(0,) * len(room), *(end for _, end in taken)}
-        # Behind all of them there is room.
+        # An offset behind all others is always free.
         starts.add(tuple(map(max, zip(*starts, strict=True))))
         for place in sorted(starts, key=order):
             behind = tuple(map(add, place, room))
@@ -159,7 +166,7 @@ def _in_turn(
 
 
 def _largest(ends: Iterable[Counts]) -> list[Counts]:
-    """Without those that others are behind."""
+    """Return the ends that no other end dominates."""
     each = sorted(set(ends))
     return [one for one in each if not any(one != other and all(map(le, one, other)) for other in each)]
 

@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A memory plan as attributes: relax-plan-memory writes them, relax-lower-calls follows them.
+"""Memory plans as attributes, which relax-plan-memory writes and relax-lower-calls follows.
 
-On an operation `relax.memory = ["arena 64; 128 bytes; live 3 to 5"]`, for each result what comes first counts: bytes
-from the start of the arena, `slot 0 + 4*n` in one of those of a symbolic size, `result 0` of the function, `stack` for
-a small tensor of a loop or a branch, `own` memory allocated where it is made, or nothing where no memory is made.
-`operand 1` is written over operand 1; a `view` shows a part of an operand, a `part` is made where the call that reads
-it would put it: such calls are left out, or do no more than to put the others there.
-On the function `relax.memory_plan`: the arena's bytes, the sizes of the slots, and for people the largest sum of what
-is alive at a time (`peak`) and the sum of all (`sum`).
+An operation's attribute has one text per result: `relax.memory = ["arena 64; 128 bytes; live 3 to 5"]`. Only the first
+part is binding.
+
+- `arena 64`: bytes from the start of the arena
+- `slot 0 + 4*n`: an offset in a slot of symbolic size
+- `result 0`: the function's result
+- `stack`: a small tensor of a loop or a branch
+- `own`: memory allocated at the definition
+- `operand 1`: the result overwrites operand 1
+- `view`: the result is a view of an operand's part
+- `part`: the result is created where the call that reads it would move it. Such a call is removed, or moves only the
+  other operands.
+- empty: no memory is created
+
+The function's attribute `relax.memory_plan` has the arena's bytes and the slots' sizes. For information it also has
+the peak of live bytes (`peak`) and the sum of all buffers (`sum`).
 """
 
 from __future__ import annotations
@@ -42,7 +51,7 @@ from .size_bounds import symbol_ranges
 
 
 def state_plan(function: Operation, plan: MemoryPlan) -> None:
-    """Writes a plan on the function and its operations."""
+    """Write a plan to the attributes of the function and its operations."""
     for _, operation in plan.operations:
         own = [(value, plan.buffers.get(value)) for value in operation.results]
         texts = ["" if buffer is None else _text(value, buffer, plan) for value, buffer in own]
@@ -51,7 +60,7 @@ def state_plan(function: Operation, plan: MemoryPlan) -> None:
     i64 = ir.IntegerType.get_signless(64)
     fixed = [buffer for buffer in plan.buffers.values() if buffer.root.offset is not None]
     peak = most_alive({buffer: padded(buffer) for buffer in fixed if buffer.within is None})
-    # The size of a data-dependent part is unknown: it is inside of one that is counted.
+    # A data-dependent part has an unknown size, but lies inside a counted buffer.
     total = sum(padded(buffer) for buffer in fixed if buffer.room is not None)
     numbers = {"arena": plan.fixed_bytes, "peak": peak, "sum": total}
     function.attributes[MEMORY_PLAN] = ir.DictAttr.get(
@@ -63,14 +72,14 @@ def state_plan(function: Operation, plan: MemoryPlan) -> None:
 
 
 def memory_of(function: Operation) -> dict[str, object]:
-    """What the manifest says of a function's temporaries; nothing where no plan is stated."""
+    """Return the manifest entry for a function's temporaries, or an empty dictionary without a stated plan."""
     if MEMORY_PLAN not in function.attributes:
         return {}
     stated = function.attributes[MEMORY_PLAN]
     numbers = {name: stated[name].value for name in ("arena", "peak", "sum")}
     memory = {**numbers, "slots": [size.value for size in stated["slots"]]}
     ranges = {name: list(range_) for name, range_ in symbol_ranges(function).items()}
-    # Then the numbers are for the largest sizes.
+    # With ranges, the numbers apply to the largest sizes.
     return {"memory": {**memory, "ranges": ranges} if ranges else memory}
 
 
@@ -102,7 +111,7 @@ _WORDS = {"offset": "arena", "slot": "slot", "output": "result"}
 
 
 def make_plan(function: Operation, knows: Callable[[Dim], bool], kernels: Kernels) -> MemoryPlan:
-    """`knows(dim)`: whether a size can be computed when the function begins; `kernels` are those that are known."""
+    """Make a plan. `knows(dim)` checks whether a size is computable at entry, and `kernels` caches analysed kernels."""
     plan = lifetimes(function, knows)
     Sharing(plan, function, knows, kernels).share_all()
     place_all(plan, knows)
@@ -110,7 +119,7 @@ def make_plan(function: Operation, knows: Callable[[Dim], bool], kernels: Kernel
 
 
 def plan_of(function: Operation, knows: Callable[[Dim], bool], kernels: Kernels) -> MemoryPlan:
-    """The plan that is stated, if it works, or one made now. Raises RelaxError for one that does not."""
+    """Return the stated plan, or a new plan if none is stated. Raise RelaxError for an invalid plan."""
     if MEMORY_PLAN not in function.attributes:
         return make_plan(function, knows, kernels)
     plan = lifetimes(function, knows)
@@ -142,7 +151,7 @@ def _refusal(value: Value, problem: str) -> RelaxError:
 
 
 def _not_shared(value: Value, sharing: Sharing) -> str:
-    """Why what has memory for itself does not alias another's, if that is stated."""
+    """Return the reason why a stated alias was not possible, or ""."""
     word, _, number = _place(value).partition(" ")
     name = value.owner.name
     if word == OPERAND and number.isdecimal():
@@ -156,7 +165,7 @@ def _not_shared(value: Value, sharing: Sharing) -> str:
 
 
 def _follow(text: str, buffer: PlannedBuffer, knows: Callable[[Dim], bool]) -> str:
-    """Gives a buffer the place that is stated, or says why it cannot have it."""
+    """Assign the stated place to a buffer. Return the reason if this is not possible, or ""."""
     word, _, number = text.partition(" ")
     number, _, behind = number.partition(" + ")
     written, buffer.output = buffer.output, None
@@ -195,7 +204,7 @@ def _follow_in_slot(slot: int, behind: str, buffer: PlannedBuffer, knows: Callab
 
 
 def _check_apart(plan: MemoryPlan) -> None:
-    """Raises RelaxError where two overlap that are alive at one time."""
+    """Raise RelaxError if two live buffers overlap."""
     alive: list[tuple[Value, PlannedBuffer]] = []
     for value, buffer in sorted(plan.roots.items(), key=lambda item: item[1].first):
         alive = [(other, each) for other, each in alive if each.last >= buffer.first]
@@ -221,7 +230,7 @@ def _end_in_slot(buffer: PlannedBuffer) -> Size:
 
 
 def _take_slots(plan: MemoryPlan) -> None:
-    """The slots that are in use, each as large as what is in it."""
+    """Number the slots in use, each as large as its contents."""
     ends: dict[int, dict[Size, Value]] = {}
     for value, buffer in plan.roots.items():
         if buffer.slot is not None:

@@ -17,7 +17,7 @@ from .overwriting import Kernel
 def updates_of(
     plan: MemoryPlan, body: Block, first: int, kernel_of: Callable[[Operation], Kernel | None]
 ) -> dict[Value, KernelUpdate]:
-    """Return the tensors of a loop's body that a kernel may update in place; they are its arguments from `first` on."""
+    """Return the loop-carried tensors, arguments from `first` on, that a kernel may update in place."""
     found: dict[Value, KernelUpdate] = {}
     for argument, yielded in zip(list(body.arguments)[first:], last_of(body).operands, strict=True):
         update = _update(plan, argument, yielded, kernel_of)
@@ -47,7 +47,7 @@ def _update(
 
 
 def _can_move(root: PlannedBuffer, result: Value, argument: Value) -> bool:
-    """Check whether the result's buffer can be the argument's: one element type, and nothing is there before."""
+    """Check whether the result's buffer can be the argument's: same element type, and no earlier contents."""
     is_plain = root.within is None and root.output is None and not root.is_divided and root.is_fixed
     return is_plain and is_same_shape(decode(result.type), decode(argument.type)) and _dtype(result) == _dtype(argument)
 
@@ -57,7 +57,7 @@ def _dtype(value: Value) -> object:
 
 
 def _read_by(call: Operation, argument: Value) -> list[int]:
-    """Return the places of a call's operands that are a loop's argument; none where the argument is read later."""
+    """Return the positions of a call's operands that alias a loop argument, or an empty list if it is read later."""
     shown, places = [argument], list[int]()
     for value in shown:
         for use in value.uses:

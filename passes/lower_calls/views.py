@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Views: operations whose result aliases an operand, the same elements under another shape, or under other names."""
+"""Views: operations whose result aliases an operand with another shape or other symbols."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def view(into: FunctionLowering, op: Operation) -> None:
 
 
 def _shown(into: FunctionLowering, op: Operation, sizes: list[Size]) -> list[Size] | None:
-    """The result's sizes, from those of the operand's memory; None for another package's operator."""
+    """Return the result's sizes computed from the operand's memory, or None for a foreign operator."""
     row = row_of(op)
     if row is not None and row.shaped_by:
         return list(into.sizes_of(getattr(op.opview, row.shaped_by)))
@@ -63,7 +63,7 @@ def _shown(into: FunctionLowering, op: Operation, sizes: list[Size]) -> list[Siz
 
 
 def _sizes_of(into: FunctionLowering, op: Operation, info: TensorInfo, memref: Value) -> list[Size]:
-    """The result's sizes as its type states them; one that it leaves open follows from the number of elements."""
+    """Return the result's sizes from its type. One open size follows from the number of elements."""
     known = [dim is not None and into.sizes.knows(dim) for dim in info.shape or ()]
     if known.count(False) > 1:
         raise located_error(f"'{op.name}' op gives {describe(info)}: only one size can be left open", op.location)
@@ -76,7 +76,7 @@ def _sizes_of(into: FunctionLowering, op: Operation, info: TensorInfo, memref: V
 
 
 def _squeezed(op: Operation, rank: int) -> set[int]:
-    """The dimensions that go: those named, else all that are known to be 1."""
+    """Return the removed dimensions: the named ones, or all known to have size 1."""
     if op.opview.axis is not None:
         return {axis % rank for axis in op.opview.axis}
     info = decode(op.operands[0].type)
@@ -87,7 +87,7 @@ def _squeezed(op: Operation, rank: int) -> set[int]:
 def _require_same_count(
     into: FunctionLowering, memref: Value, extents: list[Size], have: Info, want: TensorInfo
 ) -> None:
-    """An error at run time where a view would show other elements than those that are there."""
+    """Emit a run-time check that a view has as many elements as the memory, unless this is known."""
     known = product(have.shape) if isinstance(have, TensorInfo) and have.shape is not None else None
     if equal(known, product(want.shape or ())) is True:
         return
@@ -104,7 +104,7 @@ def _require_same_count(
 
 
 def _factors(extents: list[Size]) -> tuple[int, Counter[Value]]:
-    """What is multiplied to count elements: numbers as their product, and values."""
+    """Return the factors of an element count: the product of static sizes, and the dynamic values."""
     numbers = [extent for extent in extents if isinstance(extent, int)]
     return math.prod(numbers), Counter(extent.value for extent in extents if not isinstance(extent, int))
 
@@ -135,7 +135,7 @@ def _cast_tensor(into: FunctionLowering, op: Operation, have: Info, want: Tensor
     known = have.shape if isinstance(have, TensorInfo) else None
     match_sizes(into, shape, extents, known or [None] * len(extents))
     wanted = [into.sizes.compute(dim) if dim is not None else extents[axis] for axis, dim in enumerate(shape)]
-    # By way of unknown sizes: two that differ, which is an error at run time, cannot be cast.
+    # Cast through dynamic sizes: memrefs of different static sizes, an error at run time, cannot be cast directly.
     element = memref.type.element_type
     loose = memrefs.cast(memref, memrefs.typed([DYNAMIC] * len(extents), element))
     return memrefs.cast(loose, memrefs.typed(wanted, element))
@@ -147,7 +147,7 @@ def _require_rank(op: Operation, have: int, want: int) -> None:
 
 
 def match_sizes(into: FunctionLowering, wanted: Sequence[Dim], extents: Sequence[Size], known: Sequence[Dim]) -> None:
-    """New symbols get the sizes that came; the other sizes must be them."""
+    """Define new symbols by the actual sizes, and check all other sizes."""
     for axis, (dim, extent) in enumerate(zip(wanted, extents, strict=True)):
         if dim is None or dim == known[axis]:
             continue

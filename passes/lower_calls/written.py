@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inputs of graph functions that calls write in place: callers must not pass what is to stay as it is."""
+"""Inputs of graph functions that calls write in place. Callers must not pass data that has to stay unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...dialects.core.ir_attributes import WRITTEN
 
 
 def mark_written_inputs(functions: Sequence[Operation]) -> None:
-    """Sets the attribute, before the functions are lowered. What enters or leaves a region is a copy there."""
+    """Set the attribute before the functions are lowered. Values are copied at region boundaries."""
     written: dict[str, set[int]] = {}
     before = -1
     while before != (before := sum(map(len, written.values()))):  # functions may call each other in any order
@@ -38,7 +38,7 @@ def _written(function: Operation, known: dict[str, set[int]]) -> set[int]:
 
 
 def _targets(op: Operation, known: dict[str, set[int]]) -> list[Value]:
-    """The operands whose memory an operation may write to."""
+    """Return the operands whose memory an operation may write."""
     if op.name == "func.call":
         return [op.operands[index] for index in known.get(str(op.attributes["callee"].value), ())]
     return written_by(op)

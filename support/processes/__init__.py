@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Work in other processes: a few clean ones that stay for the next work."""
+"""Work in a few clean worker processes, which are reused."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls that workers run while this process does other work; the results are waited for at the end."""
+"""Worker calls that run while this process does other work and waits for the results later."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from queue import SimpleQueue
 
 from .pool import Abandoned, Begun, CallQueue, Done, Pool, PoolCall
 
-#: A step of the run for the thread that waits for the results; None: there are no more.
+#: Event of the run for the waiting thread. None marks the end.
 _Event = Callable[[Done, Begun], None] | None
 
 
 class BackgroundRun:
-    """One run of a pool in a thread of its own: `add` calls as they are known, then `finish`, or `abandon`."""
+    """Run of a pool in a background thread: `add` calls as they become known, then `finish` or `abandon`."""
 
     def __init__(self, pool: Pool, jobs: int) -> None:
-        """Raise OSError where the system has no thread or pipe to give."""
+        """Start the thread. Raise OSError if the system has no free thread or pipe."""
         self._pool, self._jobs = pool, jobs
         self._queue = CallQueue()
         self._events: SimpleQueue[_Event] = SimpleQueue()
@@ -33,13 +33,13 @@ class BackgroundRun:
             raise OSError(errno.EAGAIN, "no thread can be started") from None
 
     def add(self, calls: Iterable[PoolCall]) -> None:
-        """Have workers begin with these as soon as they are free."""
+        """Queue calls for the next free workers."""
         self._queue.add(calls)
 
     def finish(self, done: Done, begun: Begun) -> None:
-        """Wait until all calls are done, and tell of each, in this thread, by its place among all that were added.
+        """Wait for all calls, and report each in this thread by its index among all added calls.
 
-        Raises as `Pool.run` does.
+        Raises the exceptions of `Pool.run`.
         """
         self._queue.close()
         try:
@@ -49,7 +49,7 @@ class BackgroundRun:
             self.abandon()
 
     def abandon(self) -> None:
-        """End the workers unless all is done: nobody wants the results any more."""
+        """End the workers of an unfinished run. Its results are discarded."""
         if not self._is_ended:
             self._is_ended = True
             self._queue.abandon()
@@ -66,7 +66,7 @@ class BackgroundRun:
                     lambda *result: tell(lambda done, _: done(*result)),
                     lambda place: tell(lambda _, begun: begun(place)),
                 )
-        except BaseException as error:  # the thread that waits raises it
+        except BaseException as error:  # raised again in the waiting thread
             tell(partial(_raise, error))
         tell(None)
 

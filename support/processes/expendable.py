@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether a crash in what is called here ends no process but one that somebody watches: a tool's, a worker."""
+"""Marker for code that runs in a supervised process, such as a tool's worker, where a crash is tolerable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _expendable: ContextVar[bool] = ContextVar("expendable", default=False)
 
 
 def expendable() -> AbstractContextManager[None]:
-    """What runs inside may crash: who watches the process makes an error of it."""
+    """Mark the code inside as expendable: the supervisor of the process reports a crash as an error."""
     return holding(_expendable, True)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs functions in a few clean processes, which are kept for the next work and end with this one.
+"""Pool of clean worker processes, which are reused and end with this process.
 
-They are started by the interpreter's own command, not forked: threads and what the program has imported do not matter,
-and a crash in C++ ends one of them, not the program.
+Workers start with the interpreter's command instead of fork, so threads and imported modules do not matter. A crash in
+C++ ends one worker, not the program.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ _CAUSES: dict[int, str] = {
 
 @dataclass(frozen=True)
 class PoolCall:
-    """A function of a module, `package.module:name`, that makes bytes of bytes and of arguments that JSON can hold."""
+    """Call of `package.module:name`, which maps bytes and JSON-compatible arguments to bytes."""
 
     function: str
     data: bytes
     arguments: dict[str, object]
-    #: For messages: what it works on, `kernel 'matmul'`.
+    #: Subject of the work for messages: `kernel 'matmul'`.
     what: str
-    #: Where that comes from; empty where nothing is known.
+    #: Source location of the subject, or an empty string.
     place: str = ""
-    #: What the process does, in words: "the process that made its code crashed".
+    #: Activity of the process for messages: "the process that made its code crashed".
     doing: str = "made its code"
 
 
-#: Gets the place of a call in the list when a worker has got it.
+#: Callback with the index of a call that a worker has received.
 Begun = Callable[[int], None]
-#: Gets the place of a call in the list, what it has made, and in how many seconds.
+#: Callback with the index of a call, its result, and its duration in seconds.
 Done = Callable[[int, bytes, float], None]
 
 
 class Worker:
-    """One process."""
+    """Worker process."""
 
     def __init__(self, preloaded: str = "") -> None:
-        """Starts the process. Raises OSError where the system has none to give."""
+        """Start the process. Raise OSError if the system cannot create a process."""
         import subprocess  # small programs need no processes
 
-        # What it prints goes to a file: that need not be read while it works.
+        # Output of the worker goes to a file, which need not be drained while the worker runs.
         if not sys.executable:
             raise OSError(errno.ENOENT, "the interpreter's command is not known")
         try:
@@ -93,7 +93,7 @@ class Worker:
         return self._process.stdout
 
     def begin(self, call: PoolCall) -> None:
-        """Gives the process work. Raises RelaxError where it has died."""
+        """Send a call to the process. Raise RelaxError if the process has died."""
         self.call = call
         try:
             send(self._process.stdin, {"function": call.function, "arguments": call.arguments}, call.data)  # type: ignore[arg-type]
@@ -101,7 +101,10 @@ class Worker:
             raise self._death(call) from None
 
     def finish(self) -> tuple[bytes, float]:
-        """Waits for the answer, and how long it took. Raises RelaxError: the function's, or that the process died."""
+        """Wait for the result, and return the result with its duration.
+
+        Raise RelaxError if the call failed or the process died.
+        """
         call = self.call
         assert call is not None
         try:
@@ -115,11 +118,11 @@ class Worker:
 
     @fragile
     def end(self) -> None:
-        """Ends the process at once and waits until it has ended."""
+        """Kill the process and wait for its end."""
         self._process.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._printed):
-            # What was not sent any more is of no use to it.
+            # Closing may fail for unsent data, which is no longer needed.
             with contextlib.suppress(OSError):
                 stream.close()  # type: ignore[union-attr]
 
@@ -127,7 +130,7 @@ class Worker:
         import subprocess
 
         try:
-            # It is about to: its pipes are closed.
+            # The process is about to end: its pipes are closed.
             code = self._process.wait(_GRACE_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
@@ -141,7 +144,7 @@ class Worker:
 
 
 class Pool:
-    """Workers of this process. Several threads may use it."""
+    """Worker processes of this process. Several threads may use a pool."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -149,36 +152,40 @@ class Pool:
         self._owner = os.getpid()
 
     def prepare(self, count: int, preloaded: str = "", calls: Sequence[PoolCall] = ()) -> None:
-        """Starts workers that will be needed soon, with a module that they will need; failures are reported later.
+        """Start workers in advance and preload a module.
 
-        They begin with calls, one each, that a `run` soon asks for: it finds them under way, or done.
+        Failures are reported later.
+
+        Each worker begins one of the calls, which a later `run` requests and finds running or finished.
         """
         with contextlib.suppress(OSError):
             workers = self._take(count, preloaded)
             free = [worker for worker in workers if worker.call is None]
-            # What has died meanwhile is reported by the run that needs it.
+            # The run that needs a dead worker reports it.
             with contextlib.suppress(RelaxError):
                 for worker, call in zip(free, calls, strict=False):
                     worker.begin(call)
             self._give_back(workers)
 
     def idle_count(self) -> int:
-        """How many workers wait for work, or are at work that was begun early."""
+        """Return the number of workers that wait for work or run calls of `prepare`."""
         with self._lock:
             return len(self._idle) if self._owner == os.getpid() else 0
 
     def run(self, calls: Sequence[PoolCall], jobs: int, done: Done, begun: Begun = lambda index: None) -> None:
-        """Runs the calls in their order on a number of workers; `done` gets each result as it comes.
+        """Run the calls in order on up to `jobs` workers.
 
-        Raises RelaxError for the first that fails, OSError where no process can be started; none goes on then, and
-        none after an interruption.
+        `done` receives each result as it arrives.
+
+        Raises RelaxError for the first failing call, and OSError if no process can be started. After an error or an
+        interruption all workers are ended.
         """
         with CallQueue(calls) as queue:
             queue.close()
             self.run_queue(queue, min(jobs, len(calls)), done, begun)
 
     def run_queue(self, queue: CallQueue, jobs: int, done: Done, begun: Begun = lambda index: None) -> None:
-        """Run the calls of a queue, those that another thread adds too, until the queue is closed and all are done."""
+        """Run the calls of a queue, including calls that other threads add, until the queue is closed and empty."""
         workers = self._take(jobs)
         try:
             _WorkerRun(workers, queue, done, begun).run()
@@ -189,7 +196,7 @@ class Pool:
         self._give_back(workers)
 
     def end(self) -> None:
-        """Ends the workers that wait."""
+        """End the idle workers."""
         with self._lock:
             idle, self._idle = self._idle, []
         if self._owner == os.getpid():
@@ -200,7 +207,7 @@ class Pool:
     def _take(self, count: int, preloaded: str = "") -> list[Worker]:
         with self._lock:
             if self._owner != os.getpid():
-                # After a fork they are the parent's. Kept, lest they are ended.
+                # After a fork the workers belong to the parent. Keep references so that they are not ended.
                 _strangers.extend(self._idle)
                 self._idle, self._owner = [], os.getpid()
             taken, self._idle = self._idle[:count], self._idle[count:]
@@ -220,7 +227,7 @@ class Pool:
 
 
 class CallQueue:
-    """Calls for workers, to which one thread adds while another one has them run."""
+    """Queue of calls that one thread fills while another thread runs them."""
 
     def __init__(self, calls: Iterable[PoolCall] = ()) -> None:
         self._news, self._told = os.pipe()
@@ -238,7 +245,7 @@ class CallQueue:
         os.close(self._told)
 
     def fileno(self) -> int:
-        """Return what can be read when there is something new."""
+        """Return the file descriptor that becomes readable when the queue changes."""
         return self._news
 
     def add(self, calls: Iterable[PoolCall]) -> None:
@@ -249,17 +256,17 @@ class CallQueue:
         self._tell()
 
     def close(self) -> None:
-        """Promise that no more calls come."""
+        """Declare that no more calls follow."""
         self._is_closed = True
         self._tell()
 
     def abandon(self) -> None:
-        """Have the run end at once: nobody wants the results."""
+        """Stop the run at once. Its results are discarded."""
         self._is_abandoned = True
         self._tell()
 
     def taken(self) -> tuple[list[tuple[int, PoolCall]], bool]:
-        """Return the new calls with their places, and whether they are the last. Raises Abandoned."""
+        """Return the new calls with their indices, and True if no calls follow. Raise Abandoned after `abandon`."""
         if self._is_abandoned:
             raise Abandoned
         with self._lock:
@@ -272,16 +279,16 @@ class CallQueue:
 
 
 class Abandoned(Exception):
-    """A queue whose results nobody wants any more."""
+    """Queue whose results are discarded."""
 
 
 class _WorkerRun:
-    """The workers of one run, with the places of the calls that they work on."""
+    """Workers of one run, with the indices of their current calls."""
 
     def __init__(self, workers: Sequence[Worker], queue: CallQueue, done: Done, begun: Begun) -> None:
         self._queue, self._done, self._begun = queue, done, begun
         self._idle = [worker for worker in workers if worker.call is None]
-        #: Those that work; the place is None for a call of `Pool.prepare` that this run has not asked for yet.
+        #: Busy workers. The index is None for a call of `Pool.prepare` that this run has not requested yet.
         self._current: dict[Worker, int | None] = dict.fromkeys(each for each in workers if each.call is not None)
         self._early: list[tuple[PoolCall, bytes, float]] = []
         self._waiting: deque[tuple[int, PoolCall]] = deque()
@@ -307,7 +314,7 @@ class _WorkerRun:
                     selector.register(worker.answers, selectors.EVENT_READ, worker)
 
     def _take_new(self) -> bool:
-        """Take the queue's new calls; check whether they are the last."""
+        """Take the queue's new calls. Return True if no calls follow."""
         os.read(self._queue.fileno(), 4096)
         added, is_last = self._queue.taken()
         for place, call in added:
@@ -315,7 +322,7 @@ class _WorkerRun:
         return is_last
 
     def _take(self, place: int, call: PoolCall) -> None:
-        """Wait for a worker, unless one has begun the call early, or has done it."""
+        """Queue a call for a free worker, unless a worker has begun or finished it early."""
         early = next((each for each in self._early if each[0] == call), None)
         worker = next((each for each, index in self._current.items() if index is None and each.call == call), None)
         if early is not None:
@@ -350,7 +357,7 @@ _making = threading.Lock()
 
 
 def process_pool() -> Pool:
-    """The workers that all of this process shares. They are ended at its exit."""
+    """Return the process-wide pool of workers. Its workers are ended at exit."""
     global _pool
     with _making:
         if _pool is None:

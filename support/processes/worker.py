@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A worker: calls functions that its parent names, until its parent closes the pipe or dies.
+"""Worker process: runs functions that its parent names until the parent closes the pipe or dies.
 
-A message between both is a JSON object and some bytes.
+A message is a JSON object followed by bytes.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ _SIZES = struct.Struct("<II")
 
 
 def main(preloaded: str = "") -> None:
-    """Answers one call after the other: a message names the function and its arguments, the answer has its bytes.
+    """Answer calls one after the other.
 
-    `preloaded` is a module that the first call will need.
+    A call names a function and its arguments; the answer holds the result's bytes.
+
+    `preloaded` is a module that the first call needs.
     """
-    # The parent decides what an interruption means; it kills whoever is at work.
+    # The parent handles interruptions and kills busy workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     calls, answers = _pipes()
     if preloaded:
@@ -39,7 +41,7 @@ def main(preloaded: str = "") -> None:
 
 
 def _pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Standard input and output, which from here on have no other user: what a library prints goes to the errors."""
+    """Return duplicates of standard input and output for messages, and redirect prints of libraries to stderr."""
     calls, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -63,14 +65,14 @@ def _answer(call: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def send(stream: BinaryIO, content: dict[str, object], data: bytes = b"") -> None:
-    """Raises OSError where the other end is closed."""
+    """Send a message. Raise OSError if the other end is closed."""
     text = json.dumps(content).encode()
     stream.write(_SIZES.pack(len(text), len(data)) + text + data)
     stream.flush()
 
 
 def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes]:
-    """The next message. Raises EOFError where the other side has ended, in the middle of one as well."""
+    """Return the next message. Raise EOFError if the other end has closed the pipe, also within a message."""
     text_size, data_size = _SIZES.unpack(_exactly(stream, _SIZES.size))
     content: dict[str, Any] = json.loads(_exactly(stream, text_size))
     return content, _exactly(stream, data_size)

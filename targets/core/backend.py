@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a target's backend must have: the stages that lower a module for it, and how code is made of what they leave."""
+"""Interface of a target's backend: lowering stages, and code generation from the lowered module."""
 
 from __future__ import annotations
 
@@ -20,91 +20,92 @@ if TYPE_CHECKING:
     from .code import CodeOptions
 
 
-#: What is assumed of a processor with unknown caches: hardly any that computes has less.
+#: Cache sizes assumed for processors with unknown caches. Processors used for computing rarely have less.
 ORDINARY_CACHES = (32 << 10, 512 << 10)
 
 
 @dataclass(frozen=True)
 class DotInstruction:
-    """What puts to each of some 32-bit sums the products of neighbours, narrow numbers that fill 32 bits together.
+    """Dot-product instruction: adds the products of packed narrow integers to each 32-bit accumulator.
 
-    Types are bf16, s8, u8 for the factors, f32, i32 for the sums.
+    Types are bf16, s8, u8 for the factors, and f32, i32 for the accumulators.
     """
 
-    #: LLVM's name of it: of the sums, the left factors and the right ones it makes the sums.
+    #: LLVM's name of the intrinsic, which maps accumulators, left and right factors to new accumulators.
     intrinsic: str
     left: str
     right: str
     total: str
-    #: How many sums.
+    #: Number of accumulators.
     lanes: int
-    #: Of tiles: for how many rows of left factors, each of as many groups. Without, a group that all sums share.
+    #: For tile instructions: the number of rows of left factors, each with as many groups. Otherwise 1: all
+    #: accumulators share a group.
     rows: int = 1
-    #: Whether it sums products of pairs of 16 bits: it takes the even bytes of groups, and then the odd ones.
+    #: True if the instruction adds products of 16-bit pairs: it multiplies the even bytes of groups, then the odd ones.
     by_halves: bool = False
 
     @property
     def group(self) -> int:
-        """How many neighbours."""
+        """Return the number of packed factors per accumulator."""
         return 32 // int(self.left.lstrip("bfsu"))
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A processor: what it is, how long and how many its vector registers are, its caches and cores."""
+    """Processor: instruction set, vector registers, caches and cores."""
 
-    #: By LLVM's name: x86_64.
+    #: LLVM's name, such as x86_64.
     architecture: str
-    #: By LLVM's names: avx2, neon.
+    #: LLVM's names, such as avx2 and neon.
     features: frozenset[str]
     vector_bytes: int
     registers: int
-    #: Bytes of the data caches that a core reaches, innermost first: its own, then those that it shares.
+    #: Sizes in bytes of the data caches of a core, innermost first: private caches, then shared ones.
     caches: tuple[int, ...] = ORDINARY_CACHES
     cores: int = 1
-    #: What it has for sums of products of narrow numbers.
+    #: Dot-product instructions for narrow numbers.
     dots: tuple[DotInstruction, ...] = ()
-    #: What a block of threads has of shared memory, where there are such blocks: a GPU's.
+    #: Shared memory of a thread block on GPUs, else 0.
     shared_bytes: int = 0
-    #: Of such a block: the most threads, those that go in step, and the bytes that one reads or writes at once. All
-    #: GPUs that there is code for are alike in this: what is not given the machine reads the defaults.
+    #: Thread blocks on GPUs: maximum number of threads, threads per warp, and bytes that a thread loads or stores at
+    #: once. All supported GPUs agree in these numbers, so code without access to the machine reads the defaults.
     block_threads: int = 1024
     warp: int = 32
     thread_bytes: int = 16
-    #: Of the integers that an atomic operation compares.
+    #: Width of the integers of atomic compare-and-swap.
     atomic_bits: int = 64
-    #: The instructions by which a warp multiplies tiles, as plans name them.
+    #: Matrix instructions of a warp, by the names that plans use.
     instructions: tuple[str, ...] = ()
 
     def lanes(self, bits: int) -> int:
-        """How many numbers of `bits` bits are in a register."""
+        """Return the number of `bits`-wide numbers in a vector register."""
         return max(self.vector_bytes * 8 // bits, 1)
 
     @property
     def own_cache(self) -> int:
-        """Bytes of the largest cache that a core has to itself: as a rule the second. 0 without caches."""
+        """Return the size of the largest private cache of a core, usually the second level, or 0 without caches."""
         return self.caches[:2][-1] if self.caches else 0
 
 
 @dataclass(frozen=True)
 class ChosenTarget:
-    """A target's name and the options given with it, in the order of their names."""
+    """Name of a target with its options, sorted by name."""
 
     name: str
     options: tuple[tuple[str, str], ...] = ()
 
     def option(self, name: str) -> str:
-        """An option's value, empty where it is not given."""
+        """Return an option's value, or an empty string."""
         return dict(self.options).get(name, "")
 
     def on_host(self, own: Iterable[str]) -> ChosenTarget:
-        """The target llvm, for a device's host, with the options that are not the device's own, by name."""
+        """Return the target llvm for a device's host, without the device's own options."""
         names = set(own)
         return ChosenTarget("llvm", tuple(each for each in self.options if each[0] not in names))
 
     @property
     def options_text(self) -> str:
-        """The options in braces; empty without any."""
+        """Return the options in braces, or an empty string."""
         shown = " ".join(f"{name}={quoted(value)}" for name, value in self.options)
         return f"{{{shown}}}" if shown else ""
 
@@ -113,13 +114,13 @@ class ChosenTarget:
 
 
 class Backend(ABC):
-    """How a target makes code: `rx.Target("mynpu", backend=MyBackend)`.
+    """Code generation of a target: `rx.Target("mynpu", backend=MyBackend)`.
 
-    It is made once, without arguments, and its methods are given all that they need: `target` as it was chosen, with
-    its options; `module`, MLIR's own (an `ir.Module`). What another target has, `rx.find_backend("llvm")` does.
+    A backend is created once, without arguments. Its methods receive the chosen target with its options, and modules
+    as MLIR's `ir.Module`. Call `rx.find_backend("llvm")` to reuse the backend of another target.
     """
 
-    #: Of one that makes source files: whether it makes programs to load, too.
+    #: For backends that emit source files: True if the backend also builds loadable programs.
     makes_both: ClassVar[bool] = False
 
     def __repr__(self) -> str:
@@ -127,48 +128,51 @@ class Backend(ABC):
 
     @abstractmethod
     def machine(self, target: ChosenTarget) -> Machine:
-        """The processor that loops are planned for. Raises RelaxError for values of options that are wrong."""
+        """Return the processor that loops are planned for. Raise RelaxError for invalid option values."""
 
     @abstractmethod
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
-        """The stages that lower a module, in their order. Raises RelaxError for values of options that are wrong."""
+        """Return the lowering stages in order. Raise RelaxError for invalid option values."""
 
     @abstractmethod
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
-        """The program of a module that the stages have lowered; the module may be taken apart.
+        """Build the program of a lowered module, which may be modified.
 
-        Raises RelaxError where no code can be made of it. The same module, target and level give the same bytes.
+        Raises RelaxError if no code can be generated. Equal modules, targets and levels must give equal bytes.
         """
 
-    #: The stage behind which kernels may leave a module; empty for targets that lower it as a whole.
+    #: Stage after which kernels may be separated from a module; empty for targets that lower the module as a whole.
     separates_after: ClassVar[str] = ""
 
     def separate(
         self, module: Module, stages: Sequence[Stage], target: ChosenTarget, options: CodeOptions
     ) -> AbstractContextManager[object] | None:
-        """Move kernels out of a module to compile them apart, where that is faster; `stages` are those that follow.
+        """Move kernels out of a module to compile them separately, if this is faster.
 
-        `build` finds the returned object in its options. It is closed when the program is made, or fails.
+        `stages` are the remaining stages.
+
+        `build` finds the returned object in its options. The object is closed when the program is finished or fails.
         """
         return None
 
     def prepare(self, target: ChosenTarget, options: CodeOptions) -> None:  # noqa: B027  # not abstract: may stay
-        """Starts what `build` will need, processes for instance: called early where a large module is being read."""
+        """Prepare resources for `build` early, such as processes, while a large module is being read."""
 
     def complete(self, module: Module, target: ChosenTarget) -> None:  # noqa: B027  # not abstract: may stay
-        """Adds to a lowered module what `build` would, for those who look at it: `relax-compile --emit=llvm`."""
+        """Add to a lowered module the operations that `build` would add, for inspection: `relax-compile
+        --emit=llvm`."""
 
     def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:
-        """The code of such a module as text, to be looked at. Raises RelaxError where there is none."""
+        """Return the code of a lowered module as text, for inspection. Raise RelaxError if there is none."""
         raise RefusalError(f"target '{target}' makes no assembly: --emit=obj or --emit=artifact may do")
 
     def sources(self, module: Module, target: ChosenTarget, version: str) -> dict[str, str | bytes]:
-        """The program of such a module as source files, by name. Raises RelaxError where there are none."""
+        """Return the program of a lowered module as source files, by name. Raise RelaxError if there are none."""
         raise RefusalError(f"target '{target}' makes no source files: --emit=artifact, the default, makes a program")
 
 
 def check_backend(backend: object) -> None:
-    """Raises RelaxError for what is no backend, or lacks a method."""
+    """Raise RelaxError if a class is not a backend or lacks a method."""
     if not isinstance(backend, type) or not issubclass(backend, Backend):
         raise RelaxError(f"backend={backend!r}: expected a class derived from rx.Backend")
     missing = sorted(backend.__abstractmethods__)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How targets make code: by their own backend or the one of their host, at which level, by how many processes."""
+"""Code generation of targets: backend of the target or its host, optimization level, number of processes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ...runtime.libraries import Libraries
 
 
-#: Of -O0 to -O3.
+#: Default level, of -O0 to -O3.
 USUAL_LEVEL = 2
 
 
@@ -36,7 +36,7 @@ def check_opt_level(level: object) -> None:
 
 
 def find_backend(target: str) -> Backend:
-    """The backend of a target, or of the nearest of its hosts that has one. Raises RelaxError where there is none."""
+    """Return the backend of a target or its nearest host. Raise RelaxError if there is none."""
     found = _nearest(target)
     if found is not None:
         return _made(found)
@@ -57,7 +57,7 @@ def _made(backend: type[Backend]) -> Backend:
 
 
 def stages_of(target: str, opt_level: int = USUAL_LEVEL) -> Stages:
-    """The stages by which a target, given with or without options, lowers modules at a level."""
+    """Return the lowering stages of a target, with or without options, at a level."""
     check_opt_level(opt_level)
     chosen = parse_target(target)
     backend = find_backend(chosen.name)
@@ -76,7 +76,7 @@ def stages_of(target: str, opt_level: int = USUAL_LEVEL) -> Stages:
 
 @uncollected()
 def build(module: Module, target: ChosenTarget, options: CodeOptions, version: str) -> Artifact:
-    """The program of a lowered module, which is taken apart, with the version of the compiler in it."""
+    """Build the program of a lowered module, which is modified, and record the compiler's version."""
     from ...runtime.artifact import Artifact
 
     backend = find_backend(target.name)
@@ -91,8 +91,10 @@ def build(module: Module, target: ChosenTarget, options: CodeOptions, version: s
 
 
 def _libraries(module: Module, target: ChosenTarget) -> Libraries:
-    """The C libraries that the target names, with the functions that the program calls by tir.call_extern; none where
-    it calls none."""
+    """Return the target's C libraries and the functions that the program calls by tir.call_extern.
+
+    Without such calls, no library is returned.
+    """
     from ...runtime.libraries import Libraries
 
     declared = [op for op in operations_of(module.body) if C_FUNCTION in op.attributes]
@@ -100,24 +102,24 @@ def _libraries(module: Module, target: ChosenTarget) -> Libraries:
     return Libraries(libraries_of(target.name), called) if called else Libraries()
 
 
-# ---- as users ask for it ----
+# ---- options as users give them ----
 
 
 @dataclass(frozen=True)
 class CodeOptions:
-    """Given to a target's backend. Only the level and `one_object` change the code."""
+    """Options for a target's backend. Only the level and `one_object` change the code."""
 
-    #: From 0, fast to compile, to 3, fast to run.
+    #: From 0 (fast compilation) to 3 (fast code).
     opt_level: int = USUAL_LEVEL
-    #: How many processes may work at once; 1: this one alone.
+    #: Maximum number of processes; 1 for this process alone.
     jobs: int = 1
-    #: Where code is found again; None: nowhere.
+    #: Cache of code, or None.
     cache: DiskCache | None = None
-    #: Called for each piece of code.
+    #: Instruments called for each piece of code.
     instruments: tuple[Instrument, ...] = ()
-    #: All code in one object file.
+    #: True for a single object file.
     one_object: bool = False
-    #: The kernels that `Backend.separate` has taken out of the module.
+    #: Kernels that `Backend.separate` has taken out of the module.
     kernels: object = None
 
 
@@ -129,9 +131,11 @@ def code_options(
     *,
     one_object: bool = False,
 ) -> CodeOptions:
-    """The options as users give them. `jobs`: None for as many as there are CPUs. `cache`: a folder, False for none.
+    """Check options as given by users.
 
-    Raises RelaxError for what is neither.
+    `jobs=None` uses all CPUs. `cache` is a folder, or False for none.
+
+    Raises RelaxError for other values.
     """
     check_opt_level(opt_level)
     return CodeOptions(opt_level, _checked_jobs(jobs), _cache(cache), tuple(instruments), one_object)
@@ -146,7 +150,7 @@ def _checked_jobs(jobs: int | None) -> int:
 
 
 def available_cpus() -> int:
-    """The CPUs that this process may use."""
+    """Return the number of CPUs that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

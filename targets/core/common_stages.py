@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The stages that targets have in common; each target's pipeline lists those that it has, with options of its own.
+"""Lowering stages shared by targets.
 
-Functions take options of the stage's pass as a pipeline's text has them, "columns=true".
+Each target's pipeline lists its stages with its options.
+
+Functions take the options of a stage's pass as pipeline text, such as "columns=true".
 """
 
 from __future__ import annotations
@@ -10,12 +12,12 @@ from ...passes.core.stages import TARGET_PLACE, Stage
 
 
 def trusted(name: str, passes: tuple[str, ...], doc: str, level: int = 0) -> Stage:
-    """A stage of passes that are ours: what they make is verified before code is made of it, not again and again."""
+    """Return a stage of this project's passes, whose result is verified only before code generation."""
     return Stage(name, passes, doc, verify="later", level=level)
 
 
 def open_stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
-    """A stage that calls what others register: rules, intrinsics, schedules."""
+    """Return a stage that calls registered extensions: rules, intrinsics, schedules."""
     return Stage(name, passes, doc, verify="end")
 
 
@@ -27,7 +29,7 @@ def _with(name: str, options: str) -> str:
 
 
 def integers(options: str = "") -> Stage:
-    # Before small constants are dequantized.
+    # Runs before small constants are dequantized.
     passes = (_with("relax-propagate-quantization", options),)
     return trusted("integers", passes, "products of quantized numbers are of bytes", level=2)
 
@@ -61,12 +63,12 @@ HEADS = trusted(
 
 
 def combine_products(options: str = "") -> str:
-    """The pass that makes one product of several with one operand, where that costs no copies at run time."""
+    """Return the pass that merges products with a common operand, if this needs no copies at run time."""
     return _with("relax-combine-parallel-matmul", f"constants-only=true {options}".rstrip())
 
 
 def products(options: str = "") -> Stage:
-    """With options of `combine_products`."""
+    """Return the stage for products, with options of `combine_products`."""
     return trusted(
         "products",
         (
@@ -84,7 +86,7 @@ def products(options: str = "") -> Stage:
 FOLD = trusted("fold", ("relax-fold-constant",), "what operators make of constants is a constant")
 
 
-# ---- from operators to functions over memory ----
+# ---- from operators to functions on memory ----
 
 LEGALIZE = open_stage(
     "legalize", (f"relax-legalize-ops{{target={TARGET_PLACE}}}",), "operators become calls of PrimFuncs"
@@ -92,7 +94,7 @@ LEGALIZE = open_stage(
 
 
 def fuse(options: str = "") -> Stage:
-    # Dead code goes first, at last the functions without callers.
+    # Dead code is removed first, functions without callers last.
     return trusted(
         "fuse",
         (
@@ -113,7 +115,7 @@ INTRINSICS = open_stage(
 
 
 def bufferize(options: str = "") -> Stage:
-    """With options of the plan of memory."""
+    """Return the bufferization stage, with options of the memory plan."""
     passes = ("tir-bufferize", _with("relax-plan-memory", options), "relax-lower-calls")
     return trusted("bufferize", passes, "tensors become memory, in a planned arena")
 
@@ -123,43 +125,44 @@ SMALL_TYPES = trusted("small-types", ("tir-store-small-types",), "elements of le
 
 # ---- to the LLVM dialect ----
 
-#: Lower vector.mask and vector.multi_reduction, which only functions from outside have. Both passes fail if upstream's
+#: Lowers vector.mask and vector.multi_reduction, which only external functions contain. Both passes fail if upstream's
 #: pattern driver does not settle within 10 rounds. Each round merges identical blocks, and a graph with nested loops
-#: has hundreds of blocks once its control flow is cf (host-lower-errors): so the passes run before, on scf.
+#: has hundreds of blocks once its control flow is cf (host-lower-errors). Therefore the passes run earlier, on scf.
 LOWER_MASKS = "func.func(lower-vector-mask,lower-vector-multi-reduction{lowering-strategy=inner-parallel})"
 
-# Function by function as far as that goes: a function stays in the cache for all of its passes, a module does not.
+# Run as many passes as possible per function: a function stays in the CPU cache for all passes, a module does not.
 _FROM_VECTORS = (
-    # Vectors first: this makes loops or straight code of transfers that are no single load or store (of rank 2 and
-    # more, transposing); hence before scf and memref go.
+    # Vectors first: this pass expands transfers that are not a single load or store (rank 2 and more, transposed), and
+    # needs scf and memref.
     "convert-vector-to-scf{full-unroll=1}",
-    # bf16 and float8 have no arithmetic of their own: computed in f32, converted by integer operations, because what
-    # LLVM makes of the conversions are calls into compiler-rt, which is not linked.
+    # bf16 and float8 have no arithmetic: compute in f32 and convert by integer operations. LLVM would lower the
+    # conversions to calls into compiler-rt, which is not linked.
     "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
     "math-extend-to-supported-types",
     "arith-expand{include-bf16=1}",
-    # Views become arithmetic of offsets and strides, which is affine.apply: before affine goes.
+    # Views become arithmetic on offsets and strides (affine.apply), so this pass precedes the lowering of affine.
     "expand-strided-metadata",
     "lower-affine",
     "convert-scf-to-cf",
-    # Without an order that is asked for, LLVM sums a vector's lanes one after the other.
+    # Without reassociation, LLVM sums the lanes of a vector sequentially.
     "convert-vector-to-llvm{reassociate-fp-reductions=1}",
-    # What is an LLVM intrinsic first; the rest of math is a call of the C library, lane by lane.
+    # LLVM intrinsics first. The rest of math becomes calls of the C library, lane by lane.
     "convert-math-to-llvm",
 )
 
-#: After bufferization, convert-linalg-to-loops and LOWER_MASKS; for generated, scheduled and hand-written functions.
+#: Runs after bufferization, convert-linalg-to-loops and LOWER_MASKS, for generated, scheduled and hand-written
+#: functions.
 TO_LLVM: tuple[str, ...] = (
     f"func.func({','.join(_FROM_VECTORS)})",
     "convert-math-to-libm",
-    # All at once: what one dialect's conversion leaves for the next need not be cast.
+    # Convert all dialects together, so that no casts between dialects are needed.
     "convert-to-llvm{filter-dialects=memref,ub,index,arith,func,cf}",
     "reconcile-unrealized-casts",
-    # What is taken out of descriptors that were just made: a third of a graph's operations.
+    # Folds extractions from newly built descriptors, a third of a graph's operations.
     "llvm.func(canonicalize{max-iterations=1 region-simplify=disabled})",
 )
 
 
 def to_llvm(*passes: str) -> Stage:
-    """With passes that follow upstream's."""
+    """Return the stage that lowers to the LLVM dialect, with passes after upstream's."""
     return trusted("to-llvm", (",".join(TO_LLVM), *passes), "upstream's passes to the LLVM dialect")

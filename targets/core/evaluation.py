@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compile-time evaluation: programs that are compiled and run here while another one is compiled (constant folding)."""
+"""Compile-time evaluation (constant folding): programs compiled and run here during another compilation."""
 
 from __future__ import annotations
 
@@ -29,24 +29,25 @@ if TYPE_CHECKING:
 
     from ...runtime.artifact import Artifact
 
-#: The target whose code this machine runs.
+#: Target for code on this machine.
 HOST = "llvm"
 _KIND = "results"
-#: Of a program that was lowered before: under which keys its results are kept.
+#: Kind of entries with the result keys of a program, by a hash of the program before lowering.
 _PROGRAMS = "folded"
-# Larger ones would drive too much else out of the cache.
+# Maximum size of cached results. Larger results would evict too many other entries.
 _MOST_KEPT = 64 << 20
 
 
 def host_evaluator(options: CodeOptions | None = None) -> Evaluator:
-    """Computes by this compiler's own code for this machine. Code and results are kept in the options' cache."""
+    """Return an evaluator that compiles for this machine. The options' cache stores code and results."""
     return Evaluator(HOST, partial(_run, options or code_options(USUAL_LEVEL, None, None)))
 
 
 @contextmanager
 def passes_at(opt_level: int, options: CodeOptions) -> Iterator[None]:
-    """Inside, passes work with these options: what they compute, constants, is computed by code with them; at -O0 it is
-    not: that takes more than it saves.
+    """Run passes with these options inside the `with` statement, also for the code that evaluates constants.
+
+    At -O0 constants are not evaluated, as evaluation takes longer than it saves.
     """
     with (
         evaluating_by(host_evaluator(options) if opt_level else None),
@@ -56,7 +57,7 @@ def passes_at(opt_level: int, options: CodeOptions) -> Iterator[None]:
 
 
 def _run(options: CodeOptions, module: Module) -> list[ndarray]:
-    # What watches the other compilation (journals, statistics, drivers) does not see this one.
+    # A fresh context hides this compilation from observers of the other one (journals, statistics, drivers).
     return Context().run(_compute, replace(options, instruments=()), module)
 
 
@@ -79,14 +80,14 @@ def _compute(options: CodeOptions, module: Module) -> list[ndarray]:
         return results
     for key, result in zip(keys, results, strict=True) if kept is None else ():
         cache.put(_KIND, key, result.tobytes())
-    # A rule may have come while the program was lowered.
+    # A rule may have been registered during lowering.
     if program is not None and extensions_digest() == rules:
         cache.put(_PROGRAMS, program, json.dumps(keys).encode())
     return results
 
 
 def _program(options: CodeOptions, module: Module, rules: str) -> str:
-    """Return a hash of what results depend on before anything is lowered: compiler, others' rules, machine, module."""
+    """Return a hash of everything that the results depend on: compiler, foreign rules, machine, module."""
     machine = cpu_identity(), host_caches(), host_cores()
     text = print_by_content(module.operation, hash_of, places=False)
     parts = json.dumps([loaded_compiler(), rules, machine, options.opt_level, text])
@@ -94,13 +95,13 @@ def _program(options: CodeOptions, module: Module, rules: str) -> str:
 
 
 def _keys_of(cache: DiskCache, program: str) -> list[str]:
-    """The keys of a program's results; none where it has not been seen."""
+    """Return the keys of a program's results, or an empty list for an unknown program."""
     data = cache.get(_PROGRAMS, program)
     return [] if data is None else list(json.loads(data))
 
 
 def _keys(artifact: Artifact) -> list[str]:
-    """For each result what it depends on, hashed: the code and the constants."""
+    """Return a key for each result: a hash of the code and the constants."""
     hashed = hashlib.blake2b(digest_size=20)
     for data in (*artifact.objects, *(constant.data for constant in artifact.constants)):
         hashed.update(len(data).to_bytes(8, "little"))
@@ -131,6 +132,6 @@ def _called(artifact: Artifact) -> list[ndarray]:
     function = Executable(artifact)["main"]
     try:
         given = function()
-    except Exception as error:  # of any class: assertions of programs name theirs
+    except Exception as error:  # of any class: a program's assertions name theirs
         raise NotComputed(f"{type(error).__name__}: {error}") from None
     return [storage(each) for each in (given if isinstance(given, tuple) else (given,))]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""LLVM IR as MLIR's LLVM prints it, for the older LLVM of llvmlite: their texts differ in floating-point constants.
+"""Conversion of LLVM IR printed by MLIR's LLVM for the older LLVM of llvmlite, which spells float constants
+differently.
 
-The newer one writes decimals that are as short as the type allows, `+inf`, `-qnan`, `+snan(0x1)`, and `f0x3F800000`,
-the bits. The older one takes bits only, in a spelling for each type: those of the double for float, too.
+The newer LLVM writes decimals as short as the type allows, `+inf`, `-qnan`, `+snan(0x1)`, and `f0x3F800000` for bits.
+The older LLVM accepts only bits in a spelling per type, with the bits of a double for float.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from dataclasses import dataclass
 
 _NUMBER = re.compile(r"(?<![\w.])(?:f0x[0-9A-Fa-f]+|[+-](?:inf|qnan|s?nan\(0x[0-9A-Fa-f]+\))|-?\d+\.\d+(?:e[+-]?\d+)?)")
-# What is read over comes first: texts, comments, and names, which may look like types and numbers.
+# Skipped tokens come first: strings, comments, and names, which may look like types and numbers.
 _TOKEN = re.compile(
     rf"""(?:c?"[^"]*"|;.*|[%@$!\#]"[^"]*"|[%@$!\#][-\w.$]*)
     |\b(?P<type>half|bfloat|float|double)\b
@@ -24,7 +25,7 @@ _SPECIAL = re.compile(r"([+-])(inf|qnan|snan|nan)(?:\(0x([0-9A-Fa-f]+)\))?")
 
 @dataclass(frozen=True)
 class _Format:
-    """An IEEE format: sizes of its parts, and how the older LLVM spells its bits."""
+    """IEEE format: sizes of its parts, and the older LLVM's spelling of its bits."""
 
     exponent_bits: int
     mantissa_bits: int
@@ -42,14 +43,15 @@ class _Format:
         return self.sign(sign == "-") | self.infinity | quiet | int(payload or "0", 16)
 
     def nearest(self, decimal: str) -> int:
-        """The bits of the number nearest to a decimal, the even one of two."""
-        from fractions import Fraction  # where code is for other machines alone
+        """Return the bits of the nearest number to a decimal, with ties to even."""
+        from fractions import Fraction  # needed for cross compilation only
 
         value = abs(Fraction(decimal))
         bias = (1 << (self.exponent_bits - 1)) - 1
         exponent = max(1 - bias, math.frexp(value)[1] - 1) if value else 1 - bias
         steps = round(value / Fraction(2) ** (exponent - self.mantissa_bits))
-        # A normal number's leading one adds one to the exponent's field, and so does rounding up to the next power.
+        # The implicit leading one of a normal number increments the exponent field, as does rounding up to the next
+        # power.
         return self.sign(decimal.startswith("-")) | (((exponent + bias - 1) << self.mantissa_bits) + steps)
 
 
@@ -62,7 +64,10 @@ _FORMATS = {
 
 
 def for_older_llvm(text: str) -> str:
-    """The text with every floating-point constant as bits. Few lines have any; their types stand in the same lines."""
+    """Rewrite all floating-point constants as bits.
+
+    The type of a constant is on the same line; few lines have constants.
+    """
     return "\n".join([_rewritten(line) if _NUMBER.search(line) else line for line in text.split("\n")])
 
 
@@ -72,7 +77,7 @@ def _rewritten(line: str) -> str:
     def rewrite(match: re.Match[str]) -> str:
         nonlocal type_
         type_ = match["type"] or type_
-        # In `fadd float %x, 0.5` and `phi float [ 0.5, %a ]` the type stands before, once.
+        # In `fadd float %x, 0.5` and `phi float [ 0.5, %a ]` the type occurs once, before the constants.
         return _spelled(match["number"], type_) if match["number"] and type_ else match[0]
 
     return _TOKEN.sub(rewrite, line)
@@ -91,7 +96,7 @@ def _bits(number: str, format_: _Format) -> int:
 
 
 def _as_double(bits: int) -> int:
-    """The bits of the double of the same value as a float; a NaN keeps its payload."""
+    """Return the bits of a double equal to a float. A NaN keeps its payload."""
     single, double = _FORMATS["float"], _FORMATS["double"]
     sign, rest = bits >> 31, bits & 0x7FFFFFFF
     exponent, mantissa = rest >> 23, rest & 0x7FFFFF

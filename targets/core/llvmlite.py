@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The LLVM that llvmlite brings, for machines that MLIR's own engine makes no code for."""
+"""LLVM of the llvmlite package, for machines that MLIR's own engine does not support."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...support.errors import RelaxError
 
 
 def load_llvmlite(what: str, version: str, install: str) -> ModuleType:
-    """llvmlite's binding of LLVM, which `what` needs. Raises RelaxError that says how to get the right one."""
+    """Import llvmlite's LLVM binding, which `what` needs. Raise RelaxError with installation advice."""
     try:
         llvm = importlib.import_module("llvmlite.binding")
     except ImportError:
@@ -23,7 +23,7 @@ def load_llvmlite(what: str, version: str, install: str) -> ModuleType:
 
 
 def parse_llvm_ir(llvm: ModuleType, text: str, context: object) -> Any:
-    """A module of LLVM IR. Raises RelaxError where this LLVM does not know what another one printed."""
+    """Parse LLVM IR. Raise RelaxError if this LLVM does not support the printed form."""
     try:
         return llvm.parse_assembly(text, context)
     except RuntimeError as error:
@@ -33,9 +33,9 @@ def parse_llvm_ir(llvm: ModuleType, text: str, context: object) -> Any:
 
 
 def optimize(llvm: ModuleType, code: object, machine: object, opt_level: int) -> None:
-    """Runs LLVM's passes of a level, those of the machine among them."""
+    """Run LLVM's passes of an optimization level, including the machine's."""
     options = llvm.create_pipeline_tuning_options(speed_level=opt_level)
-    # As MLIR's engine does.
+    # The same settings as MLIR's engine.
     options.loop_interleaving = options.loop_vectorization = options.slp_vectorization = True
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(code, builder)

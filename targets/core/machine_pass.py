@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Passes that are given the target, with options that say what machine a program is for."""
+"""Passes with a target option, which determines the machine."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .registry import parse_target
 
 @dataclass(frozen=True)
 class MachinePass(Pass):
-    """One of them."""
+    """Pass with a target option."""
 
-    #: With its options, which say what machine it is: llvm{cpu=haswell}.
+    #: The target with its options, such as llvm{cpu=haswell}.
     target: str = "llvm"
 
     def __post_init__(self) -> None:

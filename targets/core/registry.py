@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Targets by name, and whose rules, schedules and host code each falls back on: `mynpu -> llvm -> default`."""
+"""Targets by name, and the fallbacks for their rules, schedules and host code: `mynpu -> llvm -> default`."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ...support.plugins import leave_out, load_plugins
 from ...support.suggest import suggest
 from .backend import Backend, ChosenTarget, check_backend
 
-#: Every target falls back on this one in the end.
+#: The last fallback of every target.
 DEFAULT = "default"
 
 
 class TargetOption(NamedTuple):
-    """An option of a target: `llvm{cpu=haswell}`."""
+    """Option of a target, such as `llvm{cpu=haswell}`."""
 
     name: str
     doc: str
@@ -34,40 +34,43 @@ class TargetOption(NamedTuple):
 
 @dataclass(frozen=True)
 class Target:
-    """A machine, or a family of them. Rules registered for a target hold for it and for its children only.
+    """Machine or family of machines.
 
-    What it takes from others is said once, `parents=("llvm",)`, or apart: `rules=`, `schedules=`, `host=`.
+    Rules registered for a target apply to the target and its children only.
+
+    `parents=("llvm",)` names all fallbacks at once; `rules=`, `schedules=` and `host=` name them separately.
     """
 
     name: str
-    #: Whose rules and schedules are tried next, in this order, and whose host code is used: short for the three below.
+    #: Fallbacks for rules and schedules, in order, and for host code: short for the three fields below.
     parents: tuple[str, ...] = ()
-    #: Operators and intrinsics that stay as they are, because the target (or a stage of its own) takes them.
+    #: Operators and intrinsics that are not lowered, because the target or one of its stages handles them.
     legal: frozenset[str] = frozenset()
-    #: Whether views stay, by their rows in the operators' tables: the same memory under another shape, no kernel.
+    #: True if view operations stay: the same memory with another shape, without a kernel.
     keeps_views: bool = False
-    #: Whether there is a thread for each step of a loop that threads share: a GPU's. Else each takes many, one by one.
+    #: True if each iteration of a shared loop has its own thread, as on GPUs. Otherwise a thread runs many iterations.
     many_threads: bool = False
-    #: Modules that register the target's rules; imported when the target is first used.
+    #: Modules that register the target's rules, imported on first use of the target.
     rule_modules: tuple[str, ...] = ()
-    #: Modules that register the target's schedules; imported when something is scheduled for it.
+    #: Modules that register the target's schedules, imported when a kernel is scheduled for the target.
     schedule_modules: tuple[str, ...] = ()
     doc: str = ""
-    #: Its options; its host's options hold too.
+    #: The target's own options. Options of its host are valid, too.
     options: tuple[TargetOption, ...] = ()
-    #: Its stages, made of its host's: `stages=lambda stages: stages.insert_after("fuse", "tile", "mynpu-tile")`.
+    #: Derives the target's stages from its host's: `lambda stages: stages.insert_after("fuse", "tile", "mynpu-tile")`.
     stages: Callable[[Stages], Stages] | None = None
-    #: Whose legalization and intrinsic rules come after its own, each with those after them, at last the default's.
+    #: Fallbacks for legalization and intrinsic rules, each followed by its own fallbacks, and by the default at last.
     rules: tuple[str, ...] | None = None
-    #: Whose schedules come after its own, likewise.
+    #: Fallbacks for schedules, likewise.
     schedules: tuple[str, ...] | None = None
-    #: Whose host code runs graph functions, checks arguments and owns memory; whose stages and options it has.
+    #: Target whose host code runs graph functions, checks arguments and owns memory, and whose stages and options
+    #: apply.
     host: str | None = None
-    #: How code is made for it. Absent: as for its host.
+    #: Code generator; None for the host's.
     backend: type[Backend] | None = None
-    #: C libraries that its programs call (tir.call_extern), by name or path: loaded with a program, before its code.
+    #: C libraries that programs call (tir.call_extern), by name or path. Loaded before a program's code.
     libraries: tuple[str, ...] = ()
-    #: Modules that register its tensor intrinsics, which begin with its name; imported when one is asked for.
+    #: Modules that register the target's tensor intrinsics, whose names begin with the target's, imported on demand.
     tensor_intrin_modules: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -78,21 +81,21 @@ class Target:
 
 
 _TARGETS: dict[str, Target] = {}
-#: Where each was registered.
+#: Source location of each registration.
 _PLACES: dict[str, str] = {}
 _SOURCES: list[Callable[[str | None], Iterable[Target]]] = []
 _loaded_modules: set[str] = set()
-#: Targets that are being registered, each because the one before names it.
+#: Targets under registration, each named by its predecessor.
 _asked_for: ContextVar[tuple[str, ...]] = ContextVar("_asked_for", default=())
 
 
 @types_checked
 def register_target(target: Target) -> Target:
-    """Makes a target known. Refuses a taken name, unknown parents, and what is no backend."""
+    """Register a target. Raise RelaxError for a taken name, an unknown parent, or an invalid backend."""
     if not target.name.replace("_", "").replace("-", "").isalnum():
         raise RelaxError(f"'{target.name}' is no target name: letters, digits, '-' and '_' only")
     taken = _TARGETS.get(target.name)
-    place = place_of_caller(2)  # past the check of types
+    place = place_of_caller(2)  # skips the frame of types_checked
     first = _PLACES.get(target.name, "")
     if taken is not None and taken != target and not can_be_declared_again(first, place):
         raise RelaxError(f"target '{target.name}' is registered twice: at {first} and at {place}")
@@ -133,13 +136,13 @@ def _naming(where: str) -> Iterator[None]:
 
 
 def add_target_source(source: Callable[[str | None], Iterable[Target]]) -> None:
-    """Whoever has targets says so: `source(name)` gives the target of a name, `source(None)` all that it has."""
+    """Add a source of targets: `source(name)` returns the target of a name, `source(None)` all targets."""
     _SOURCES.append(source)
 
 
 @types_checked
 def find_target(name: str) -> Target:
-    """The target of a name. Raises RelaxError with the nearest one."""
+    """Return the target of a name. Raise RelaxError with the nearest name if it is unknown."""
     return _found(name)
 
 
@@ -157,7 +160,7 @@ def _found(name: str) -> Target:
 
 
 def all_targets() -> list[Target]:
-    """Every target, plug-ins' included, sorted by name."""
+    """Return all targets, including plug-ins', sorted by name."""
     _load(None)
     return [_TARGETS[name] for name in sorted(_TARGETS)]
 
@@ -171,22 +174,22 @@ def _load(name: str | None) -> None:
 
 
 def rules_chain(name: str) -> list[Target]:
-    """The target, those whose rules come after its own, depth first, then the default; each once."""
+    """Return the target and its fallbacks for rules, depth first and without duplicates, and the default last."""
     return _with_default(_chain(name, lambda target: target.parents if target.rules is None else target.rules))
 
 
 def schedules_chain(name: str) -> list[Target]:
-    """The same of schedules."""
+    """Return the target and its fallbacks for schedules, in the order of `rules_chain`."""
     return _with_default(_chain(name, lambda target: target.parents if target.schedules is None else target.schedules))
 
 
 def host_chain(name: str) -> list[Target]:
-    """The target, its host and that one's, the nearest first; each once."""
+    """Return the target, its host, the host's host and so on, without duplicates."""
     return list(_chain(name, lambda target: target.parents if target.host is None else (target.host,)).values())
 
 
 def _chain(name: str, following: Callable[[Target], tuple[str, ...]]) -> dict[str, Target]:
-    """By name, each before those that follow it."""
+    """Return the targets by name, each before the targets that follow it."""
     chain: dict[str, Target] = {}
     waiting = [name]
     while waiting:
@@ -203,27 +206,30 @@ def _with_default(chain: dict[str, Target]) -> list[Target]:
 
 
 def libraries_of(name: str) -> tuple[str, ...]:
-    """The C libraries that programs for a target call: its own, and of those whose rules, schedules and host it has."""
+    """Return the C libraries of a target, and of its fallbacks for rules, schedules and host code."""
     chains = (*rules_chain(name), *schedules_chain(name), *host_chain(name))
     return tuple(dict.fromkeys(library for target in chains for library in target.libraries))
 
 
 def legal_operators(name: str) -> list[str]:
-    """The operators that a target or one of its hosts takes as they are: the stages are theirs."""
+    """Return the operators that a target or one of its hosts, whose stages it uses, handles without lowering."""
     chain = host_chain(name)
     views = [row.full_name for row in all_ops() if row.is_plain_view] if any(each.keeps_views for each in chain) else []
     return sorted({*views, *(operator for target in chain for operator in target.legal)})
 
 
 def load_rules(targets: Iterable[Target]) -> None:
-    """Imports the modules that register these targets' rules. Raises RelaxError where that fails."""
+    """Import the modules with these targets' rules. Raise RelaxError if an import fails."""
     for target in targets:
         _import_once(target, target.rule_modules, "rule_modules")
 
 
 def load_rules_for(operators: Iterable[str]) -> None:
-    """Imports what may have rules for operators that a target has none for: what packages announce for their dialects,
-    then the modules of all targets' rules, as there may be default ones among them."""
+    """Import modules that may have rules for operators without rules for a target.
+
+    These are the rules that packages announce for their dialects, and the rules of all targets, as some may be
+    defaults.
+    """
     for dialect in sorted({name.partition(".")[0] for name in operators}):
         load_plugins("rules", dialect)
     for target in all_targets():
@@ -234,13 +240,13 @@ def load_rules_for(operators: Iterable[str]) -> None:
 
 
 def load_schedules(targets: Iterable[Target]) -> None:
-    """Imports the modules that register these targets' schedules. Raises RelaxError where that fails."""
+    """Import the modules with these targets' schedules. Raise RelaxError if an import fails."""
     for target in targets:
         _import_once(target, target.schedule_modules, "schedule_modules")
 
 
 def load_tensor_intrins(name: str) -> None:
-    """Imports the modules that register the tensor intrinsics of a target, if there is one of that name."""
+    """Import the modules with a target's tensor intrinsics. Do nothing for an unknown target."""
     for target in [each for each in all_targets() if each.name == name]:
         _import_once(target, target.tensor_intrin_modules, "tensor_intrin_modules")
 
@@ -253,12 +259,16 @@ def _import_once(target: Target, modules: Iterable[str], field: str) -> None:
             _loaded_modules.add(module)
 
 
-# ---- targets as they are asked for: a name, and options where the plain one is not meant ----
+# ---- targets as users give them: a name with optional options ----
 
 
 def parse_target(text: str) -> ChosenTarget:
-    """`llvm{cpu=haswell vector-bytes=32}`. Raises RelaxError for unknown targets and options; values are the target's
-    own to check."""
+    """Parse a target such as `llvm{cpu=haswell vector-bytes=32}`.
+
+    The target itself checks the values of options.
+
+    Raises RelaxError for unknown targets and options.
+    """
     if not isinstance(text, str):
         raise OptionError(f"a target is text like 'llvm' or 'llvm{{cpu=haswell}}', got {type(text).__name__}")
     return _parsed(text)
@@ -266,7 +276,7 @@ def parse_target(text: str) -> ChosenTarget:
 
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> ChosenTarget:
-    """Parse a target's text once: every pass of a pipeline is given the same one."""
+    """Parse a target's text, cached: all passes of a pipeline have the same one."""
     name, brace, rest = text.strip().partition("{")
     name = name.rstrip()
     if brace and not rest.endswith("}"):
@@ -285,7 +295,7 @@ def _parsed(text: str) -> ChosenTarget:
 
 
 def options_of(target: str) -> list[TargetOption]:
-    """The options that a target and its hosts know, in their order."""
+    """Return the options of a target and its hosts, in order."""
     known = {option.name: option for step in reversed(host_chain(target)) for option in step.options}
     return list(known.values())
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-compile does: imports, lowers stage by stage, makes code, writes one file whole or not at all."""
+"""Driver of relax-compile: imports, lowers stage by stage, generates code, and writes one file atomically."""
 
 from __future__ import annotations
 
@@ -54,26 +54,26 @@ if TYPE_CHECKING:
     from ...frontends.onnx.inputs import InputShape
     from ...passes.relax_partition import Partition
 
-# In files that are to be looked at, constants with more elements, or more characters as text, are left out.
+# Constants with more elements, or longer text, are elided in files for inspection.
 _SHOWN_ELEMENTS = 256
-# The stage that takes large constants out of the code.
+# Stage that moves large constants out of the code.
 _CONSTANTS = "constants"
-# Bytes of a model from which on processes are started for its many kernels while it is read.
+# Minimum size of a model in bytes for which kernel processes start while the model is read.
 _LARGE_MODEL = 100_000
 
 
 class Driver:
-    """One run of the tool on given streams."""
+    """Single run of the tool on the given streams."""
 
     def __init__(self, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> None:
         self.stdin, self.stdout, self.stderr = stdin, stdout, stderr
 
     def run(self, arguments: Arguments, cache: DiskCache | None = None, program: ModelProgram | None = None) -> int:
-        """The exit code. What is made is kept in the cache, as the program if it is one. Raises RelaxError."""
+        """Run the tool and return the exit code. Results are cached, also as `program` if given. Raise RelaxError."""
         try:
             return self._run(arguments, cache, program)
         except RelaxError as error:
-            # MLIR names text "-" that it knows no file of.
+            # MLIR uses the name "-" for text without a file.
             if error.location.startswith("-:"):
                 name = "<stdin>" if arguments.files[0] == "-" else arguments.files[0]
                 error.location = name + error.location[1:]
@@ -107,7 +107,7 @@ class Driver:
         return 0
 
     def _check(self, source: str, arguments: Arguments) -> int:
-        """Lists what of a model cannot be imported."""
+        """List the nodes of a model that cannot be imported, and return the exit code."""
         kind, shapes = kind_of(source), parse_shapes(arguments["shape"], model_shape)
         trust = trusted(kind, arguments["trust"])
         if kind == MODULE:
@@ -123,7 +123,7 @@ class Driver:
 
 
 class Compilation:
-    """From a file to a file."""
+    """Compilation from an input file to an output file."""
 
     def __init__(
         self,
@@ -133,17 +133,17 @@ class Compilation:
         cache: DiskCache | None = None,
         program: ModelProgram | None = None,
     ) -> None:
-        """`program` is what the cache may have of a model whose program alone is asked for."""
+        """Prepare the compilation. `program` is the cache location of a plain model's program."""
         self.arguments, self.driver, self.progress = arguments, driver, progress
         self.emit: str = arguments["emit"]
-        #: The files that the model has data in.
+        #: Data files of the model.
         self.files: list[str] = []
-        #: Who compiles it again is to be warned again.
+        #: True if the compilation has issued warnings, which a repeated compilation must issue again.
         self.has_warned = False
         self._program = program
-        #: The place of the program in the cache, if it has one.
+        #: Location of the program in the cache, if any.
         self.place: CachedProgram | None = None
-        # Made before anything is read: a misspelt target is reported at once.
+        # Created before reading the model, so that a misspelt target is reported at once.
         self._reporting = Reporting(arguments)
         self.options = _options(arguments, cache, self._reporting)
         self.target = self.options.chosen
@@ -158,7 +158,7 @@ class Compilation:
         self._prepare_output(source)
         self._prepare_processes(source)
         with working(self.options, self.code_options), warnings.catch_warnings():
-            warnings.simplefilter("ignore", PassWarning)  # what is declined stands in the table
+            warnings.simplefilter("ignore", PassWarning)  # the table lists the declined parts
             artifact = self._run(source)
         self._tell_partition()
         self._tell_schedules()
@@ -185,12 +185,12 @@ class Compilation:
             self.driver.stderr.write(explain(self._reporting.journal.facts))
 
     def _run(self, source: str) -> Artifact | None:
-        """What was written, where it is a program."""
+        """Run the compilation. Return the program if one was written."""
         self.progress.count = len(self.stages.stages) + (4 if self.emit in ("asm", "obj", "artifact") else 3)
         self.progress.count += self._reporting.is_asked_for
         with self.progress.step("import"):
             module = self._import(source)
-        # Plug-ins may have changed anything: their programs are found by the files of model and plug-ins alone.
+        # Plug-ins may change anything: their programs are keyed by the files of the model and the plug-ins only.
         if self._program is not None and not self.arguments["load-plugin"]:
             self.place = cached_program(module.owner, self.options, self.code_options)
         if self._program is not None and self.place is not None:
@@ -203,8 +203,8 @@ class Compilation:
         if self.emit in ("llvm", "ll"):
             find_backend(self.target.name).complete(module.owner, self.target)
         if self.emit in ("relax", INPUT, "tir", "llvm", STAGE):
-            module.verify()  # nothing else does behind the last stage
-            # What goes on keeps where it comes from: programs name a model's nodes.
+            module.verify()  # not verified elsewhere after the last stage
+            # Locations are kept for --start: programs name the nodes of the model.
             head = made_by("the LLVM dialect") if self.emit == "llvm" else ""
             self._write(
                 lambda: head + module.print(debug_info=self.emit == STAGE, assume_verified=True).rstrip("\n") + "\n"
@@ -245,22 +245,22 @@ class Compilation:
 
     @contextmanager
     def _shown(self, name: str, module: Module) -> Iterator[None]:
-        """Around a stage."""
-        # Declines of codegens stand in the table of the partition.
+        """Report the progress of a stage, and save the IR after it."""
+        # The partition's table lists the parts that codegens decline.
         telling = nullcontext() if name.startswith("partition") else reporting(self._tell_warning)
         with self.progress.step(name), telling:
             yield
         self._save_ir(name, module)
 
     def _keep_inputs(self, *files: str) -> None:
-        """Refuses to write over what is read."""
+        """Raise RelaxError if an output file is an input file."""
         written = {"-o": self.arguments["o"], "--report": self.arguments["report"]}
         if self.arguments["sign"] is not None:
             written["--sign"] = f"{self.arguments['o']}{SUFFIX}"
         refuse_overwriting(written, files)
 
     def _prepare_output(self, source: str) -> None:
-        """Refuses before the work what could not be written after it."""
+        """Raise RelaxError before the work if the output cannot be written."""
         if self.emit != SOURCE:
             refuse_unwritable(self.arguments["o"])
         refuse_unwritable(self.arguments["report"])
@@ -273,7 +273,7 @@ class Compilation:
             make_folder("--save-ir-dir", folder)
 
     def _prepare_processes(self, source: str) -> None:
-        """Starts processes for the kernels of a large model: they are there when the kernels are."""
+        """Start processes for the kernels of a large model early, so that they are ready when the kernels are."""
         if self.emit == "artifact" and _size_of(source) >= _LARGE_MODEL:
             find_backend(self.target.name).prepare(self.target, self.code_options)
 
@@ -292,7 +292,7 @@ class Compilation:
         _refuse_shapes(kind, self._shapes)
         if source != "-":
             return read_model(source, trust=trust)
-        # The parser's handle is of a class that MLIR's engine does not take.
+        # Copy the module: MLIR's engine does not accept the class of the parser's handle.
         return Module.parse(_read_all(self.driver.stdin), "<stdin>").copy()
 
     def _save_ir(self, name: str, module: Module) -> None:
@@ -355,7 +355,7 @@ class Compilation:
 
 
 def problems_of_onnx(source: str, shapes: Mapping[str, InputShape], limits: Limits) -> Problems:
-    """What of a model of ONNX cannot be imported."""
+    """Return the nodes of an ONNX model that cannot be imported."""
     from ...frontends.core.problems import Problems
     from ...frontends.onnx.build import add_main
     from ...frontends.onnx.model import errors_in, read_model
@@ -376,7 +376,7 @@ def _refuse_shapes(kind: str, shapes: Mapping[str, InputShape]) -> None:
 
 
 def _llvm_ir(module: Module) -> str:
-    """The module in LLVM IR, which is to be in the LLVM dialect. Raises RelaxError for what is in another one."""
+    """Return the LLVM IR of a module. Raise RelaxError if operations of other dialects remain."""
     from ...bindings.execution import to_llvm_ir
 
     others = {op.name for op in operations_in(module.operation) if not op.name.startswith("llvm.")}
@@ -387,7 +387,7 @@ def _llvm_ir(module: Module) -> str:
 
 
 def _limits(arguments: Arguments) -> Limits:
-    """How much a model may become while it is imported."""
+    """Return the limits of a model's growth during import."""
     from ...frontends.core.limits import Limits
 
     return Limits(arguments["most-nodes"], arguments["most-growth"])
@@ -413,7 +413,7 @@ def _options(arguments: Arguments, cache: DiskCache | None, reporting: Reporting
 
 
 def _stages_for(emit: str, options: CompileOptions, arguments: Arguments) -> Stages:
-    """The stages that lead to what is asked for, from what is given."""
+    """Return the stages from the given input to the requested output."""
     if emit == "relax":
         return replace(stages_of(options.target, options.opt_level), stages=())
     last = "fuse" if emit == "tir" else arguments["stop"] or ""
@@ -427,12 +427,12 @@ def _stages_for(emit: str, options: CompileOptions, arguments: Arguments) -> Sta
 
         stages = until_planned(stages)
     chosen = stages.between(arguments["start"] or "", last)
-    # An object file has no other place for them.
+    # Object files have no other place for constants.
     return chosen.drop(_CONSTANTS) if emit == "obj" and _CONSTANTS in chosen.names else chosen
 
 
 def _partition(arguments: Arguments) -> Partition:
-    """What goes to codegens, as --partition and those behind it say."""
+    """Return the codegens and options of --partition and related options."""
     from ...passes.relax_partition import Partition
 
     codegens = tuple(name for text in arguments["partition"] for name in split_list(text))
@@ -440,7 +440,7 @@ def _partition(arguments: Arguments) -> Partition:
 
 
 def _sizes(texts: Sequence[str] | None) -> dict[str, str]:
-    """What --bind n:8 and --bind n:1..64 ask for."""
+    """Parse the --bind options, such as n:8 and n:1..64."""
     sizes: dict[str, str] = {}
     for text in texts or ():
         name, colon, size = text.partition(":")
@@ -452,7 +452,7 @@ def _sizes(texts: Sequence[str] | None) -> dict[str, str]:
 
 
 def _size_of(source: str) -> int:
-    """A file's size; nothing where there is none, which reading it reports better."""
+    """Return a file's size, or 0 for a missing file, which reading reports better."""
     try:
         return os.stat(source).st_size
     except (OSError, ValueError):
@@ -460,7 +460,7 @@ def _size_of(source: str) -> int:
 
 
 def _observation() -> Observation:
-    from ...compilation.observing import Observation  # knows codegens' parts, which most compilations have none of
+    from ...compilation.observing import Observation  # imports codegens' parts, which most compilations do not use
 
     return Observation()
 

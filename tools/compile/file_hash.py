@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Hashes of files' contents, remembered by what the system says of the files: a model is not read for each hit."""
+"""Hashes of file contents, cached by file status, so that a cache hit does not read the model."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from ...support.byte_digest import digest_of_bytes
 from ...support.disk_cache import DiskCache
 
 _KIND = "files"
-# Files that were changed so shortly before may change again with the same time.
+# A recently changed file may change again without a new time stamp.
 _RESTLESS_NS = 2_000_000_000
 
 
 class Settled(NamedTuple):
-    """A file's content by its hash, and the system's status of the file then."""
+    """Hash of a file's content, and the file's status at that time."""
 
     path: str
     status: tuple[int, ...]
     digest: str
 
     def is_still_so(self) -> bool:
-        """Whether the file has not changed since. Raises OSError."""
+        """Check whether the file is unchanged. Raise OSError if it cannot be read."""
         return file_status(self.path) == self.status
 
 
 class FileHashes:
-    """Hashes that are remembered in a cache."""
+    """Content hashes in a disk cache."""
 
     def __init__(self, cache: DiskCache) -> None:
         self._cache = cache
 
     def settled(self, path: str) -> Settled:
-        """The hash of a file's content. Raises OSError."""
+        """Return the hash of a file's content. Raise OSError if the file cannot be read."""
         status = file_status(path)
         key = hashlib.blake2b(os.fsencode(os.path.realpath(path)), digest_size=20).hexdigest()
         known = self._cache.get(_KIND, key)
@@ -53,7 +53,7 @@ class FileHashes:
 
 
 def content_hash(path: str) -> str:
-    """Return the hash of a file's content. Raises OSError."""
+    """Return the hash of a file's content. Raise OSError if the file cannot be read."""
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             return digest_of_bytes(memoryview(b""))
@@ -62,6 +62,6 @@ def content_hash(path: str) -> str:
 
 
 def file_status(path: str) -> tuple[int, ...]:
-    """What changes when a file does, or becomes another one. Raises OSError."""
+    """Return a tuple that changes when the file changes or is replaced. Raise OSError if the file is missing."""
     status = os.stat(path)
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev

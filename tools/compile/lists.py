@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The lists that relax-compile prints: operators that front ends convert, codegens with their patterns."""
+"""Lists that relax-compile prints: operators with converters, and codegens with their patterns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..common.models import STABLEHLO, TFLITE, TORCH, TOSA
 
 
 def _codegens_text() -> str:
-    """Each codegen with its patterns."""
+    """Return a list of the codegens with their options and patterns."""
     from ... import all_codegens
     from ...passes.partition.codegen import options_of
     from ...passes.partition.options import options_text
@@ -26,7 +26,7 @@ def _codegens_text() -> str:
 
 
 def _operators_text() -> str:
-    """A line for each converter, those of plug-ins included."""
+    """Return a table of the ONNX converters, including plug-ins'."""
     from ...frontends.onnx.registry import all_converters
 
     rows = [(f"{each.domain}.{each.name}".lstrip("."), f"{each.since:>3}", each.place) for each in all_converters()]
@@ -34,12 +34,12 @@ def _operators_text() -> str:
 
 
 def _converters_text(kind: str) -> str:
-    """The same of another front end's operators, which have no versions."""
+    """Return a table of another front end's converters, which have no versions."""
     registry = importlib.import_module(f"...frontends.{kind}.registry", __package__)
     return table(*((each.name, each.place) for each in registry.CONVERTERS.all())) + "\n"
 
 
-#: Options that print a list, and what makes it.
+#: Functions for the options that print a list.
 LISTS: dict[str, Callable[[], str]] = {
     "list-onnx-operators": _operators_text,
     **{f"list-{kind}-operators": partial(_converters_text, kind) for kind in (TORCH, TFLITE, STABLEHLO, TOSA)},

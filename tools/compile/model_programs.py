@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs of model files, found by the content of these files, the options, and the compiler.
+"""Cached programs of model files, keyed by the content of these files, the options, and the compiler.
 
-A hit imports neither MLIR nor numpy. Three steps lead to a program: the model says which other files have its data,
-these with the model say which program of compilation/program_cache.py it is, and the cache has its file.
+A hit imports neither MLIR nor NumPy. Three lookups lead to a program. The model's hash gives the names of its data
+files. The hashes of all files give the key of compilation/program_cache.py. That key gives the program's file.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from .file_hash import FileHashes, Settled, file_status
 from .options import OPTIONS
 
 FORMAT = "2"
-# Options that change the program, and those that do not; with any other there is more to make than a program.
+# Options that affect the program, and options that do not. Any other option requires more than the program.
 _DECIDING = ("target", "O", "shape", "most-nodes", "most-growth", "bind", "donate", "precision", "load-plugin")
 _WITHOUT_EFFECT = frozenset({"o", "emit", "v", "traceback", "jobs", "cache-dir", "no-cache"})
 _MODELS, _PROGRAM_KEYS, _OUTPUTS = "models", "model-programs", "outputs"
-#: The kind of entries that compilation/program_cache.py writes, which imports MLIR.
+#: Kind of the entries of compilation/program_cache.py, which cannot be imported here because it imports MLIR.
 _PROGRAMS = "programs"
 
 
 class ModelProgram:
-    """The program that a command line asks for, as far as it can be known before it is made."""
+    """Program that a command line requests, identified before compilation."""
 
     def __init__(self, cache: DiskCache, source: str, output: str, options: str) -> None:
-        """Raises OSError where the model cannot be read."""
+        """Hash the model. Raise OSError if the model cannot be read."""
         self._cache, self._source, self._output = cache, source, output
         self._path, self._folder = os.path.realpath(output), os.path.realpath(os.path.dirname(source))
         self._begun = time.time_ns()
@@ -46,7 +46,7 @@ class ModelProgram:
         self._key = _hash(FORMAT, options, self._model.digest)
 
     def fetch(self) -> bool:
-        """Writes the program, if it is there. Raises RelaxError where it cannot be written."""
+        """Write the cached program. Return False if it is not cached. Raise RelaxError if it cannot be written."""
         refuse_unwritable(self._output)
         listed = self._cache.get(_MODELS, self._key)
         if listed is None:
@@ -57,7 +57,7 @@ class ModelProgram:
         try:
             known = self._cache.get(_PROGRAM_KEYS, self._files_key(names))
         except OSError:
-            return False  # importing the model will tell
+            return False  # the import reports the error
         if known is None:
             return False
         key = known.decode()
@@ -70,10 +70,10 @@ class ModelProgram:
             raise RelaxError(f"{self._output}: cannot be written: {error.strerror}") from None
 
     def keep(self, files: Iterable[str], key: str | None) -> None:
-        """Keep the program of the model and these files, unless they have changed meanwhile.
+        """Store the program of the model and these files, unless they have changed meanwhile.
 
-        `key` is the program's where the cache has it already. It has not where plug-ins have registered rules, which
-        the key of this place covers.
+        `key` is the program's key if the cache has it already. The cache lacks programs of plug-ins with registered
+        rules, which only the key of this class covers.
         """
         names = self._names(files)
         try:
@@ -91,7 +91,7 @@ class ModelProgram:
             self._note_output(key)
 
     def is_unchanged(self, files: Iterable[str]) -> bool:
-        """Check that the model and its files are those that were read."""
+        """Check whether the model and its files are unchanged since they were read."""
         try:
             return self._model.is_still_so() and all(map(self._is_older, self._names(files)))
         except OSError:
@@ -101,14 +101,14 @@ class ModelProgram:
         return sorted(os.path.relpath(file, self._folder) for file in files)
 
     def _is_there(self, key: str) -> bool:
-        """Whether the output is this program, untouched since it was written; then it only gets a new time."""
+        """Check whether the output already is this unmodified program, and update its time stamp."""
         known = self._cache.get(_OUTPUTS, _hash(self._path))
         try:
             if known is None or json.loads(known) != [list(file_status(self._path)), key]:
                 return False
             os.utime(self._path)
         except OSError:
-            return False  # it has gone, or is somebody else's
+            return False  # the file was deleted, or belongs to another user
         return True
 
     def _note_output(self, key: str) -> None:
@@ -125,7 +125,7 @@ class ModelProgram:
 
 
 def model_program(arguments: Arguments, cache: DiskCache | None) -> ModelProgram | None:
-    """The program of a command line; None where it cannot be kept."""
+    """Return the program of a command line, or None if it cannot be cached."""
     if cache is None or not _is_a_program_alone(arguments):
         return None
     plugins = [plugin_fingerprint(name) for name in arguments["load-plugin"] or ()]
@@ -137,7 +137,7 @@ def model_program(arguments: Arguments, cache: DiskCache | None) -> ModelProgram
     try:
         return ModelProgram(cache, arguments.files[0], arguments["o"], options)
     except OSError:
-        return None  # importing the model will tell
+        return None  # the import reports the error
 
 
 def _is_a_program_alone(arguments: Arguments) -> bool:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ruff: noqa: E501  # a table of one line per option reads best
-"""relax-compile's options."""
+"""Options of relax-compile."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..common.models import MODEL_SUFFIXES, trust_option
 
 _GENERAL, _MODEL, _PARTS, _SPEED, _WATCH = "Output", "Model", "External codegens", "Speed", "Watching"
 
-#: The module before codegens get parts of it, as text.
+#: Format of --emit: the module before codegens get parts of it, as text.
 INPUT = "partition-input"
-#: What --emit can make: text that may go to standard output, and bytes that need a file, with what its name ends with.
+#: Formats of --emit: text, which may go to standard output, and binary files with their suffixes.
 TEXTS, FILES = ("relax", INPUT, "tir", "schedules", "llvm", "ll", "asm"), {"obj": ".o", "artifact": ".rxa"}
-#: And a folder of source files, which `-o folder/` asks for by its end.
+#: Format of --emit: a folder of source files, also requested by `-o folder/`.
 SOURCE = "source"
-#: What --stop makes of --emit.
+#: Format of --emit for the option --stop.
 STAGE = "stage"
 
 OPTIONS: dict[str, Option] = {
@@ -93,7 +93,7 @@ HELP_HEAD = (
 
 
 def parse(argv: Sequence[str]) -> Arguments:
-    """Raises RelaxError that names the argument at fault."""
+    """Parse the command line. Raise RelaxError that names the invalid argument."""
     arguments = parse_arguments(argv, OPTIONS)
     if arguments.asks or any(arguments[name] for name in _ALONE):
         return arguments
@@ -118,7 +118,7 @@ def parse(argv: Sequence[str]) -> Arguments:
     if arguments.files[0].endswith(program):
         raise OptionError(f"{arguments.files[0]} is a compiled program: relax-run runs it")
     if is_file and arguments["o"] is None:
-        # As compilers name what they make: after the input, in the current folder.
+        # Default name, as in compilers: the input's name in the current folder.
         stem = os.path.splitext(os.path.basename(arguments.files[0]))[0]
         arguments.values["o"] = stem + FILES[arguments["emit"]]
         arguments.is_output_chosen = True

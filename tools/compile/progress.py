@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-compile reports while it works: a line that changes, on a terminal only, and how long each stage took."""
+"""Progress of relax-compile: a changing line on terminals, and the duration of each stage."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..common.guard import announce
 _BAR = 20
 _LONGEST_NAME = 40
 _NAME_WIDTH = 14
-# Back to the line's beginning, and the line cleared.
+# Return to the start of the line, and clear the line.
 _CLEAR = "\r\x1b[K"
 
 
 class Progress:
-    """Steps one after the other."""
+    """Progress through consecutive steps."""
 
     def __init__(self, stream: TextIO, *, verbose: bool = False) -> None:
         self._stream = stream
@@ -27,15 +27,15 @@ class Progress:
         self._is_terminal = stream.isatty()
         self._begin = time.perf_counter()
         self._step = ""
-        #: How many steps there are in all.
+        #: Total number of steps.
         self.count = 1
         self.seconds: dict[str, float] = {}
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Tells that a step is under way and takes its time."""
+        """Show a step and measure its time."""
         self._step = name
-        announce(f"in stage {name}")  # for the message, should the process die of it
+        announce(f"in stage {name}")  # reported if the process dies
         self._show(name)
         start = time.perf_counter()
         how = "failed"
@@ -48,7 +48,7 @@ class Progress:
             self._tell(name, self.seconds[name], how)
 
     def finish(self) -> None:
-        """Tells how long all of it took."""
+        """Report the total time."""
         self._tell("total", time.perf_counter() - self._begin, "s")
 
     def _tell(self, name: str, seconds: float, how: str) -> None:
@@ -57,7 +57,7 @@ class Progress:
             self._stream.flush()
 
     def piece(self, name: str, done: int, count: int) -> None:
-        """Tells how far the step under way is; no more than the last piece that is done."""
+        """Show the progress within the current step: the last finished piece."""
         shown = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 3] + "..."
         self._show(f"{self._step} {done} of {count} {shown}".rstrip())
 
@@ -77,7 +77,7 @@ class Progress:
 
 
 class KernelProgress(Instrument):
-    """Tells of kernels as their code is made."""
+    """Instrument that reports kernels as their code is generated."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -88,7 +88,7 @@ class KernelProgress(Instrument):
         self._announce()
 
     def code_made(self, kernel: str, done: int, count: int) -> None:
-        # What the cache had was not begun.
+        # Kernels from the cache have no begin event.
         if kernel in self._under_way:
             self._under_way.remove(kernel)
             self._announce()
@@ -96,6 +96,9 @@ class KernelProgress(Instrument):
             self._progress.piece(kernel, done, count)
 
     def _announce(self) -> None:
-        """For messages about what dies or takes long; the one that has been under way longest comes first."""
+        """Announce the kernels being compiled, for messages about crashes and delays.
+
+        The longest-running comes first.
+        """
         names = [name or "the graph's functions" for name in self._under_way]
         announce(f"compiling {', '.join(names)}" if names else "in stage code")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-compile does before it loads MLIR: often the program is there already."""
+"""Start of relax-compile before MLIR is loaded: the program may be cached already."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .options import parse
 
 
 def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code. Raises RelaxError."""
+    """Run relax-compile and return the exit code. Raise RelaxError for the user's errors."""
     begun = time.perf_counter()
     arguments = parse(argv)
     if arguments["clear-cache"] or arguments["cache-info"]:
@@ -36,7 +36,7 @@ def _compile(arguments: Arguments, begun: float, stdin: TextIO, stdout: TextIO, 
         if arguments["v"]:
             stderr.write(f"{arguments['o']}: from the cache, {time.perf_counter() - begun:.3f} seconds\n")
         return 0
-    with uncollected():  # modules are imported, and the process ends soon
+    with uncollected():  # many imports, and the process ends soon
         from .driver import Driver
 
         return Driver(stdin, stdout, stderr).run(arguments, cache, program)

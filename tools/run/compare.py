@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The same model by onnxruntime, and how far its outputs are from ours."""
+"""Comparison of outputs with the same model in onnxruntime."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from .inputs import Given, spread_values
 from .outputs import number_text
 
 _FOLDER = "session.model_external_initializers_file_folder_path"
-#: How far outputs may differ.
+#: Default tolerance of differences.
 USUAL_TOLERANCE = 1e-4
 
 
 class Difference(NamedTuple):
-    """How far an output is from the expected one: `reason` says why they cannot be compared.
+    """Difference between an output and the expected output.
 
-    `worst` is where they differ most, `doubt` why an output that is close proves nothing.
+    `reason` explains why they cannot be compared.
+
+    `worst` is the position of the largest difference. `doubt` explains why a close output proves little.
     """
 
     name: str
@@ -38,21 +40,21 @@ class Difference(NamedTuple):
 
 
 class Reference:
-    """A model in onnxruntime, with its inputs, and what it computes of them: `outputs` by name."""
+    """Model in onnxruntime with its inputs, and the resulting `outputs` by name."""
 
     name = "onnxruntime"
 
     def __init__(self, path: str, inputs: Mapping[str, Given], threads: int, model: bytes | None = None):
-        """`model` is what to run in place of the file's. Raises RelaxError."""
+        """Run a model, or `model` in place of the file's content. Raise RelaxError if onnxruntime fails."""
         try:
             ort = importlib.import_module("onnxruntime")
         except ImportError:
             raise OptionError("--compare with an ONNX model needs onnxruntime: pip install onnxruntime") from None
         self.threads = threads
         options = ort.SessionOptions()
-        options.log_severity_level = 4  # what goes wrong is raised too
+        options.log_severity_level = 4  # errors are also raised
         options.intra_op_num_threads = threads
-        if model is not None:  # its data stays where it is
+        if model is not None:  # keeps the folder of the external data
             options.add_session_config_entry(_FOLDER, os.path.dirname(os.path.abspath(path)))
         try:
             session = ort.InferenceSession(
@@ -62,13 +64,16 @@ class Reference:
             names = [each.name for each in session.get_outputs()]
             self.run = partial(session.run, names, {name: value for name, value in inputs.items() if name in taken})
             values = self.run()
-        except Exception as error:  # its exceptions have no class in common
+        except Exception as error:  # the exceptions have no common base class
             raise OptionError(f"onnxruntime cannot run '{path}': {(str(error).splitlines() or [''])[0]}") from None
         self.outputs: Mapping[str, object] = dict(spread_values(dict(zip(names, values, strict=True))))
 
 
 def differences(ours: Mapping[str, Array], theirs: Mapping[str, object], tolerance: float) -> list[Difference]:
-    """By the outputs' names; by their places where a program was compiled without the model's names."""
+    """Compare outputs by name, or by position if the names differ.
+
+    Raise OptionError for different numbers of outputs.
+    """
     if len(ours) != len(theirs):
         raise OptionError(f"the program has {counted(len(ours), 'output')}, the model of --compare {len(theirs)}")
     if set(ours) == set(theirs):
@@ -91,7 +96,7 @@ def difference(name: str, ours: Array, theirs: object, tolerance: float) -> Diff
     with numpy.errstate(invalid="ignore", divide="ignore"):
         same = (a == b) | (numpy.isnan(a) & numpy.isnan(b))
         gap = numpy.where(same, 0.0, numpy.abs(a - b))
-        # NaN or infinity on one side only is as far as can be.
+        # NaN or infinity on one side only counts as an infinite difference.
         gap = numpy.where(numpy.isfinite(gap), gap, numpy.inf)
         relative = numpy.where(same, 0.0, gap / numpy.abs(b))
         allowed = numpy.where(numpy.isfinite(b), tolerance + tolerance * numpy.abs(b), 0.0)
@@ -106,7 +111,7 @@ def difference(name: str, ours: Array, theirs: object, tolerance: float) -> Diff
 
 
 def _doubt(expected: Array, tolerance: float) -> str:
-    """Why zeros would be as close as what was computed; empty where they would not."""
+    """Return the reason why zeros would be as close as the computed output, or ""."""
     import numpy
 
     largest = float(numpy.abs(expected).max())
@@ -121,7 +126,8 @@ def _doubt(expected: Array, tolerance: float) -> str:
 def with_doubt(
     found: Difference, ours: Mapping[str, Array], others: Mapping[str, Array], tolerance: float
 ) -> Difference:
-    """`others` are our results for other inputs: where they are the same, a close one tells little."""
+    """Add a doubt if an output is the same for other inputs, whose results are `others`: the comparison shows
+    little."""
     one, other = ours.get(found.name), others.get(found.name)
     if found.doubt or one is None or other is None or one.dtype.kind not in "fV":
         return found
@@ -133,7 +139,7 @@ def with_doubt(
 
 
 def report(found: list[Difference]) -> str:
-    """A line for each output."""
+    """Format the differences as a table with a line per output."""
     rows = [("output", "max abs difference", "max rel difference", "")]
     for each in found:
         numbers = ("-", "-") if each.reason else (number_text(each.absolute), number_text(each.relative))

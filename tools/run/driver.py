@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-run does: loads a program, calls a function of it, shows, keeps, times and compares what comes out."""
+"""Driver of relax-run: loads a program, calls a function, and shows, stores, times and compares its results."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from .peer import Peer
 from .peers import Compared, peer_of
 from .timing import time_in_turns, times_against, times_text
 
-#: Options that name files to write.
+#: Options that name output files.
 _WRITTEN = ("output", "profile-json", "inputs", "report")
 
 
 def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code. Raises RelaxError."""
+    """Run relax-run and return the exit code. Raise RelaxError for the user's errors."""
     arguments = parse(argv)
     if shows_information(arguments, stdout, "relax-run", HELP_HEAD, OPTIONS, has_mlir=False):
         return 0
@@ -50,7 +50,7 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
 
 
 class Driver:
-    """One run of the tool on given streams."""
+    """Single run of the tool on the given streams."""
 
     def __init__(self, stdout: TextIO, stderr: TextIO) -> None:
         self.stdout, self.stderr = stdout, stderr
@@ -93,7 +93,7 @@ class Driver:
             return compare_each(executable, name, inputs, arguments, self.stdout)
         problems = []
         if arguments["poison"]:  # before other calls, which may change the inputs
-            from .poison import poison_problems  # imports numpy
+            from .poison import poison_problems  # imports NumPy
 
             problems = poison_problems(executable, signature, inputs, called)
         announce(f"running {name}")
@@ -121,7 +121,7 @@ class Driver:
             return 0
         others: dict[str, Array] = {}
         if len(given) < len(spread.inputs):
-            with suppress(RelaxError):  # random numbers may be none that the program takes
+            with suppress(RelaxError):  # the program may not accept random numbers
                 others, _ = called(made(arguments["random"] + 1)[0])
         tolerance = compare.USUAL_TOLERANCE if arguments["tolerance"] is None else arguments["tolerance"]
         return self._compare(reference, results, others, tolerance)
@@ -139,13 +139,13 @@ class Driver:
             (write_npz if path.endswith(".npz") else outputs.write_npy)(path, results)
 
     def _profile(self, executable: Executable, name: str, inputs: Mapping[str, Given], arguments: Arguments) -> None:
-        from ...runtime.profile import profile_text  # seldom needed
+        from ...runtime.profile import profile_text  # rarely needed
 
         announce(f"profiling {name}")
         with _failures_of(name):
             found = executable.profile(name, *map(passed, inputs.values()), **_counts(arguments))
         if arguments["profile"]:
-            # As wide as a terminal, whole for a pipe or a file.
+            # Terminal width on a terminal, unlimited for a pipe or a file.
             write_text(self.stdout, profile_text(found, terminal_width(self.stdout)))
         if arguments["profile-json"] is not None:
             write_whole(arguments["profile-json"], (json.dumps(found.to_dict(), indent=1) + "\n").encode())
@@ -175,7 +175,10 @@ class Driver:
     def _compare(
         self, reference: Peer, results: Mapping[str, Array], others: Mapping[str, Array], tolerance: float
     ) -> int:
-        """`others` are the results for other random inputs; none where all inputs are given."""
+        """Compare results and print a report.
+
+        `others` are results for other random inputs, empty if all inputs are given.
+        """
         found = compare.differences(results, reference.outputs, tolerance)
         found = [compare.with_doubt(each, results, others, tolerance) for each in found]
         write_text(self.stdout, compare.report(found))
@@ -189,31 +192,31 @@ def _loaded(path: str, arguments: Arguments) -> Executable:
 
 
 def _interpreted(path: str, trust: bool) -> Executable:
-    """A model, by the reference: here alone the compiler is needed."""
+    """Compile a model for the reference interpreter. Only this function needs the compiler."""
     from ...compilation.compiling import compile
 
     return compile(read_model(path, trust=trust), "reference")
 
 
 def _files_read(arguments: Arguments) -> list[str]:
-    """The program, the inputs, the model to compare with, the key."""
+    """Return the files that the tool reads: program, inputs, model for comparison, key."""
     inputs = [text.partition("=")[2] or text for text in arguments["input"] or ()]
     return [*arguments.files, *inputs, *(arguments[name] for name in ("compare", "verify-key") if arguments[name])]
 
 
 @contextmanager
 def _failures_of(name: str) -> Iterator[None]:
-    """What fails in the program becomes a RelaxError."""
+    """Turn exceptions of the program into RelaxError."""
     try:
         yield
     except ArtifactError:
         raise
-    except Exception as error:  # whatever the program and the functions that it calls raise
+    except Exception as error:  # the program and the functions it calls may raise anything
         raise RelaxError(f"{name} failed: {type(error).__name__}: {error}") from error
 
 
 def _counts(arguments: Arguments) -> dict[str, int]:
-    """Those of `repeat` and `warmup` that are given; the others are what a measurement takes by itself."""
+    """Return the given values of `repeat` and `warmup`. Each measurement has its own defaults."""
     return {name: arguments[name] for name in ("repeat", "warmup") if arguments[name] is not None}
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""--each: the value of each kernel and part beside the reference, another program, or onnxruntime. Of this tool, this
-alone needs the compiler.
+"""Option --each: comparison of each kernel's and part's value with the reference, another program, or onnxruntime.
+
+Within relax-run, only this module needs the compiler.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from .options import PROGRAM, REFERENCE
 def compare_each(
     program: Executable, function: str, inputs: Mapping[str, Given], arguments: Arguments, stdout: TextIO
 ) -> int:
-    """The exit code. Raises RelaxError."""
+    """Compare all values and return the exit code. Raise RelaxError for unrelated programs or models."""
     other: str = arguments["compare"]
     values = ProgramValues(program, function, list(inputs.values()), arguments.files[0])
     if other == REFERENCE:
@@ -43,7 +44,7 @@ def compare_each(
 
 
 def tell(found: Sequence[Observed], arguments: Arguments, stdout: TextIO, by: str) -> int:
-    """Shows the values and the first wrong one, and writes what is asked for; the exit code."""
+    """Show the values and the first wrong one, and write the requested files. Return the exit code."""
     write_text(stdout, report(found))
     if arguments["report"] is not None:
         write_whole(arguments["report"], page_of_values(arguments.files[0], by, found).encode())
@@ -58,7 +59,7 @@ def tell(found: Sequence[Observed], arguments: Arguments, stdout: TextIO, by: st
 
 
 def write_case(path: str, inputs: Sequence[Array], expected: Sequence[Array]) -> None:
-    """What a kernel or part is given, and what it should give, by number."""
+    """Write the inputs and expected outputs of a kernel or part, by number."""
     named = {f"input{index}": array for index, array in enumerate(inputs)}
     write_npz(path, named | {f"expected{index}": array for index, array in enumerate(expected)})
 
@@ -66,7 +67,7 @@ def write_case(path: str, inputs: Sequence[Array], expected: Sequence[Array]) ->
 def _values_of(
     other: str, program: Executable, function: str, inputs: Mapping[str, Given], values: ProgramValues
 ) -> ByNode:
-    """What another program or a model gives, by nodes. Raises RelaxError where these are not those of the program."""
+    """Return the values of another program or model by node. Raise RelaxError if it has no node in common."""
     if not any(values.nodes):
         raise OptionError(f"{values.name} has no names of nodes: nothing says which of its values are those of {other}")
     if other.endswith(PROGRAM):
@@ -88,7 +89,7 @@ def _check_inputs(name: str, program: Executable, other: str, second: Executable
 
 
 def _kind(value: PassedValue) -> tuple[object, ...]:
-    """What has to be the same: sizes may be bound in one of them."""
+    """Return the properties that must agree. Sizes may differ, as they may be bound in one of the programs."""
     return value.name, value.kind, value.dtype, value.holds, len(value.shape), len(value.items)
 
 
@@ -97,14 +98,14 @@ def _text(value: PassedValue) -> str:
 
 
 def _values_of_model(path: str, inputs: Mapping[str, Given], threads: int) -> ByNode:
-    """What the nodes of an ONNX model give by onnxruntime."""
+    """Return the values of an ONNX model's nodes, computed by onnxruntime."""
     try:
         onnx = importlib.import_module("onnx")
     except ImportError:
         raise OptionError("--compare=model.onnx needs onnx: pip install onnx") from None
     try:
         model = onnx.load(path, load_external_data=False)
-    except Exception as error:  # a file that is none raises what protobuf likes
+    except Exception as error:  # protobuf raises various exceptions for invalid files
         raise OptionError(f"cannot read '{path}': {(str(error).splitlines() or [''])[0]}") from None
     shown = {each.name for each in model.graph.output}
     made = [name for node in model.graph.node for name in node.output if name and name not in shown]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The sizes that a function's inputs have by their names, gathered from what is given."""
+"""Symbolic sizes of a function's inputs, determined from the given inputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class InputSizes:
         self._source_of: dict[str, str] = {}
 
     def bind(self, name: str, expected: Sequence[Size], shape: Sequence[int], by: str) -> None:
-        """Compares a shape with the signature's and learns the symbols in it. Raises RelaxError."""
+        """Match a shape with the signature's shape, and record the symbols in it. Raise RelaxError for a mismatch."""
         if len(shape) != len(expected):
             raise OptionError(
                 f"input '{name}' has {counted(len(expected), 'dimension')}, {shape_text(expected)}, "
@@ -39,7 +39,7 @@ class InputSizes:
         self._source_of.setdefault(symbol, by)
 
     def shape(self, expected: Sequence[Size]) -> tuple[int, ...]:
-        """The shape of an input that is not given; what nothing determines is 1."""
+        """Return the shape of an input that is not given. Undetermined sizes are 1."""
         return tuple(self._size(each) for each in expected)
 
     def _size(self, size: Size) -> int:
@@ -53,7 +53,7 @@ class InputSizes:
 
 
 def symbols_in(size: str) -> frozenset[str]:
-    """The symbols of an expression. Raises SymbolError where the text is none."""
+    """Return the symbols of an expression. Raise SymbolError for invalid text."""
     from ...dialects.core.symbols import SymExpr, parse
 
     expression = parse(size)
@@ -61,7 +61,7 @@ def symbols_in(size: str) -> frozenset[str]:
 
 
 def evaluated(size: str, values: Mapping[str, int]) -> int:
-    """An expression's value where each of its symbols has one; no size is negative."""
+    """Evaluate an expression with values for all its symbols. Negative sizes become 0."""
     from ...dialects.core.symbols import SymExpr, parse
 
     expression = parse(size)
@@ -71,6 +71,6 @@ def evaluated(size: str, values: Mapping[str, int]) -> int:
 
 
 def shape_text(shape: Sequence[Size]) -> str:
-    """(n, 4), as in the signatures of functions."""
+    """Format a shape like (n, 4), as in signatures."""
     inside = ", ".join("?" if size is None else str(size) for size in shape)
     return f"({inside},)" if len(shape) == 1 else f"({inside})"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A function's inputs: from files, checked against its signature, or random."""
+"""Inputs of a function: read from files and checked against the signature, or random."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from .input_sizes import InputSizes, shape_text
 if TYPE_CHECKING:
     import numpy
 
-#: What is passed for an input: an optional may be left out.
+#: Value of an input. None stands for an omitted optional.
 Given: TypeAlias = "Array | float | list[Array | float] | None"
 _INTEGERS_BELOW = 10
 
 
-#: Of inputs by name: an array or a number from a file, and which file.
+#: Inputs by name: an array or number from a file, and the file's name.
 FromFiles: TypeAlias = "dict[str, tuple[Any, str]]"
 
 
 def read_inputs(signature: Signature, files: Sequence[str]) -> FromFiles:
-    """What --input names. Raises RelaxError."""
+    """Read the inputs of --input. Raise RelaxError for invalid files and names."""
     described = {each.name: each for each in signature.inputs}
     given: FromFiles = {}
     for text in files:
@@ -49,8 +49,9 @@ def read_inputs(signature: Signature, files: Sequence[str]) -> FromFiles:
 def make_inputs(
     signature: Signature, given: FromFiles, shapes: Mapping[str, Sequence[int]], seed: int
 ) -> tuple[dict[str, Array | float], list[str]]:
-    """Arrays and numbers by the inputs' names, in their order, random where they are not given, and notes on what was
-    assumed. Raises RelaxError.
+    """Return all inputs by name in order, random unless given, and notes about assumed sizes.
+
+    Raises RelaxError for an input that is an object, and for sizes that do not agree.
     """
     described = {each.name: each for each in signature.inputs}
     for name, each in described.items():
@@ -76,7 +77,7 @@ def make_inputs(
 
 
 def _note(assumed: Sequence[str], described: Mapping[str, PassedValue]) -> str:
-    """That no file and no option says what some sizes are, and the option that would."""
+    """Return a note about sizes that no file or option determines, with the option that would."""
     name, shape = next(
         (name, each.shape)
         for name, each in described.items()
@@ -146,7 +147,7 @@ def _load(path: str) -> Any:
 
 @contextmanager
 def _reading(path: str) -> Iterator[None]:
-    """What numpy and its helpers raise for files that are not there, or no arrays."""
+    """Turn errors of NumPy and its helpers about missing or invalid files into OptionError."""
     try:
         yield
     except OSError as error:
@@ -165,7 +166,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _checked(name: str, array: Any, described: PassedValue, origin: str) -> Array | float:
-    """What the function takes: the array, or for a scalar its only element."""
+    """Return the array, or a scalar's only element, after checking the type."""
     import numpy
 
     if described.kind == "scalar":
@@ -174,14 +175,14 @@ def _checked(name: str, array: Any, described: PassedValue, origin: str) -> Arra
         return array.item() if hasattr(array, "item") else array
     dtype = numpy_type(described.holds or described.dtype)
     if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
-        array = array.view(dtype)  # files of numpy's do not name the types of ml_dtypes
+        array = array.view(dtype)  # NumPy files do not name the types of ml_dtypes
     if array.dtype.newbyteorder("=") != dtype:
         raise OptionError(f"input '{name}' expected elements of {dtype.name}, but {origin} has {array.dtype.name}")
     return numpy.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
 
 
 def random_array(dtype_name: str, shape: tuple[int, ...], seed: Sequence[int]) -> Array:
-    """The same numbers for the same seed. Integers are few and small: they may be indices."""
+    """Return random numbers that depend only on the seed. Integers have a small range, as they may be indices."""
     import numpy
 
     dtype = numpy_type(dtype_name)
@@ -198,24 +199,24 @@ def random_array(dtype_name: str, shape: tuple[int, ...], seed: Sequence[int]) -
 
 
 def _limit(dtype: numpy.dtype) -> int:
-    """Random integers of a type are below this."""
+    """Return the exclusive upper bound of random integers of a type."""
     if dtype.name in ("int2", "int4"):
         return 2 if dtype.name == "int2" else 8
     return 4 if dtype.name == "uint2" else _INTEGERS_BELOW
 
 
 def _scalar_dtype(dtype: str) -> str:
-    """numpy's type for the elements of a scalar, which has MLIR's name."""
+    """Return NumPy's type for a scalar with an MLIR type."""
     if dtype == "i1":
         return "bool"
     return "float64" if dtype[0] in "fb" else "int64"
 
 
-# ---- lists of tensors: the items of `xs` are xs.0, xs.1 and so on; what is left out has no name ----
+# ---- lists of tensors: the items of `xs` are xs.0, xs.1 and so on; omitted inputs have no name ----
 
 
 def spread_inputs(signature: Signature) -> Signature:
-    """The signature as if every tensor of a list were an input by itself."""
+    """Return a signature in which each tensor of a list is an input of its own."""
     inputs = tuple(each for described in signature.inputs for each in _spread(described))
     names = [each.name for each in inputs]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -233,7 +234,7 @@ def _spread(described: PassedValue) -> list[PassedValue]:
 
 
 def gathered_inputs(signature: Signature, values: Mapping[str, Array | float]) -> dict[str, Given]:
-    """What the function takes for each input, of values by the names of `spread_inputs`."""
+    """Return the function's inputs from values by the names of `spread_inputs`."""
     return {each.name: _gathered(each, values) for each in signature.inputs}
 
 
@@ -244,7 +245,7 @@ def _gathered(described: PassedValue, values: Mapping[str, Array | float]) -> Gi
 
 
 def spread_values(values: Mapping[str, Given]) -> Iterator[tuple[str, Array | float]]:
-    """Values by name, those of lists each by itself; None has none."""
+    """Yield values by name, with list items separate. None is skipped."""
     for name, value in values.items():
         if isinstance(value, (list, tuple)):
             yield from ((f"{name}.{index}", item) for index, item in enumerate(value))
@@ -253,7 +254,7 @@ def spread_values(values: Mapping[str, Given]) -> Iterator[tuple[str, Array | fl
 
 
 def passed(value: Given) -> object:
-    """An input as a program takes it."""
+    """Convert an input to the form that a program takes."""
     if isinstance(value, list):
         return [tensor(each) for each in value]
     return value if value is None or not hasattr(value, "shape") else tensor(value)

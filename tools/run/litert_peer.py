@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A TFLite model in LiteRT's interpreter, without delegates: the kernels that define what operators compute."""
+"""TFLite model in LiteRT's interpreter without delegates, whose kernels define the operators' results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .peer import Made
 
 
 def litert_peer(path: str, inputs: Mapping[str, Given], threads: int) -> Made:
-    """Return the peer of a model. Raise OptionError."""
+    """Return the peer of a model. Raise OptionError if LiteRT is missing or fails."""
     try:
         package = importlib.import_module("ai_edge_litert.interpreter")
     except ImportError:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ruff: noqa: E501  # a table of one line per option reads best
-"""relax-run's options."""
+"""Options of relax-run."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ...support.errors import OptionError
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, refuse_together
 from ..common.models import MODEL_SUFFIXES, MODULE_SUFFIXES, trust_option
 
-#: What --compare may be, besides the file of a model; what names of programs end with.
+#: Values of --compare other than a model's file, and the suffix of programs.
 REFERENCE, PROGRAM = "reference", ".rxa"
 _MODELS = (*MODEL_SUFFIXES, *MODULE_SUFFIXES)
-#: What says how a program's file is loaded.
+#: Options for loading a program's file.
 _OF_PROGRAMS = ("verify-key", "sha256", "device", "graphs")
-#: A file's name that is the shape of an input.
+#: File name that looks like the shape of an input.
 _SHAPE = re.compile(r"[^:/\\]+:[\d,]*")
 _REPEATED = "--shape is given once for each input: --shape {}"
 _INPUT, _OUTPUT, _TIME, _COMPARE = "Inputs", "Outputs", "Times", "Comparison"
@@ -73,7 +73,7 @@ HELP_HEAD = (
 
 
 def parse(argv: Sequence[str]) -> Arguments:
-    """Raises RelaxError that names the argument at fault."""
+    """Parse the command line. Raise RelaxError that names the invalid argument."""
     arguments = parse_arguments(argv, OPTIONS)
     if arguments.asks or arguments["list-devices"]:
         return arguments

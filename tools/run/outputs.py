@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a function returned: as arrays by name, as a table, in files."""
+"""Results of a function: as arrays by name, as a table, in files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .input_sizes import shape_text
 
 
 def named_arrays(signature: Signature, returned: Any) -> tuple[dict[str, Array], list[str]]:
-    """Arrays by the names that the model has for them, else result0, result1, ..., and notes on what has no array."""
+    """Return the results as arrays by the model's names, or result0, result1, ..., and notes on absent results."""
     outputs = signature.outputs
     results = [returned] if len(outputs) == 1 else list(returned or ())
     arrays: dict[str, Array] = {}
@@ -50,7 +50,7 @@ def _add(arrays: dict[str, Array], name: str, result: object, described: PassedV
 
 
 def table(arrays: Mapping[str, Array]) -> str:
-    """A line for each array: what it is and what its numbers are like."""
+    """Return a table with the type, shape and statistics of each array."""
     rows = [("output", "dtype", "shape", "min", "max", "mean")]
     rows += [(name, array.dtype.name, shape_text(array.shape), *_statistics(array)) for name, array in arrays.items()]
     return registry.table(*rows) + "\n"
@@ -74,7 +74,7 @@ def write_npy(path: str, arrays: Mapping[str, Array]) -> None:
 
 
 def write_folder(folder: str, arrays: Mapping[str, Array], kept: Sequence[str] = ()) -> None:
-    """A file for each array, none of them one that is kept; what cannot stand in a file's name becomes `_`."""
+    """Write each array to a file. Input files are never overwritten. Characters invalid in file names become `_`."""
     files: dict[str, str] = {}
     for name in arrays:
         file = re.sub(r"[^\w.\-]", "_", name).lstrip(".") + ".npy"

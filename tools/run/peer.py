@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Another way to compute a program's results, to compare them and the time with."""
+"""Peers: alternative ways to compute a program's results, for comparing results and times."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 
 class Peer(Protocol):
-    """Another way to compute a program's results."""
+    """Alternative way to compute a program's results."""
 
     @property
     def name(self) -> str:
@@ -28,7 +28,7 @@ class Peer(Protocol):
 
 
 class Made(NamedTuple):
-    """Peer whose results come from one call of `run`."""
+    """Peer whose results come from a single call of `run`."""
 
     name: str
     threads: int
@@ -37,5 +37,5 @@ class Made(NamedTuple):
 
 
 def numbered(arrays: Sequence[object]) -> dict[str, object]:
-    """Return arrays without names of their own by their places."""
+    """Return arrays by position, for arrays without names."""
     return {str(place): each for place, each in enumerate(arrays)}

@@ -17,7 +17,7 @@ from .peer import Made, Peer, numbered
 
 
 class Compared(NamedTuple):
-    """Program whose results are compared: its file, and the function that is called."""
+    """Program under comparison: its file, and the called function."""
 
     path: str
     executable: Executable
@@ -25,7 +25,7 @@ class Compared(NamedTuple):
 
 
 def peer_of(other: str, program: Compared, inputs: Mapping[str, Given], *, trust: bool) -> Peer:
-    """Return what --compare names, with its results for these inputs. Raise RelaxError."""
+    """Return the peer that --compare names, with its results for these inputs. Raise RelaxError if it fails."""
     threads = program.executable.threads
     if other == REFERENCE:
         return _by_definitions(program, inputs)
@@ -33,31 +33,31 @@ def peer_of(other: str, program: Compared, inputs: Mapping[str, Given], *, trust
     if kind == ONNX:
         return Reference(other, inputs, threads)
     if kind == TFLITE:
-        from .litert_peer import litert_peer  # its package is needed by this kind alone
+        from .litert_peer import litert_peer  # needs a package of its own
 
         return litert_peer(other, inputs, threads)
     if kind == TORCH:
-        from .torch_peer import torch_peer  # so is torch
+        from .torch_peer import torch_peer  # needs torch
 
         return torch_peer(other, inputs, threads, trust=trust)
     return _by_interpreter(other, program.function, inputs)
 
 
 def _by_definitions(program: Compared, inputs: Mapping[str, Given]) -> Made:
-    """Interpret the model that a program was made of, which programs of --observe hold."""
+    """Interpret the program's original model, which programs of --observe contain."""
     if program.executable.definitions is None:
         raise OptionError(
             f"--compare=reference interprets the model that {program.path} was made of, and the program does not hold "
             "it: compile with --observe, or name the file of a module, --compare=module.mlir"
         )
-    from ...testing.program_values import RESULTS, ProgramValues  # the compiler
+    from ...testing.program_values import RESULTS, ProgramValues  # needs the compiler
 
     values = ProgramValues(program.executable, program.function, list(inputs.values()), program.path)
     return _interpreted(lambda: values.of_model()[RESULTS][0])
 
 
 def _by_interpreter(path: str, function: str, inputs: Mapping[str, Given]) -> Made:
-    from ...interpreter.reference import reference  # the compiler
+    from ...interpreter.reference import reference  # needs the compiler
 
     called = reference(read_model(path))[function]
     return _interpreted(lambda: _flat(called(*map(_copied, inputs.values()))))
@@ -80,7 +80,7 @@ def _flat(returned: Any) -> list[Any]:
 
 
 def _copied(value: Given) -> Any:
-    """Return arrays of the reference's own: a function may write to its arguments."""
+    """Return copies of arrays, because a function may write to its arguments."""
     if isinstance(value, list):
         return list(map(_copied, value))
     array: Any = passed(value)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A program called with poison in its memory: what it leaves unwritten, reads before it is written, or changes."""
+"""Program calls with poisoned memory, to detect unwritten outputs, reads of uninitialized memory, and changed
+inputs."""
 
 from __future__ import annotations
 
@@ -15,17 +16,18 @@ from ...runtime.watching import each_call_watched
 from ...support.errors import OptionError
 from .inputs import Given, spread_values
 
-#: Calls a program with inputs; it gives results by name, and notes.
+#: Function that calls a program with inputs, and returns results by name and notes.
 Call = Callable[[Mapping[str, Given], Executable], tuple[Mapping[str, Array], list[str]]]
 
 
 def poison_problems(executable: Executable, signature: Signature, inputs: Mapping[str, Given], call: Call) -> list[str]:
-    """What is wrong, a line each: a program that is loaded anew is called with each of two patterns."""
+    """Return the problems, one line each. A fresh copy of the program is called with each of two patterns."""
     if executable.device != "cpu":
         raise OptionError(f"--poison fills memory of the CPU, and the program is for {executable.device}")
     found = []
     for pattern in PATTERNS:
-        fresh, given = copy.copy(executable), copy.deepcopy(dict(inputs))  # an arena is kept from call to call
+        # fresh copies, as an arena persists between calls
+        fresh, given = copy.copy(executable), copy.deepcopy(dict(inputs))
         fresh.threads = executable.threads
         with each_call_watched(), guarded_results(pattern):
             found.append({name: array.copy() for name, array in call(given, fresh)[0].items()})
@@ -52,7 +54,7 @@ def _changed(signature: Signature, before: Mapping[str, Given], after: Mapping[s
 
 
 def _kernels(verb: str, described: PassedValue | None, signature: Signature) -> str:
-    """The kernels and parts that may have done it: those that read, or have written, a tensor of this type."""
+    """Return a text with the kernels and parts that read (or have written) a tensor of this type, as suspects."""
     type_ = "" if described is None else _type_text(described)
     sites = [each for each in signature.sites or () if type_ in (each.inputs if verb == "read" else each.outputs)]
     names = ", ".join(dict.fromkeys(map(_site_text, sites)))
@@ -64,7 +66,7 @@ def _site_text(site: Site) -> str:
 
 
 def _type_text(described: PassedValue) -> str:
-    """A tensor's type as sites have it: f32[n,4]."""
+    """Format a tensor type as in call sites: f32[n,4]."""
     sizes = ",".join("?" if size is None else str(size) for size in described.shape)
     dtype = (described.holds or described.dtype).replace("bool", "i1").replace("float", "f")
     return f"{dtype.replace('uint', 'ui').replace('int', 'i')}[{sizes}]"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How long calls take: of one function, or of several against each other."""
+"""Duration of calls of one function, or of several functions in comparison."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from collections.abc import Callable, Sequence
 
 from ...runtime.noise import percentile
 
-#: The turns that several functions take.
+#: Number of turns when several functions are timed.
 _TURNS = 5
 
 
 def time_in_turns(calls: Sequence[Callable[[], object]], repeat: int = 100, warmup: int = 10) -> list[list[float]]:
-    """Seconds of the calls of each function, sorted.
+    """Return the sorted durations in seconds of each function's calls.
 
-    Several take turns: what else the machine does is alike for all. The first call of a turn is not counted.
+    Several functions take turns, so that other load of the machine affects all alike. The first call of a turn is not
+    counted.
     """
     turns = min(_TURNS, repeat) if len(calls) > 1 else 1
     seconds: list[list[float]] = [[] for _ in calls]
@@ -38,7 +39,7 @@ def _timed(call: Callable[[], object], count: int) -> list[float]:
 
 
 def times_text(seconds: Sequence[float]) -> str:
-    """The times on a line, in a unit that suits them."""
+    """Format the median, percentiles and minimum of the times on one line, in a suitable unit."""
     unit, factor = ("ms", 1e3) if percentile(seconds, 50) >= 1e-3 else ("us", 1e6)
     shown = [("median", 50), ("p90", 90), ("p99", 99)]
     parts = [f"{name} {percentile(seconds, share) * factor:.2f}" for name, share in shown]
@@ -47,7 +48,7 @@ def times_text(seconds: Sequence[float]) -> str:
 
 
 def times_against(ours: Sequence[float], theirs: Sequence[float], name: str, threads: int) -> str:
-    """Both times, and what share ours are of theirs."""
+    """Format both programs' times, and their ratio."""
     share = percentile(ours, 50) / percentile(theirs, 50)
     on = "1 thread" if threads == 1 else f"{threads} threads"
     lines = [f"this program: {times_text(ours)}", f"{name}: {times_text(theirs)}"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A .pt2 program in torch, called as the imported function is: with tensors one by one."""
+"""Peer for .pt2 programs in torch, called like the imported function: with tensors one by one."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ...support.suggest import counted
 from .inputs import Given, passed
 from .peer import Made, numbered
 
-#: Kinds of results that are values a call changes; they come behind the model's own results.
+#: Kinds of results that are values changed by a call. They follow the model's own results.
 _CHANGED = ("BUFFER_MUTATION", "PARAMETER_MUTATION", "USER_INPUT_MUTATION")
 
 
 def torch_peer(path: str, inputs: Mapping[str, Given], threads: int, *, trust: bool) -> Made:
-    """Return the peer of a program, which is read as data unless `trust` is given. Raise RelaxError."""
+    """Return the peer of a program, which is read as data unless `trust` is set. Raise RelaxError if torch fails."""
     torch = import_torch()
     program = read_program(Path(path), None, None, trust=trust)
     try:
-        with ignoring_warnings():  # torch's, about its own files
+        with ignoring_warnings():  # suppresses torch's warnings about its own files
             program = program.run_decompositions({})
     except (RuntimeError, ValueError, TypeError) as error:
         raise ModelError(f"torch cannot run '{path}': {_first_line(error)}") from None
@@ -43,7 +43,7 @@ def torch_peer(path: str, inputs: Mapping[str, Given], threads: int, *, trust: b
 
 
 def _arguments(torch: Any, program: Any, inputs: Mapping[str, Given], path: str) -> list[Any]:
-    """Return what the graph's placeholders stand for, in their order."""
+    """Return the values of the graph's placeholders, in order."""
     given, signature = _given(program, inputs, path), program.graph_signature
     placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
     found: list[Any] = []
@@ -63,7 +63,7 @@ def _arguments(torch: Any, program: Any, inputs: Mapping[str, Given], path: str)
 
 
 def _given(program: Any, inputs: Mapping[str, Given], path: str) -> dict[str, Given]:
-    """Return the inputs by the names of placeholders: the user's come first, then buffers that a call changes."""
+    """Return the inputs by placeholder name: user inputs first, then buffers that a call changes."""
     specs = program.graph_signature.input_specs
     changed = {each.target for each in program.graph_signature.output_specs if each.kind.name in _CHANGED}
     users = [each for each in specs if each.kind.name == "USER_INPUT" and type(each.arg).__name__ != "ConstantArgument"]
@@ -77,7 +77,7 @@ def _given(program: Any, inputs: Mapping[str, Given], path: str) -> dict[str, Gi
 
 
 def _tensor(torch: Any, value: Given, example: Any) -> Any:
-    """Return an input as the graph takes it: the program has complex numbers as pairs, and sizes as 0-D tensors."""
+    """Convert an input for the graph. Programs represent complex numbers as pairs, and sizes as 0-D tensors."""
     if not hasattr(value, "shape"):
         return value
     tensor = torch.from_dlpack(passed(value)).clone()
