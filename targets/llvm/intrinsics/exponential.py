@@ -91,7 +91,10 @@ def exp_fast(x: Number) -> Number:
 
 @expansion("tir.exp_below")
 def exp_below(x: Number) -> Number:
-    """Return exp(x) for x below 0. For NaN, whose result may be any number, n is 0. Underflow needs no bound."""
+    """Return exp(x) for x at most 0, or 0 where the result is not a normal number.
+
+    For NaN, whose result may be any number, n is 0. A result of 0 needs no bound of x.
+    """
     least = pick(x, -87.33654, -708.3964185322641)
     return select(x < least, 0.0, exp_of_normal(x, select(x < 0.0, x, 0.0)))
 
