@@ -29,10 +29,9 @@ def broadcast_plan(operand: Info, result: TensorInfo) -> list[Place]:
 
 
 def along_axis(parameter: Sequence[Dim], slices: Dim, axis: int) -> list[Place]:
-    """Return, for each dimension of a parameter (at most one), its index in a loop over data with N slices along an
-    axis.
+    """Return the index of a parameter's dimension, if any, in a loop over data with `slices` slices along an axis.
 
-    The parameter has one element per slice, or one for all slices.
+    The parameter has one element per slice, or one element for all slices.
     """
     if not parameter:
         return []
@@ -140,8 +139,10 @@ def require_broadcastable(one: Number, other: Number, message: str) -> None:
 
 
 def require_broadcast(buffer: Value, sizes: Sequence[Size]) -> None:
-    """Raise ValueError in the program unless each size of the buffer is 1 or the result's size, aligned at the last
-    dimension."""
+    """Raise ValueError in the program unless each size of the buffer is 1 or the result's size.
+
+    The sizes are aligned at the last dimension.
+    """
     shape = loops.sizes(buffer)
     for size, wanted in zip(shape, sizes[len(sizes) - len(shape) :], strict=True):
         if isinstance(size, int) and (size == 1 or (isinstance(wanted, int) and size == wanted)):

@@ -174,11 +174,10 @@ def allow_fused_multiply_add(op: StructuredOp) -> None:
 
 
 def forget_signs_of_zeros(op: StructuredOp) -> None:
-    """Allow either zero as the larger of 0 and -0, in reductions and with constants: the exact choice takes most of the
-    time.
+    """Allow either zero as the larger of 0 and -0, in reductions and with constants.
 
-    The accumulator becomes the second operand. The NaN test applies to the first operand, which does not depend on the
-    previous step.
+    The exact choice takes most of the time there. The accumulator becomes the second operand. The NaN test applies to
+    the first operand, which does not depend on the previous step.
     """
     reduced = list(op.block.arguments)[op.input_count :]
     for each in operations_of(op.block):

@@ -29,8 +29,11 @@ def limits(dtype: str) -> tuple[int, int]:
 
 
 def accumulator(result: str, operands: Iterable[str] = ()) -> str:
-    """Return the element type to accumulate in: a float of at least 32 bits and of the widest operand, or the result's
-    type."""
+    """Return the element type to accumulate in.
+
+    For floats, this is the widest type of the operands and the result, and at least f32. Other types accumulate in the
+    result's type.
+    """
     if not is_float(result):
         return result
     floats = [dtype for dtype in (result, *operands) if is_float(dtype)]

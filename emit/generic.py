@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A linalg.generic as written, on tensors or on memory: operands, indexing maps, loops, body."""
+"""View of a linalg.generic as written, on tensors or on memory: operands, indexing maps, loops, body."""
 
 from __future__ import annotations
 
@@ -123,7 +123,9 @@ class GenericOp:
         return tuple(next((size for size in each if size != DYNAMIC), None) for each in sizes)
 
     def size(self, dim: int) -> Size:
-        """Return a loop's size: a number, or an index computed at the insertion point. linalg's verifier guarantees an
-        axis per loop."""
+        """Return a loop's size: a number, or an index computed at the insertion point.
+
+        linalg's verifier guarantees an axis per loop.
+        """
         known = self.known_size(dim)
         return linalg.size(*next(self.axes_along(dim))) if known is None else known

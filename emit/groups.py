@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A reduction with its prologue (the fills of its results) and its elementwise epilogues."""
+"""Reduction with its prologue (the fills of its results) and its elementwise epilogues."""
 
 from __future__ import annotations
 
@@ -79,8 +79,7 @@ def fill_of(tensor: Value) -> Operation | None:
 
 
 def start_of(memory: Value, before: Sequence[Operation]) -> Operation | None:
-    """Return the operation that fills memory with a scalar, if nothing uses the memory from there to the end of
-    `before`."""
+    """Return the operation that fills memory with a scalar, if nothing in the rest of `before` uses the memory."""
     root = root_of(memory)
     last = next((op for op in reversed(before) if uses(op, root)), None)
     if last is None or filled_with(last) is None:

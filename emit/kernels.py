@@ -27,7 +27,7 @@ from ..support.suggest import counted
 
 
 class KernelModule(Protocol):
-    """An rx.Module with one PrimFunc."""
+    """Module (rx.Module) with one PrimFunc."""
 
     @property
     def operation(self) -> Operation: ...

@@ -151,8 +151,10 @@ maximum, minimum = _extreme_of("max", max), _extreme_of("min", min)
 
 
 def larger(x: Number, best: Number) -> Number:
-    """Return the larger of an element and the current maximum, which never becomes NaN: one instruction on
-    processors."""
+    """Return the larger of an element and the current maximum, which never becomes NaN.
+
+    Processors need one instruction for this choice.
+    """
     return select(x > best, x, best)
 
 

@@ -4,8 +4,8 @@
 Widening is exact. Narrowing rounds once, to nearest with ties to even, also from f64. f8E8M0FNU, which only has powers
 of two, rounds ties up.
 
-A number that is too large becomes an infinity, a NaN if the type has no infinity, or the largest number if it has
-neither (f6, f4), as in ml_dtypes. With `saturate`, the result is always the largest number, and NaN stays NaN. A NaN
+A number that is too large becomes an infinity, as in ml_dtypes. Types without infinity use a NaN, and types without
+both (f6, f4) the largest number. With `saturate`, the result is always the largest number, and NaN stays NaN. A NaN
 becomes a zero if the type lacks NaN (f6, f4).
 """
 
@@ -152,8 +152,10 @@ def widen_code(code: X, dtype: str, target: str) -> X:
 
 
 def narrow_to_code(x: X, target: str, *, saturate: bool = False) -> X:
-    """Return the bits of a float rounded to a small type, or of an f64 rounded to f16 or bf16, as an integer of this
-    width."""
+    """Return the bits of a float, rounded to a small type, as an integer of this width.
+
+    The target of an f64 may also be f16 or bf16.
+    """
     layout = SMALL_FLOATS.get(target) or _HALF_FLOATS[target]
     x = x if x.dtype in _WIDE_FLOATS else machine_float(x, "f32")
     wide = _WIDE_FLOATS[x.dtype]

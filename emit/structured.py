@@ -25,7 +25,7 @@ _FLOATS = ("f16", "bf16", "f32", "f64")
 
 @dataclass(frozen=True)
 class StructuredOp:
-    """A linalg.generic.
+    """Structured operation: an analyzed linalg.generic.
 
     Operands are the inputs, the epilogue's other inputs, and the outputs.
 

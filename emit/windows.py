@@ -77,8 +77,10 @@ def padded(
 def surrounded(
     tensor: Value, value: Value | float, before: Sequence[int], after: Sequence[int], output: Value
 ) -> Value:
-    """Return the output, each element read from the tensor at an index shifted by `before`, or the value out of
-    bounds."""
+    """Return the output with elements read from the tensor at indices shifted by `before`.
+
+    Indices out of bounds give the value.
+    """
     around = constant(value, output.type.element_type) if not isinstance(value, Value) else value
     moved = [axis for axis in range(linalg.rank_of(tensor)) if before[axis] or after[axis]]
     if not moved:
@@ -119,8 +121,7 @@ class Border(NamedTuple):
 def borders(
     sizes: Sequence[Size], before: Sequence[Size], after: Sequence[Size], around: Sequence[Size]
 ) -> Iterator[Border]:
-    """Yield the border of a tensor of these sizes inside a tensor of the sizes `around`, in parts that do not
-    overlap."""
+    """Yield the border of a tensor inside a tensor of the sizes `around`, in parts that do not overlap."""
     for axis, (low, size, high) in enumerate(zip(before, sizes, after, strict=True)):
         for start, width in ((0, low), (low + size, high)):
             if not isinstance(width, int) or width > 0:

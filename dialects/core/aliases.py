@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Aliases and side effects, from the rows of operators: the memory of a value, and the operands that an operation
-writes."""
+"""Aliases and side effects, from operators' rows: the memory of a value, and the operands that an operation writes."""
 
 from __future__ import annotations
 

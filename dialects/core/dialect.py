@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A dialect: operators, types, attributes and their registration in contexts. Registry of all dialects."""
+"""Dialects: operators, types, attributes and their registration in contexts. Registry of all dialects."""
 
 from __future__ import annotations
 
@@ -124,10 +124,17 @@ class Dialect:
         return [*super().__dir__(), *dir(OpNamespace(self))]
 
     def op(self, name: str, operands: str = "", **row: Unpack[OpRow]) -> Operator:
-        """Declare an operator. Calls of the operator build operations.   `operands` are words: `x`, `bias?` (optional),
-        `*tensors` (any number), `shape:shape` (of another kind than tensor). See opdef.OpRow for the columns of `row`;
-        every operator has `doc=` and `infer=` (or `explicit=`). Passes query the row, so columns work for operators of
-        other packages as well: `view="x"`, `writes="state"`, `pure=False`, `role="call"`, `shaped_by="shape"`."""
+        """Declare an operator.
+
+        Calls of the operator build operations.
+
+        `operands` are words: `x`, `bias?` (optional), `*tensors` (any number), `shape:shape` (of another kind than
+        tensor).
+
+        `row` holds the columns of opdef.OpRow. Every operator has `doc=` and `infer=` (or `explicit=`). Passes query
+        the row, so columns work for operators of other packages as well: `view="x"`, `writes="state"`, `pure=False`,
+        `role="call"`, `shaped_by="shape"`.
+        """
         return self._declare(name, operands, row, place_of_caller(1), _caller_family())
 
     def _declare(self, name: str, operands: str, row: OpRow, place: str, family: str) -> Operator:
@@ -176,8 +183,10 @@ class Dialect:
         )
 
     def _description(self, context: Context, known: int, definitions: Sequence[Operator]) -> Module:
-        """Return the IRDL module of further operators, for a context that knows a number of them. It is built once, for
-        all contexts."""
+        """Return the IRDL module of further operators, for a context that knows `known` operators.
+
+        The module is built once, for all contexts.
+        """
         state = known, known + len(definitions)
         if state in self._descriptions:
             return self._descriptions[state].read(context)
@@ -267,8 +276,10 @@ def _irdl_operand(definition: OpDef, operand: OperandDef) -> Operand:
 
 def op_class(definition: OpDef) -> type:
     """Return the Python class of an operator's operations (MLIR's OpView): `nn.conv2d` -> a class NnConv2dOp.
+
     `op.data` is the operand's value (None when absent, a list when variadic). `op.strides` is the attribute as a Python
-    value with its default. A name that every operation has (`operands`) gets an underscore."""
+    value with its default. A name that every operation has (`operands`) gets an underscore.
+    """
     members: dict[str, object] = {
         "OPERATION_NAME": definition.full_name,
         "_ODS_REGIONS": (0, True),

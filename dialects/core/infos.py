@@ -34,8 +34,10 @@ class TensorInfo(NamedTuple):
 
 
 def tensor(shape: Iterable[int | str | SymExpr | None] | None, dtype: object = "float32") -> TensorInfo:
-    """Return the info of a tensor: `tensor(("n", 4), "float32")`. Sizes are numbers, symbols, expressions, or None if
-    unknown."""
+    """Return the info of a tensor: `tensor(("n", 4), "float32")`.
+
+    Sizes are numbers, symbols, expressions, or None if unknown.
+    """
     name = dtype_name(dtype)
     if name is None or not is_dtype(name):
         raise RelaxError(f"rx.tensor: {dtype!r} is not an element type{suggest(str(dtype), DTYPE_BY_NAME)}")

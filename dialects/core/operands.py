@@ -35,8 +35,10 @@ if TYPE_CHECKING:  # types for stubs of operators
 
 
 def as_value(value: object) -> Any:
-    """Return the SSA value of a value or of an operation with one result, a KnownTensor as it is, and None for other
-    objects."""
+    """Return the SSA value of a value or of an operation with one result, or None for other objects.
+
+    A KnownTensor is returned unchanged.
+    """
     if isinstance(value, (Value, KnownTensor)):
         return value
     if isinstance(value, (Operation, OpView)) and len(value.operation.results) == 1:

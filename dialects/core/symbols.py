@@ -210,8 +210,7 @@ def _choices(size: Size) -> Iterator[tuple[bool, list[Size]]]:
 
 
 def _by_remainder(size: Size) -> list[Size]:
-    """Split a size that contains p//4 by remainder: the first variable of p becomes 4*n, 4*n + 1, 4*n + 2 and 4*n +
-    3."""
+    """Split a size that contains p//4 by the remainder of p's first variable: 4*n, 4*n + 1, 4*n + 2 and 4*n + 3."""
     for atom in (atom for monomial in terms_of(size) for atom in monomial):
         if atom.kind == "//" and isinstance(divisor := atom.args[1], int) and 1 < divisor <= _MOST_REMAINDERS:
             name = min(atom.variables)

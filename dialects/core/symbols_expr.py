@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """SymExpr, the canonical form of symbolic expressions (symbols.py), and the simplification of // % min and max.
+
 Variables represent sizes, so they are >= 0; division floors as in Python. A divisor counts as non-zero: where it is
 zero, the expression has no value that simplification could change, so (n*m)//n is m. Hence a divisor that cannot be
-negative counts as >= 1."""
+negative counts as >= 1.
+"""
 
 from __future__ import annotations
 

@@ -43,8 +43,10 @@ _depth = attrgetter("depth")
 
 
 def term_order(term: tuple[Monomial, int]) -> tuple[bool, bool, int, bool, Monomial]:
-    """Return the sort key of a term: added terms, subtracted terms, then the constant; short, plain terms first; by
-    name."""
+    """Return the sort key of a term: added terms, subtracted terms, then the constant.
+
+    Short, plain terms come first, then the order is by name.
+    """
     monomial, coefficient = term
     return not monomial, coefficient < 0, len(monomial), any(map(_depth, monomial)), monomial
 

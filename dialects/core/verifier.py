@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Verification of an operation against its definition: operands, attributes, then inference against the stated
-types."""
+"""Verification of an operation against its definition: operands, attributes, and inferred against stated types."""
 
 from __future__ import annotations
 
@@ -36,8 +35,10 @@ _INFO_CLASSES: dict[str, tuple[type, ...]] = {
 
 
 def verify(definition: OpDef, op: OpView) -> bool:
-    """Verify an operation by MLIR's protocol: return True if valid, else report the problem at the operation's
-    location."""
+    """Verify an operation by MLIR's protocol.
+
+    Return True if the operation is valid, else report the problem at its location and return False.
+    """
     operation = op.operation
     try:
         check(definition, operation)

@@ -101,8 +101,7 @@ def _check_parameters(call: Call, parameters: Sequence[Type], results: Sequence[
 
 
 def _verify_call_external(operation: Operation, call: Call) -> None:
-    """Check that the external module has the function, and that the function takes the arguments and returns the
-    results."""
+    """Check that the external module has the function, with the call's arguments and results."""
     results = _results(operation)
     _check_allocated(results, list(range(len(results))))
     function = _lookup(operation, call.func)

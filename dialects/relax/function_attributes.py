@@ -132,7 +132,7 @@ class Grown(NamedTuple):
     axis: int
     #: Number of new rows: a number, or the name of a symbol.
     added: str
-    #: Index and name of the result that the buffer replaces; -1 for none.
+    #: Index and name of the result that the buffer would be if the function returned it; -1 for none.
     result: int
     name: str
 

@@ -135,8 +135,10 @@ def gather_nd(call: Call) -> TensorInfo:
 
 
 def check_depth(call: Call, depth: Dim, rank: int) -> None:
-    """Raise OpProblem for index tuples, the last dimension of operand 'indices', with more entries than the data has
-    axes."""
+    """Raise OpProblem for index tuples with more entries than the data has axes.
+
+    The last dimension of operand 'indices' is the length of the tuples.
+    """
     if exceeds(depth, rank):
         indices, data = call.describe("indices"), call.describe("data")
         raise call.fail(f"{indices}: its last dimension must be at most {rank}, as many as {data} has axes to index")

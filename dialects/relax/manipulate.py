@@ -204,7 +204,7 @@ def tile(call: Call) -> TensorInfo:
 
 
 class _IndicesOrSections(AttrKind):
-    """An integer or a list of integers, without conversion between the two."""
+    """Integer or list of integers, without conversion between the two."""
 
     expects = "an integer or a list of integers"
     label = "int or ints"

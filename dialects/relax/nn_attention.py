@@ -136,8 +136,7 @@ _ATTRS = {
 
 
 def with_or_without_bias(arguments: dict[str, object]) -> Operator:
-    """Select the operator: Relax's `attention(query, key, value, bias)` covers one operator with and one without a
-    bias."""
+    """Select the operator. Relax's `attention(query, key, value, bias)` covers one with and one without a bias."""
     return relax.ops["nn.attention" if arguments.get("bias") is None else "nn.attention_bias"]
 
 

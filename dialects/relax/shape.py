@@ -20,7 +20,7 @@ _MOST_DIMENSIONS = 64
 
 
 class _SizeText(Str):
-    """A size: an integer or an expression over symbols, stored as text in the IR."""
+    """Size: an integer or an expression over symbols, stored as text in the IR."""
 
     expects = "an expression over symbols"
     label = "size"

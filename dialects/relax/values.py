@@ -22,8 +22,10 @@ def result_type(op: OpView) -> Type:
 
 
 def as_result(op: OpView, value: Value) -> Value | None:
-    """Return the value as a replacement, or None if its type differs: users keep their type, down to the last
-    symbol."""
+    """Return the value as a replacement, or None if its type differs.
+
+    Users of a result keep their type, down to the last symbol.
+    """
     return value if value.type == result_type(op) else None
 
 

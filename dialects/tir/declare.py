@@ -38,8 +38,8 @@ def declare_intrinsic(
     `result` is one of: "same", for the one type of the operands; an element type ("i32", "float32"), for a scalar or a
     vector like the operands; None, for no result; or a function from a Call to the infos of the `results`.
 
-    Pure intrinsics may be merged, moved and removed. `short` intrinsics, of a few instructions, may be computed inside
-    a loop over another operation's elements. New contexts know the intrinsic.
+    Pure intrinsics may be merged, moved and removed. `short` intrinsics take a few instructions, and fusion may compute
+    them more than once. New contexts know the intrinsic.
     """
     full_name = f"{dialect.name}.{name}"
     _check_name(name, dialect)

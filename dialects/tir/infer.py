@@ -98,8 +98,10 @@ same_number = same_type("float", "int")
 
 
 def fixed_dtype(dtype: str) -> Callable[[Call], Elementwise]:
-    """Return an inference function for results with this element type, in the operands' common shape; a scalar without
-    operands."""
+    """Return an inference function for results with this element type, in the operands' common shape.
+
+    Without operands, the result is a scalar.
+    """
 
     def infer(call: Call) -> Elementwise:
         operands = given_elementwise(call)

@@ -23,8 +23,10 @@ def _verify_give_tensor(operation: Operation, call: Call) -> None:
 
 
 def _verify_packed(operation: Operation, call: Call) -> None:
-    """Check tir.dtypes and tir.types, which state facts that memrefs and pointers lack: signedness, and expected
-    results."""
+    """Check tir.dtypes and tir.types.
+
+    The attributes state facts that memrefs and pointers lack: signedness, and expected results.
+    """
     attributes = operation.attributes
     for name, count in ((PACKED_DTYPES, len(operation.operands)), (PACKED_TYPES, len(operation.results))):
         if name not in attributes or not isinstance(attributes[name], ir.ArrayAttr) or len(attributes[name]) != count:

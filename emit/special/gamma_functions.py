@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Relatives of the gamma function: derivatives of its logarithm, incomplete gamma functions, Hurwitz's zeta
-function."""
+"""Relatives of the gamma function: polygamma functions, incomplete gamma functions, Hurwitz's zeta function."""
 
 from __future__ import annotations
 

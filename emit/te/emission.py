@@ -138,8 +138,10 @@ class Emission:
         return list(outputs)
 
     def _covering(self, read: ElementRead, axes: Sequence[LoopAxis], sizes: Sequence[Number | int]) -> Value:
-        """Return the tensor cut to the extents of the loops that index it directly: linalg requires these sizes to
-        agree."""
+        """Return the tensor, cut to the extents of the loops that index it directly.
+
+        linalg requires these sizes to agree.
+        """
         value, places = self._values[read.tensor], {axis.name: place for place, axis in enumerate(axes)}
         loops_of = [places.get(str(at)) for at in read.at]
         pairs = zip(read.tensor.shape, loops_of, strict=True)

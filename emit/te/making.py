@@ -70,8 +70,10 @@ def compute(
     attrs: object = None,
     varargs_names: Sequence[str] | None = None,
 ) -> Any:
-    """Return the tensor whose element at (i, j, ...) is `fcompute(i, j, ...)`, or several tensors if the function
-    returns several."""
+    """Return the tensor whose element at (i, j, ...) is `fcompute(i, j, ...)`.
+
+    If the function returns several numbers, return several tensors.
+    """
     del tag, attrs, varargs_names  # these do not affect the computation
     place = place_of_caller()
     what = f"te.compute '{checked_name(name, 'te.compute', place)}'"

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scalars of compute bodies: numbers with TVM's type promotion, and indices that track their expressions over loop
-variables."""
+"""Scalars of compute bodies: numbers with TVM's type promotion, and indices with symbolic expressions.
+
+An index tracks its expression over loop variables.
+"""
 
 from __future__ import annotations
 
@@ -154,8 +156,10 @@ def of_two(function: Callable[..., Number], sign: str, x: object, y: object) -> 
 
 
 def together(x: object, y: object) -> tuple[Scalar, Scalar]:
-    """Promote two numbers to one type: Python numbers to the other's type, integers to floats, narrow types to wide
-    ones."""
+    """Promote two numbers to one type.
+
+    Python numbers take the other's type, integers become floats, and narrow types become wide types.
+    """
     pair = operand(x), operand(y)
     dtype = common_dtype(*pair)
     return of_dtype(pair[0], dtype), of_dtype(pair[1], dtype)

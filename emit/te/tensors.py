@@ -89,7 +89,7 @@ class Computation:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Computed(Tensor):
-    """The `number`-th tensor of a computation."""
+    """Tensor `number` of a computation."""
 
     computation: Computation
     number: int = 0
@@ -114,7 +114,7 @@ class External:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Written(Tensor):
-    """The `number`-th tensor of an external function."""
+    """Tensor `number` of an external function."""
 
     external: External
     number: int = 0
@@ -143,7 +143,7 @@ class Recurrence:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scanned(Tensor):
-    """The `number`-th state of a recurrence, with all of its steps."""
+    """State `number` of a recurrence, with all of its steps."""
 
     recurrence: Recurrence
     number: int = 0

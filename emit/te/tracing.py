@@ -191,7 +191,10 @@ class Tracing:
         return Asked(tensor, at, ElementRead(tensor, places) if is_read else None, unsure)
 
     def _may_run_twice(self, place: Size) -> bool:
-        """Check that no loop of at most one step explains an index out of bounds: the read then is a real error."""
+        """Check that no loop is empty and that no loop of the index has a single step.
+
+        Otherwise an index out of bounds is no error: the read may be in a branch that is never taken.
+        """
         extents = self.extents
         own = [extents[name] for name in variables_of(place) if name in extents]
         return 0 not in extents.values() and 1 not in own

@@ -193,8 +193,7 @@ class _Entry:
         tir.ops["assert"]((number(given) == len(names)).value, [given], kind="TypeError", message=message)
 
     def _check_constants(self) -> None:
-        """Reject calls before the loader has set the constants' addresses, instead of reading through a null
-        pointer."""
+        """Reject calls before the loader has set the constants' addresses: they would read through a null pointer."""
         if CONSTANT_TABLE not in self._support:
             return
         first = load(address_of(CONSTANT_TABLE), 0, type_of("i64"))

@@ -40,10 +40,10 @@ def _same_dtype(call: Call) -> str:
 
 
 def _merged_shape(call: Call, joined: int | None = None) -> Shape | None:
-    """Return the common shape of operand 'tensors', as precise as all of them together state, or None if all are
-    unranked.
+    """Return the common shape of operand 'tensors', or None if all are unranked.
 
-    The tensors may differ in dimension `joined`, whose entry is then meaningless.
+    The shape is as precise as all tensors together state. The tensors may differ in dimension `joined`, and the entry
+    of this dimension is then meaningless.
     """
     ranked = [(index, info) for index, info in enumerate(call.tensors) if info.shape is not None]
     if not ranked:

@@ -95,8 +95,10 @@ def _kept_type(type_: Type) -> Type:
 
 
 def _runner(call: Operation, types: Sequence[Type], places: Sequence[int]) -> Value:
-    """Return the address of a new function that calls the outlined function for a part of its range, with the stored
-    arguments."""
+    """Return the address of a new function that calls the outlined function for a part of its range.
+
+    The new function loads the stored arguments.
+    """
     pointer, i64, i32 = type_of("ptr"), type_of("i64"), type_of("i32")
     type_ = ir.FunctionType.get([pointer, i64, i64], [i32])
     name = f"{callee_of(call)}.run"

@@ -329,8 +329,7 @@ _LOOPS, _ENDS = ("scf.for", "scf.while"), ("scf.yield", "scf.condition")
 
 
 def _is_passed_on(value: Value) -> bool:
-    """Check whether new memory goes to a loop or to the end of a block, possibly through casts to a more dynamic
-    type."""
+    """Check whether new memory goes to a loop or to the end of a block, directly or through casts."""
     return any(
         user.name in (*_LOOPS, *_ENDS) or (user.name == "memref.cast" and _is_passed_on(user.results[0]))
         for user in users_of(value)

@@ -77,8 +77,10 @@ class _PackedProgram(Support):
         return [place, self.text(name), constant(len(name))]
 
     def _check_part(self, name: str) -> None:
-        """Reject a codegen that cannot access the program's tensors: it would dereference addresses of another
-        device."""
+        """Reject a codegen that cannot access the program's tensors.
+
+        The codegen would dereference addresses of another device.
+        """
         part, device = name.rpartition(".")[0], self._device or "cpu"
         codegen = self._codegens.get(part)
         if codegen is None:

@@ -189,8 +189,8 @@ class _Making:
     def _make_elsewhere(self, units: Sequence[Unit], or_here: bool = True) -> None:
         """Compile units in worker processes.
 
-        If the system has no processes to give and `or_here` is set, compile in this process. Raise RelaxError if file
-        sizes are limited too: LLVM ends a process that cannot write its file.
+        If no process can be started, compile in this process. Raise RelaxError instead if `or_here` is False or if file
+        sizes have a limit: LLVM ends a process that cannot write its file.
         """
         rest = [unit for unit in units if unit not in self._kernels.started]
         ordered = [*self._kernels.started, *rest]

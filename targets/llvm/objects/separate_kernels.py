@@ -109,8 +109,7 @@ def _candidates(module: Operation) -> list[Operation]:
 
 
 def _is_closed(function: Operation) -> bool:
-    """Check that a function refers to no other function and no global, and that its text contains all of its
-    constants."""
+    """Check that a function has no references to functions and globals, and all of its constants in its text."""
     inside = (function, *operations_in(function))
     refers = any(next(references_of(op), None) is not None for op in inside)
     return not refers and not any(op.name == "arith.constant" and is_resource(op.attributes["value"]) for op in inside)
@@ -188,8 +187,7 @@ class _Separation:
     # ---- newly lowered kernels ----
 
     def _made(self, keys: Sequence[str]) -> dict[str, _Record]:
-        """Lower the kernels of some keys in a module of their own, and start the compilation of their objects in
-        workers."""
+        """Lower the kernels of some keys in a module of their own, and start to compile their objects in workers."""
         if not keys:
             return {}
         apart, names = _module_like(self._module), {}

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compilation of a unit to an object: by the cache, by a function in this process, or by the same function in a
-worker."""
+"""Compilation of a unit to an object: by the cache, or by a function in this process or in a worker."""
 
 from __future__ import annotations
 

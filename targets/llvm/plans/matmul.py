@@ -58,8 +58,10 @@ def plan_matmul(op: StructuredOp, machine: Machine) -> Plan:
 
 
 def across(op: StructuredOp, vector: int, lanes: int, machine: Machine, group: int = 1) -> Plan:
-    """Plan vectors along the columns of the result: rows of the second matrix times one element, or one group, of the
-    first."""
+    """Plan vectors along the columns of the result.
+
+    Rows of the second matrix are multiplied by one element, or one group, of the first.
+    """
     columns = fitting_tile(column_tile(machine), lanes, op.sizes[vector])
     rows = row_loop(op, vector)
     if rows is None:
@@ -101,8 +103,10 @@ def _longest_panel(machine: Machine) -> int:
 
 
 def _one_row(op: StructuredOp, vector: int, lanes: int, columns: int) -> Plan:
-    """Plan a row times a matrix: the loop reads the matrix once, several rows at a time, and the result stays in the
-    cache."""
+    """Plan a row times a matrix.
+
+    The loop reads the matrix once, several rows at a time, and the result stays in the cache.
+    """
     outer = [dim for dim in outer_loops(op) if dim != vector]
     *others, innermost = reduction_order(op)
     tile = {vector: columns, innermost: _STEPS_OF_ONE_ROW}

@@ -101,8 +101,7 @@ def partial_results(lanes: int, size: int | None) -> int:
 
 
 def reduction_order(op: StructuredOp, operands: Iterable[int] | None = None) -> list[int]:
-    """Return the reductions in memory order of the first input that has them all, so that this input is read in
-    order."""
+    """Return the reductions in memory order of the first input that has them all, for contiguous reads."""
     for operand in range(op.input_count) if operands is None else operands:
         dims = [dim for index in op.accesses[operand] for dim, _ in index.factors if dim in op.reductions]
         if set(dims) == {dim for dim in op.reductions if op.sizes[dim] != 1}:
