@@ -28,7 +28,7 @@ BUDGETS: dict[str, tuple[int, int]] = {
     "bench": (50, 85),
     "bindings": (47, 55),
     "compilation": (16, 52),
-    "dialects": (34, 71),
+    "dialects": (0, 20),
     "emit": (0, 17),
     "examples": (20, 18),
     "frontends": (561, 520),
