@@ -85,7 +85,7 @@ def find_offenders(root: Path) -> Found:
     found: Found = {rule: defaultdict(list) for rule in (OPENINGS, IDIOMS, SENTENCES)}
     for file in python_files(root):
         folder = file.parts[0] if len(file.parts) > 1 else "."
-        text = (root / file).read_text(encoding="utf-8")
+        text = (root / file).read_text(encoding="utf-8", errors="replace")  # check_layers.py refuses other encodings
         for rule, line, words in _python_offenders(text):
             found[rule][folder].append(Offender(file, line, words))
     for page in sorted((root / "docs").glob("*.md")):
@@ -113,7 +113,7 @@ def _opens_body(text: str, start: int) -> bool:
     """Check whether the string at `start` is the first statement of a module, class or function."""
     before = text[max(0, start - 2000) : start]
     lines = before.split("\n")
-    if lines.pop().strip():
+    if lines.pop().strip(" \trR"):
         return False
     while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
         lines.pop()
