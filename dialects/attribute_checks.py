@@ -26,8 +26,10 @@ _MOST_ALIGNED = 1 << 16
 
 
 def may_need_checks(source: str | bytes) -> bool:
-    """Check whether a source without parse errors needs further checks: MLIR verifies everything in a text except its
-    resources."""
+    """Check whether a source without parse errors needs further checks.
+
+    MLIR verifies everything in a text except its resources.
+    """
     return isinstance(source, bytes) or _SECTION in source
 
 

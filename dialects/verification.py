@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Verification of whole modules: MLIR's checks, and further checks of upstream's functions and this project's
-attributes."""
+"""Verification of whole modules: MLIR's checks, and checks of upstream's functions and this project's attributes."""
 
 from __future__ import annotations
 

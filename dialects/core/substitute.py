@@ -66,8 +66,10 @@ def sizes_in(operations: Iterable[Operation]) -> set[SymExpr]:
 
 
 def symbols_of_operation(operation: Operation) -> frozenset[str]:
-    """Return the names in an operation's attributes and in the types of its own operands, results and block
-    arguments."""
+    """Return the names in an operation's attributes and in its own types.
+
+    The operation's own types belong to operands, results and block arguments.
+    """
     types = {value.type for value in (*operation.operands, *_values(operation))}
     return _variables(_attribute_dims(operation)).union(*map(symbols_of, types))
 

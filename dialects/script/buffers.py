@@ -67,8 +67,10 @@ def _stored_to(printer: Printer, op: Operation, target: Value, value: Value) -> 
 
 
 def _is_plain_transfer(op: Operation, tensor: Value, vector: Value) -> bool:
-    """Check whether a transfer moves adjacent elements along the last dimensions, all in bounds, with an optional
-    mask."""
+    """Check whether a transfer moves adjacent elements along the last dimensions, all in bounds.
+
+    The transfer may have a mask.
+    """
     if set(op.attributes) != {"in_bounds", SEGMENTS, "permutation_map"} or not tensor.type.has_rank:
         return False
     if not isinstance(vector.type, ir.VectorType):

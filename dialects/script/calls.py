@@ -34,8 +34,11 @@ def _any(printer: Printer, op: Operation) -> bool:
 
 
 def _operator_line(printer: Printer, op: Operation, items: list[str], *, stated: bool) -> bool:
-    """Print a call with explicit result types: as an annotation of the target for one result, as an argument for
-    several."""
+    """Print a call with explicit result types.
+
+    The type of a single result is an annotation of the target, unless it is `stated`. Otherwise the types are an
+    argument.
+    """
     types = [printer.type_text(result.type) for result in op.results]
     if types and (stated or len(types) > 1):
         items.append(f"out_sinfo={types[0] if len(types) == 1 else '[' + ', '.join(types) + ']'}")

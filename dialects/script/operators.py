@@ -23,8 +23,7 @@ from .words import SEGMENTS, quoted
 
 
 def operator_items(printer: Printer, definition: Operator, op: Operation) -> list[str] | None:
-    """Return the arguments in the order of the builder's parameters, or None if the operation does not match the
-    table."""
+    """Return the arguments in the builder's order, or None if the operation does not match the table."""
     operands = _operands(definition, op)
     if operands is None:
         return None
@@ -55,8 +54,10 @@ def operator_items(printer: Printer, definition: Operator, op: Operation) -> lis
 
 
 def _operands(definition: OpDef, op: Operation) -> dict[str, Value | tuple[Value, ...]] | None:
-    """Return the values by operand name: None for an absent operand, a tuple for a variadic one. Return None for a
-    mismatch."""
+    """Return the values by operand name, or None if they do not match the table.
+
+    An absent operand is None, and a variadic operand is a tuple.
+    """
     try:
         sizes = list(op.attributes[SEGMENTS]) if definition.segmented else None
         return definition.segment(list(op.operands), sizes)

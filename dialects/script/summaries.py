@@ -27,8 +27,10 @@ def outline(module: OperationBase) -> str:
 
 
 def signature(function: OperationBase) -> str:
-    """Return `main(x: Tensor((n, 8), "float32")) -> Tensor((n, 8), "float32")`, with a prefix `private` for private
-    functions."""
+    """Return `main(x: Tensor((n, 8), "float32")) -> Tensor((n, 8), "float32")`.
+
+    Private functions have the prefix `private`.
+    """
     attributes = function.attributes
     type_ = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
     name = _readable(attributes["sym_name"])

@@ -103,8 +103,10 @@ def folded(
     leaf: Callable[[ast.expr], Known | None],
     apply: Callable[[str, Sequence[Known]], Known | None],
 ) -> Known | None:
-    """Fold an expression: `apply` combines operands, and `leaf` evaluates expressions without operator. Return None if
-    an operand is unknown."""
+    """Fold an expression, or return None if an operand is unknown.
+
+    `apply` combines operands, and `leaf` evaluates expressions without an operator.
+    """
     sign, operands = operation(node)
     if not sign:
         return leaf(node)

@@ -91,8 +91,10 @@ def sign_of(operation: str, predicate: int = 0) -> Sign | None:
 
 @cache
 def word_of(name: str) -> str:
-    """Return the word of an operation: "relax.nn.relu" is R.nn.relu, "scf.yield" is scf.yield_. Return an empty string
-    if there is none."""
+    """Return the word of an operation, or an empty string if there is none.
+
+    "relax.nn.relu" is R.nn.relu, and "scf.yield" is scf.yield_.
+    """
     dialect, *rest = name.split(".")
     parts = [_LETTERS.get(dialect, dialect), *(f"{part}_" if keyword.iskeyword(part) else part for part in rest)]
     word = ".".join(parts)
