@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The dialects of relax-mlir."""
+"""Dialects of relax-mlir."""

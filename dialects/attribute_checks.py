@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Refuses attributes that MLIR reads unasked: `dense_resource` constants with more or fewer bytes than their types say,
-and, from bytecode, affine maps that use dimensions or symbols which they do not have, and texts that are not UTF-8.
+"""Checks of attributes that MLIR reads without verification.
+
+They cover `dense_resource` constants with a byte count that contradicts their type. In bytecode, they also cover affine
+maps that use undeclared dimensions or symbols, and texts that are not UTF-8.
 """
 
 from __future__ import annotations
@@ -18,18 +20,21 @@ from .core.elements import byte_count, element_bytes, is_resource, resource_name
 _SECTION = "dialect_resources"
 #: Wider elements are read word by word.
 _WORD = 8
-#: The bytes in hex, after a word with their alignment.
+#: Bytes in hex, after a word with their alignment.
 _BLOB = re.compile(r'"0x([0-9a-fA-F]{8})')
 _MOST_ALIGNED = 1 << 16
 
 
 def may_need_checks(source: str | bytes) -> bool:
-    """Of what has been read without an error: MLIR has checked all of a text but its resources."""
+    """Check whether a source without parse errors needs further checks.
+
+    MLIR verifies everything in a text except its resources.
+    """
     return isinstance(source, bytes) or _SECTION in source
 
 
 def badly_aligned(source: str) -> tuple[str, int] | None:
-    """What is wrong with the first alignment in a text that MLIR would not survive, and where it stands."""
+    """Return the message and the position of the first alignment in a text that would crash MLIR, or None."""
     start = source.find(_SECTION)
     for found in _BLOB.finditer(source, start) if start >= 0 else ():
         alignment = int.from_bytes(bytes.fromhex(found[1]), "little")
@@ -43,7 +48,7 @@ def badly_aligned(source: str) -> tuple[str, int] | None:
 
 
 def check_attributes(module: Operation) -> bool:
-    """Reports the malformed attributes, at the operations that have them."""
+    """Report malformed attributes at their operations. Return True if there are none."""
     problems: dict[Attribute, str | None] = {}
     is_right = True
     for op in (module, *operations_in(module)):
@@ -57,16 +62,16 @@ def check_attributes(module: Operation) -> bool:
 
 
 def _attributes_of(op: Operation) -> Iterator[Attribute]:
-    """The attributes of an operation that have a form in Python."""
+    """Yield the attributes of an operation that have a Python class."""
     for name in op.attributes:
         try:
             yield op.attributes[name]
         except TypeError:
-            continue  # the bindings have no class for dense complex numbers, which are no resource
+            continue  # the bindings have no class for dense complex numbers, which are not resources
 
 
 def _nested_in(attributes: Iterable[Attribute]) -> Iterator[Attribute]:
-    """Attributes, those in arrays and dictionaries included; not these themselves."""
+    """Yield attributes, with arrays and dictionaries replaced by their contents."""
     for attribute in attributes:
         if isinstance(attribute, ir.ArrayAttr):
             yield from _nested_in(list(attribute))
@@ -95,7 +100,7 @@ def _is_text(attribute: Attribute) -> bool:
 def _problem_of_resource(attribute: Attribute) -> str | None:
     blob = blob_of(attribute)
     if blob is None:
-        return None  # as it is where it was left out, for people to read
+        return None  # the elements were omitted, for people to read
     type_ = attribute.type
     what = f"constant dense_resource<{resource_name(attribute)}> : {type_}"
     if not type_.has_static_shape:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Contexts that know every registered dialect."""
+"""Contexts with all registered dialects."""
 
 from __future__ import annotations
 
@@ -15,39 +15,40 @@ from .core import dialect as declared
 from .core.dialect import Dialect
 from .core.operator import Operator
 
-# What builders create in addition to their own operators. The parser loads others by itself when it meets them.
+# Upstream dialects of the builders. The parser loads further dialects on demand.
 _UPSTREAM = ("func", "arith")
 
 
 def create_context() -> Context:
-    """A context with this project's and every other registered dialect, ready to parse and build."""
+    """Return a context with this project's dialects and every other registered dialect, ready to parse and build."""
     context = new_context(_UPSTREAM)
     load_registered(context)
     return context
 
 
 def load_registered(context: Context) -> None:
-    """Makes a context know what was declared after it was made: by a plug-in, mostly."""
-    for dialect in list(declared.registered_dialects().values()):  # another thread may declare one
+    """Load dialects and operators that were declared after the context was created, mostly by a plug-in."""
+    for dialect in list(declared.registered_dialects().values()):  # another thread may declare a dialect
         dialect.load(context)
 
 
 def find_dialect(name: str, context: Context) -> Dialect | None:
-    """The dialect of that name, this project's or a plug-in's, which is imported where it is announced."""
+    """Return the dialect of that name, or None. An announced plug-in with the dialect is imported."""
     if name not in declared.registered_dialects() and load_plugins("dialect", name):
         load_registered(context)
     return declared.registered_dialects().get(name)
 
 
 def registered_dialects() -> Mapping[str, Dialect]:
-    """Every dialect defined in Python so far, by name, this project's included."""
+    """Return every dialect that Python code has defined so far, by name, this project's dialects included."""
     return declared.registered_dialects()
 
 
 @types_checked
 def find_op(full_name: str) -> Operator:
-    """The definition of an operator by its full name, `relax.nn.conv2d`; a plug-in that announces its dialect is
-    imported.
+    """Return the definition of an operator by its full name, `relax.nn.conv2d`.
+
+    An announced plug-in with the dialect is imported.
     """
     namespace = full_name.partition(".")[0]
     if namespace not in registered_dialects():

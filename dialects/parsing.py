@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads IR, text or bytecode, into a fresh context; loads the plug-ins whose dialects the IR uses."""
+"""Parsing of IR, text or bytecode, into a fresh context. Plug-ins with the dialects of the IR are loaded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .trial import is_risky, known_dialects, read_elsewhere
 from .verification import check_functions
 
 BYTECODE_MAGIC = b"ML\xefR"
-#: The seconds at least, and the bytes for each of which there is a second more.
+#: Minimum time limit in seconds, and bytes per additional second.
 _PATIENCE_S, _BYTES_A_SECOND = 20, 10_000
 
 
@@ -42,11 +42,13 @@ def parse_module(
     prepare: Callable[[Context], None] | None = None,
     trusted: bool = False,
 ) -> Any:
-    """The MLIR module in a source. Raises RelaxError with every diagnostic.
+    """Return the MLIR module of a source.
 
-    An operation that is no module, or several of them, are put into one; without `implicit_module` there must be one
-    operation, which is returned. `prepare` gets each new context before anything is parsed in it. `trusted`: this
-    project has written it, so MLIR survives it.
+    Raise RelaxError with every diagnostic.
+
+    A single operation that is not a module, or several operations, are wrapped in a module. Without `implicit_module`,
+    the source must contain one operation, which is returned. `prepare` receives each new context before any parsing.
+    `trusted` marks a source that this project wrote, which cannot crash MLIR.
     """
     source = checked_source(source, name)
     if not trusted and is_risky(source):
@@ -64,7 +66,7 @@ def parse_module(
 
 
 def checked_source(source: str | bytes, name: str) -> str | bytes:
-    """Bytecode, or text that MLIR's parser can be given. Raises RelaxError."""
+    """Return bytecode, or text that MLIR's parser can process. Raise RelaxError for other sources."""
     if isinstance(source, bytes):
         if source.startswith(BYTECODE_MAGIC):
             return source
@@ -73,7 +75,7 @@ def checked_source(source: str | bytes, name: str) -> str | bytes:
         raise ModelError("the text is not UTF-8", location=name)
     check_nesting(source, name)
     if "\0" in source:
-        # MLIR's lexer takes a NUL byte for the end of the text.
+        # MLIR's lexer treats a NUL byte as the end of the text.
         raise ModelError("the text contains a NUL byte", location=_place(source, source.index("\0"), name))
     if (problem := badly_aligned(source)) is not None:
         raise ModelError(problem[0], location=_place(source, problem[1], name))
@@ -81,15 +83,17 @@ def checked_source(source: str | bytes, name: str) -> str | bytes:
 
 
 def read_on_trial(data: bytes, *, is_text: bool, name: str, dialects: Sequence[str]) -> bytes:
-    """What a process does that may crash, for one that knows these dialects."""
+    """Parse a source that may crash the process, in a process that knows these dialects. Return the error."""
     return on_trial(data, is_text, dialects, partial(parse_module, name=name, allow_unregistered=True))
 
 
 def on_trial(data: bytes, is_text: bool, dialects: Sequence[str], read: Callable[[str | bytes], object]) -> bytes:
-    """The error of reading; nothing else comes of it. Of dialects that are unknown here the other process has more to
-    say: where one is named, there is no error.
+    """Return the encoded error of a read, or an empty result.
+
+    The result is also empty if the source mentions a dialect that is unknown here: the other process decides then.
     """
-    # Malformed bytecode can have MLIR's reader loop for ever. The processor's time: this process may have to wait.
+    # Malformed bytecode can put MLIR's reader into an endless loop. The limit is CPU time, because this process may
+    # have to wait.
     has_timer = hasattr(signal, "setitimer")
     if has_timer:
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
@@ -124,7 +128,7 @@ def _parse(
             module = _parse_text(source, name, found)
         else:
             module = ir.Operation.parse(source, source_name=name)
-        # MLIR has verified the rest while parsing.
+        # MLIR has verified the rest during parsing.
         if not check_functions(module.operation) or not _write_sizes_alike(module.operation):
             raise ir.MLIRError("verification failed", [])
         if may_need_checks(source) and not check_attributes(module.operation):
@@ -135,7 +139,7 @@ def _parse(
 def _write_sizes_alike(module: Operation) -> bool:
     if not cache_of(module.context).canonical:
         return True
-    from .core.substitute import canonicalize_types  # seldom needed
+    from .core.substitute import canonicalize_types  # rarely needed
 
     return canonicalize_types(module)
 
@@ -154,7 +158,7 @@ def _parse_text(source: str, name: str, found: list[Diagnostic]) -> Holder:
 
 
 def _parse_single(source: str, name: str) -> Holder:
-    # Not Module.parse, which does not take the file's name.
+    # Module.parse does not accept the file's name.
     parsed = ir.Operation.parse(source, source_name=name)
     if parsed.operation.name == "builtin.module":
         return parsed
@@ -164,13 +168,17 @@ def _parse_single(source: str, name: str) -> Holder:
 
 
 def _parse_bare(source: str, name: str, found: list[Diagnostic]) -> Holder:
-    """Operations without a module around them: one is put around the text, so that locations keep the file's name.
-    Where that cannot be, MLIR makes one, and locations name the file "-"."""
+    """Parse operations without a module.
+
+    The text is wrapped in a module, so that locations keep the file's name.
+
+    If that is impossible, MLIR creates the module, and locations name the file "-".
+    """
     if not _ALIAS.search(source):
         try:
             module = _parse_single(f"{_OPEN}{source}\n}}", name)
         except ir.MLIRError:
-            # Not what is wrong with the text and these brackets, but what is wrong with the text.
+            # These diagnostics are about the text with the added brackets, not about the text itself.
             found.clear()
         else:
             _move_back(module.operation, name)
@@ -182,7 +190,7 @@ _OPEN = "module {"
 
 
 def _move_back(module: Operation, name: str) -> None:
-    """What stands on the first line stands behind the bracket that was put there: its columns are those of the text."""
+    """Correct the columns of locations on the first line, which the added module header shifts."""
 
     def in_text(location: Location) -> Location:
         _, line, column, _ = locate(location)
@@ -198,7 +206,7 @@ def _move_back(module: Operation, name: str) -> None:
 
 
 def define_dialects(context: Context, source: str, name: str) -> None:
-    """Has a context know the dialects that a text in IRDL describes. Raises RelaxError."""
+    """Load the dialects that a text in IRDL describes into a context. Raise RelaxError for an invalid text."""
     try:
         _define_dialects(context, source, name)
     except RelaxError as error:
@@ -209,7 +217,7 @@ def _define_dialects(context: Context, source: str, name: str) -> None:
     check_nesting(source, name)
     with context, ir.Location.unknown(), errors_as_relax_error(context, f"cannot parse {name}", ModelError):
         described = ir.Module.parse(source)
-        # MLIR ends the process over a name that is taken.
+        # MLIR aborts the process if a dialect name is taken.
         taken = {*registered_dialects(), *UPSTREAM_DIALECTS}
         for operation in described.body.operations:
             if operation.operation.name != "irdl.dialect":
@@ -236,13 +244,19 @@ _WORD = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|[#!@%^]?[\w$][\w.$-]*')
 
 
 def _custom_form(source: str) -> tuple[str, int] | None:
-    """The first use of a Python-defined operator without quotes, of which MLIR says only that it cannot parse it."""
+    """Return the first unquoted use of a Python-defined operator, and its position.
+
+    MLIR only reports that it cannot parse it.
+    """
     known = {op.full_name for op in all_ops()}
     return next(((word.group(), word.start()) for word in _WORD.finditer(source) if word.group() in known), None)
 
 
 def _without_consequences(error: RelaxError) -> RelaxError:
-    """The bytecode reader reports each step that failed for the first one's reason; only that has something to say."""
+    """Drop consequential diagnostics.
+
+    The bytecode reader reports each failed step, but only the first one is informative.
+    """
     located = [diagnostic for diagnostic in error.diagnostics[1:] if diagnostic.line]
     error.diagnostics = (*error.diagnostics[:1], *located)
     return error
@@ -252,7 +266,7 @@ _UNKNOWN_OP = re.compile(r"unregistered operation '([\w.]+)' found in dialect")
 
 
 def with_suggestions(error: RelaxError) -> RelaxError:
-    """The error with a did-you-mean behind each unknown operator."""
+    """Return the error with a suggestion for each unknown operator."""
     names = [op.full_name for op in all_ops()]
     suggested = []
     for diagnostic in error.diagnostics:
@@ -263,7 +277,7 @@ def with_suggestions(error: RelaxError) -> RelaxError:
     return error.altered(error.message + hint, diagnostics=suggested)
 
 
-# Definitions that may only stand outside of a module: aliases and resources.
+# Definitions that are only valid outside of a module: aliases and resources.
 _ALIAS = re.compile(r"^\s*([#!][\w.$-]+\s*=|\{-#)", re.MULTILINE)
 _COMMENTS = re.compile(r"(?:\s|//[^\n]*(?:\n|$))*")
 
@@ -275,7 +289,7 @@ def _first_word(source: str) -> str:
 
 
 def decode_source(source: bytes, name: str) -> str:
-    """The text in a file. Raises RelaxError with the place that is not UTF-8."""
+    """Return the text of a file. Raise RelaxError with the position that is not UTF-8."""
     try:
         return source.decode()
     except UnicodeDecodeError as error:
@@ -293,7 +307,7 @@ def _place(text: str, position: int, name: str) -> str:
 
 
 def _load_dialect_plugins(source: str | bytes) -> bool:
-    """Imports announced dialects that the source mentions; returns whether there was one."""
+    """Import announced dialects that the source mentions. Return True if there was one."""
     loaded = False
     for kind, name, module in announced_plugins():
         mentioned = f"{name}." in source if isinstance(source, str) else name.encode() in source

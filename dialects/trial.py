@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads IR that MLIR may not survive in another process first: the wheel is without assertions, so that malformed
-bytecode ends a process.
+"""Trial parsing, in another process, of IR that may crash MLIR.
 
-Most text needs none: of the dialects that this project writes MLIR's parsers refuse what is wrong.
+The wheel has no assertions, so that malformed bytecode ends a process. Most text needs no trial: the MLIR parsers of
+the dialects that this project writes reject invalid text.
 """
 
 from __future__ import annotations
@@ -20,30 +20,31 @@ from ..support.processes.expendable import is_expendable
 from ..support.processes.pool import PoolCall, process_pool
 from .core.dialect import registered_dialects
 
-#: Upstream's whose text was mutated a hundred thousand times (test/fuzz), and did not end a process.
+#: Upstream dialects with texts that were mutated a hundred thousand times (test/fuzz) without a crash.
 _KNOWN = frozenset(
     "affine arith bufferization builtin cf complex func index linalg math memref scf tensor ub vector".split()
 )
 _OTHERS = [each for each in UPSTREAM_DIALECTS if each not in _KNOWN]
-#: An operation, an attribute or a type of another dialect; bytes at the text's end.
+#: An operation, an attribute or a type of another dialect, or bytes at the end of the text.
 _RISKY = re.compile(rf"(?<![\w$.%@^-])(?:{'|'.join(_OTHERS)})\.|\{{-#")
-#: One of these is in what is risky: to look for them takes a third of the time.
+#: Risky text contains one of these. Searching for them takes a third of the time.
 _HINTS = ("{-#", *[f"{each}." for each in _OTHERS])
-#: Reads as `parsing.read_on_trial` does.
+#: Reader with the signature of `parsing.read_on_trial`.
 _READER = f"{__package__}.parsing:read_on_trial"
 
 
 def is_risky(source: str | bytes) -> bool:
-    """Whether to read it elsewhere first. Where a guard watches this process, nothing is."""
+    """Check whether to parse a source elsewhere first. A process with a guard parses directly."""
     if is_expendable():
         return False
     return isinstance(source, bytes) or (any(map(source.__contains__, _HINTS)) and _RISKY.search(source) is not None)
 
 
 def read_elsewhere(source: str | bytes, name: str, reader: str = "") -> None:
-    """By `parsing.read_on_trial`, or another function like that. Raises RelaxError where a process that reads it does
-    not survive, or finds an error: what MLIR refuses may have written where it should not, and what is read again here
-    would crash this process later.
+    """Parse a source in another process, by `parsing.read_on_trial` or a similar function.
+
+    Raise RelaxError if the process crashes or reports an error. Invalid IR may have corrupted memory in that process,
+    and parsing it here would crash this process later.
     """
     data = source.encode() if isinstance(source, str) else source
     arguments = {"is_text": isinstance(source, str), "name": name, "dialects": sorted(known_dialects())}
@@ -54,11 +55,11 @@ def read_elsewhere(source: str | bytes, name: str, reader: str = "") -> None:
         nonlocal found
         found = answer
 
-    with contextlib.suppress(OSError):  # the system has no processes to give
+    with contextlib.suppress(OSError):  # the system may be unable to start processes
         try:
             process_pool().run([call], 1, done)
         except RelaxError:
-            # What that process had read before may have been the reason: a new one finds out.
+            # Earlier input of that process may have caused the crash: a new process decides.
             process_pool().run([call], 1, done)
     if found:
         message, location, notes, diagnostics = json.loads(found)
@@ -67,7 +68,7 @@ def read_elsewhere(source: str | bytes, name: str, reader: str = "") -> None:
 
 
 def known_dialects() -> set[str]:
-    """Those that contexts know in this process, without upstream's."""
+    """Return the dialects of this process's contexts, without upstream's."""
     return set(registered_dialects())
 
 

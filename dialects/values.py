@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What Python makes of the values that builders hand out: `x + 1`, `a @ b`, `x.shape`, and how they are shown.
+"""Python operators and attributes of builders' values: `x + 1`, `a @ b`, `x.shape`, and their repr.
 
-Arithmetic builds operators of relax. What a graph cannot answer while it is built, a truth value say, is refused with
-what to write instead.
+Arithmetic builds operators of relax. Questions that a graph cannot answer during construction, such as a truth value,
+raise an error with an alternative.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from .script.types import dtype_name
 
 
 class NoSuchAttribute(RelaxError, AttributeError):
-    """Of a value, with what gives it; `hasattr` asks so."""
+    """Missing attribute of a value, with its provider. `hasattr` relies on the base class."""
 
 
 class NoSuchOperation(RelaxError, TypeError):
-    """Of Python's on a value, with what to write instead."""
+    """Python operation that values do not support, with an alternative."""
 
 
-#: Python's operator -> relax's.
+#: Python's operator -> relax's operator.
 _BINARY = {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
     "mod": "floor_mod", "pow": "power", "matmul": "matmul",
 }  # fmt: skip
 _UNARY = {"neg": "negative", "abs": "abs"}
-#: What no operation on a graph's value can be, and what is written instead.
+#: Operations that values do not support, and the alternatives.
 _INSTEAD = {
     "lt": "relax.less(x, y)", "le": "relax.less_equal(x, y)", "gt": "relax.greater(x, y)",
     "ge": "relax.greater_equal(x, y)", "and": "relax.logical_and or relax.bitwise_and",
@@ -47,7 +47,7 @@ _INSTEAD = {
     "bool": "relax.where(condition, x, y), or an scf.if around what depends on it",
     "iter": "relax.split(x, sections, axis)", "float": "relax.astype(x, dtype)", "int": "relax.astype(x, dtype)",
 }  # fmt: skip
-#: Of them those that Python asks as functions.
+#: Unsupported operations that Python calls as functions.
 _QUESTIONS = {"bool": "the truth of", "iter": "what is in", "float": "the number in", "int": "the number in"}
 _SIGNS = {
     "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and": "&", "or": "|", "xor": "^", "invert": "~", "lshift": "<<",
@@ -56,7 +56,10 @@ _SIGNS = {
 
 
 def _operand(value: object, like: Value) -> Value | None:
-    """The other operand of a value in an expression, a number as a constant of its type; None for what is none."""
+    """Return the other operand of an expression as a value, or None.
+
+    A number becomes a constant of the value's type.
+    """
     found = as_value(value)
     if found is not None:
         return found
@@ -121,12 +124,12 @@ def _info(value: Value, name: str) -> TensorInfo:
 
 
 def _shape(self: Value) -> tuple[Dim, ...] | None:
-    """The sizes of a tensor, numbers and expressions over symbols; None where not even the rank is known."""
+    """Return the sizes of a tensor, numbers and expressions over symbols, or None for an unknown rank."""
     return _info(self, "shape").shape
 
 
 def _dtype(self: Value) -> str:
-    """The element type of a tensor, as numpy calls it."""
+    """Return the element type of a tensor by NumPy's name."""
     return dtype_name(_info(self, "dtype").dtype)
 
 
@@ -135,7 +138,7 @@ def _ndim(self: Value) -> int | None:
 
 
 def _missing(self: Value, name: str) -> object:
-    """`x.sum()`: the operator is a function."""
+    """Raise NoSuchAttribute, with the operator for `x.sum()`: operators are functions."""
     found = next((op for op in relax.ops if op.rpartition(".")[2] == name), "")
     if found:
         raise NoSuchAttribute(f"{self!r} has no '{name}': relax.{found}(x) computes it")
@@ -143,7 +146,7 @@ def _missing(self: Value, name: str) -> object:
 
 
 def _shown(self: Value) -> str:
-    """`<value of relax.exp: Tensor((n, 4), "float32")>`."""
+    """Return `<value of relax.exp: Tensor((n, 4), "float32")>`."""
     what = f"value of {self.what}" if isinstance(self, Result) else f"argument {ir.BlockArgument(self).arg_number}"
     return f"<{what}: {short_type(self.type)}>"
 
@@ -154,7 +157,7 @@ def _methods() -> dict[str, object]:
         methods[f"__{name}__"], methods[f"__r{name}__"] = _binary(op)
     for name in _INSTEAD:
         methods[f"__{name}__"] = _refused(name)
-    # numpy would compute with an array of objects.
+    # NumPy would compute with an array of objects.
     methods["__array_ufunc__"] = None
     properties = {"shape": property(_shape), "dtype": property(_dtype), "ndim": property(_ndim)}
     return {**methods, **properties, "__getattr__": _missing, "__repr__": _shown}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Verification of whole modules: what MLIR checks, and what it cannot: upstream's functions, attributes of ours."""
+"""Verification of whole modules: MLIR's checks, and checks of upstream's functions and this project's attributes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tir.prim_func import check_prim_funcs, functions_within
 
 
 def verify_ir(operation: Operation, what: str) -> None:
-    """Raises RelaxError, `what` with every diagnostic, when an operation or a function in it is not valid."""
+    """Raise RelaxError, `what` with every diagnostic, if an operation or a function in it is invalid."""
     with operation.context, errors_as_relax_error(operation.context, what, VerificationError):
         if not operation.verify():
             raise ir.MLIRError("verification failed", [])
@@ -25,14 +25,14 @@ def verify_ir(operation: Operation, what: str) -> None:
 
 
 def verify_functions(module: Operation, what: str) -> None:
-    """Raises RelaxError when a function in a module is not valid, as a PrimFunc or one of a graph, or an attribute."""
+    """Raise RelaxError if a PrimFunc, a graph function or an attribute of a module is invalid."""
     with module.context, errors_as_relax_error(module.context, what, VerificationError):
         if not check_functions(module):
             raise ir.MLIRError("verification failed", [])
 
 
 def check_functions(module: Operation) -> bool:
-    """Reports what is wrong with the functions of a module, and with attributes in it, at their locations."""
+    """Report invalid functions and attributes of a module at their locations. Return True if there are none."""
     functions = list(functions_within(module.operation))
     valid = [_check_signature(function) & _check_arguments(function) for function in functions]
     valid += [_check_attributes(operation) for operation in _inside(module.operation) if _is_marked(operation)]
@@ -40,7 +40,7 @@ def check_functions(module: Operation) -> bool:
 
 
 def _check_signature(function: Operation) -> bool:
-    """Types of relax mean something: the sizes that they name must be the tensor's."""
+    """Check that the relax types of a signature are meaningful: their symbolic sizes must agree with the tensor."""
     type_ = function_type_of(function)
     for what, types in (("parameter", type_.inputs), ("result", type_.results)):
         for position, each in enumerate(types):
@@ -53,7 +53,10 @@ def _check_signature(function: Operation) -> bool:
 
 
 def _inside(operation: Operation) -> Iterator[Operation]:
-    """A module and what is in it, but the code of LLVM's functions, which is long and has no attributes of ours."""
+    """Yield a module and its contents.
+
+    The code of LLVM functions is skipped: it is long and has none of this project's attributes.
+    """
     yield operation
     if operation.name in ("builtin.module", "gpu.module"):
         for inner in operations_of(body_of(operation)):
@@ -63,7 +66,10 @@ def _inside(operation: Operation) -> Iterator[Operation]:
 
 
 def _is_marked(operation: Operation) -> bool:
-    """Whether an attribute's name has the dot that those of dialects have: few operations have one."""
+    """Check whether an attribute's name has a dot, like attributes of dialects.
+
+    Few operations have such an attribute.
+    """
     try:
         return "." in "".join(operation.attributes)
     except RuntimeError as error:
@@ -73,7 +79,7 @@ def _is_marked(operation: Operation) -> bool:
 
 
 def _check_attributes(operation: Operation) -> bool:
-    # A function's own are looked at with the rest of it.
+    # A function's own attributes are checked with the rest of the function.
     problems = [] if operation.name == "func.func" else list(attribute_problems(operation.name, operation.attributes))
     for problem in problems:
         operation.location.emit_error(f"'{operation.name}' op {problem}")
@@ -85,7 +91,7 @@ def _check_arguments(function: Operation) -> bool:
         return True
     valid = True
     for position, held in enumerate(function.attributes["arg_attrs"]):
-        # All are not looked at: the bindings abort where one has no form in Python.
+        # Only these names are read: the bindings abort on an attribute without a Python class.
         known = {name: held[name] for name in ON_ARGUMENTS if name in held}
         for problem in attribute_problems("", known):
             function.location.emit_error(f"'func.func' op @{symbol_name(function)} argument #{position} {problem}")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Code for the bodies of tensor programs: scalars, tensors, memrefs, loops, structured operations."""
+"""Code emission for the bodies of tensor programs: scalars, tensors, memrefs, loops, structured operations."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Python's operators on SSA values. Conversions are made of these alone; rules get them as Numbers (numbers.py)."""
+"""Python's operators on SSA values. Conversions use only these; rules receive them as Numbers (numbers.py)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _FLOAT_PREDICATES = {"==": 1, ">": 2, ">=": 3, "<": 4, "<=": 5, "!=": 13}
 _SIGNED_PREDICATES = {"==": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
 _UNSIGNED_PREDICATES = {"==": 0, "!=": 1, "<": 6, "<=": 7, ">": 8, ">=": 9}
 
-#: Of the usual types: MLIR takes its time to write one.
+#: Names of the usual types: MLIR is slow at printing a type.
 _NAMES = {ir.F32Type: "f32", ir.F64Type: "f64", ir.IndexType: "index"}
 
 Operand = Union["Arithmetic", float, int]
-#: A Number where it is one.
+#: Number, if the argument is one.
 X = TypeVar("X", bound="Arithmetic")
 
 
 class Arithmetic(Value):
-    """An SSA value that is a float, an integer, or a vector of them; what is computed is of the same class."""
+    """SSA value that is a float, an integer, or a vector of them. Results have the same class."""
 
     __slots__ = ("element", "is_float", "is_unsigned")
     element: Type
@@ -45,7 +45,7 @@ class Arithmetic(Value):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            """What the type says, looked at when it is asked for: of most values it never is."""
+            """Compute a fact about the type on first use, because most values never need it."""
             if name == "element":
                 self.element = element_type(self.type)
             elif name == "is_float":
@@ -61,12 +61,12 @@ class Arithmetic(Value):
 
     @property
     def value(self) -> Value:
-        """The SSA value alone, which can be compared and hashed."""
+        """Plain SSA value, which can be compared and hashed."""
         return ir.Value(self)
 
     @property
     def dtype(self) -> str:
-        """The element type's name with its sign, "ui8"."""
+        """Name of the element type with its signedness, "ui8"."""
         text = _NAMES.get(type(self.element)) or str(self.element)
         return f"u{text}" if self.is_unsigned and text[0] == "i" and text not in ("i1", "index") else text
 
@@ -75,19 +75,19 @@ class Arithmetic(Value):
         return 64 if isinstance(self.element, ir.IndexType) else self.element.width
 
     def of(self, dtype: str) -> Self:
-        """The same value of an element type that says whether there is a sign."""
+        """Return the same value with the signedness of an element type."""
         return type(self)(self, unsigned=is_unsigned(dtype))
 
     def constant(self, value: float | int) -> Self:
-        """A constant of this number's type."""
+        """Return a constant of this number's type."""
         return type(self)(constant_value(value, self.type))
 
     def as_operand(self, other: Value | float) -> Value:
-        """The other operand of an operation: a Python number becomes a constant of this type."""
+        """Return the other operand of an operation. A Python number becomes a constant of this type."""
         return other if isinstance(other, Value) else constant_value(other, self.type)
 
     def made(self, name: str, operands: Sequence[Value], result: Type, /, **attributes: Attribute) -> Self:
-        """What a new operation gives."""
+        """Create an operation and return its result."""
         return type(self)(result_of(name, operands, result, **attributes))
 
     def binary(self, float_op: str, int_op: str, other: Operand, *, swapped: bool = False) -> Self:
@@ -102,7 +102,7 @@ class Arithmetic(Value):
         return self.binary(f"arith.{name}f", f"arith.{name}{'si' if has_sign else 'ui'}", other, swapped=swapped)
 
     def _is_unchanged_by(self, neutral: int, other: Operand) -> bool:
-        """Of integers: arithmetic with what is known makes no operations for nothing."""
+        """Check whether `other` is the integer `neutral`, so that no operation is needed."""
         return isinstance(other, int) and other == neutral and not self.is_float
 
     def __add__(self, other: Operand) -> Self:
@@ -134,7 +134,7 @@ class Arithmetic(Value):
         return self._by_sign("div", other, swapped=True)
 
     def __floordiv__(self, other: Operand) -> Self:
-        """Of sizes, and other integers that are not negative."""
+        """Divide sizes, or other integers that are not negative."""
         if self._is_unchanged_by(1, other):
             return self
         return self.binary("", "arith.divui", other)
@@ -143,7 +143,7 @@ class Arithmetic(Value):
         return self.binary("", "arith.divui", other, swapped=True)
 
     def __mod__(self, other: Operand) -> Self:
-        """As `//` of integers that are not negative."""
+        """Return the remainder of integers that are not negative, like `//`."""
         return self.binary("", "arith.remui", other)
 
     def __neg__(self) -> Self:
@@ -165,21 +165,21 @@ class Arithmetic(Value):
         return self.binary("", "arith.shli", other)
 
     def __rshift__(self, other: Operand) -> Self:
-        """Of a signed number copies of the sign come in."""
+        """Shift right. Signed numbers are sign-extended."""
         return self.binary("", "arith.shrui" if self.is_unsigned else "arith.shrsi", other)
 
     def shift_right_unsigned(self, other: Operand) -> Self:
         return self.binary("", "arith.shrui", other)
 
     def compare(self, sign: str, other: Operand) -> Self:
-        """`x == y` where type checkers do not know that it makes an operation: of a type variable."""
+        """Compare, as `x == y` does, for values whose static type is a type variable."""
         if not self.is_float:
             has_sign = not (self.is_unsigned or getattr(other, "is_unsigned", False))
             return self._compared("arith.cmpi", (_SIGNED_PREDICATES if has_sign else _UNSIGNED_PREDICATES)[sign], other)
         return self._compared("arith.cmpf", _FLOAT_PREDICATES[sign], other)
 
     def unsigned(self, sign: str, other: Operand) -> Self:
-        """A comparison of integers without sign: `x.unsigned("<", y)`."""
+        """Compare integers as unsigned: `x.unsigned("<", y)`."""
         return self._compared("arith.cmpi", _UNSIGNED_PREDICATES[sign], other)
 
     def _compared(self, name: str, predicate: int, other: Operand) -> Self:
@@ -207,19 +207,20 @@ class Arithmetic(Value):
 
 
 def _has_no_sign(element: Type) -> bool:
-    """Of integer types: truth values, and those that say it."""
+    """Check for an unsigned integer type; truth values count as unsigned."""
     return isinstance(element, ir.IntegerType) and (element.width == 1 or element.is_unsigned)
 
 
 def result_of(name: str, operands: Sequence[Value], result: Type, /, **attributes: Attribute) -> Value:
-    """The result, of whatever type, of a new operation."""
+    """Create an operation and return its result, of any type."""
     return ir.Operation.create(name, results=[result], operands=list(operands), attributes=attributes).result
 
 
 @contextmanager
 def shared_constants(block: Block) -> Iterator[None]:
-    """Constant integers stand once, where a block begins, for all that is emitted in it meanwhile; but for constants
-    nothing may be emitted where it begins.
+    """Emit each constant integer once, at the start of a block, while the context manager is active.
+
+    Nothing but constants may be emitted at the start of the block meanwhile.
     """
     token = _shared.set((block, {}))
     try:
@@ -228,12 +229,12 @@ def shared_constants(block: Block) -> Iterator[None]:
         _shared.reset(token)
 
 
-#: Where constant integers stand, and those that do.
+#: Block of the constant integers, and the constants emitted so far.
 _shared: ContextVar[tuple[Block, dict[tuple[int, Type], Value]] | None] = ContextVar("shared_constants", default=None)
 
 
 def constant_value(value: float | int, type_: Type) -> Value:
-    """A constant scalar, or a vector of equal elements. Integers wrap to the type's width."""
+    """Return a constant scalar, or a vector of equal elements. Integers wrap to the type's width."""
     shared = _shared.get()
     if shared is None or not isinstance(type_, (ir.IndexType, ir.IntegerType)):
         return _new_constant(value, type_)
@@ -273,7 +274,7 @@ def select(condition: Value, yes: X | float, no: X | float) -> X:
 
 
 def convert(name: str, x: X, element: Type) -> X:
-    """An operation that gives other elements: `convert("arith.truncf", x, f16)`."""
+    """Convert the elements by an operation: `convert("arith.truncf", x, f16)`."""
     return x.made(name, [x], with_element(x.type, element))
 
 
@@ -286,7 +287,7 @@ def from_bits(x: X, element: Type) -> X:
 
 
 def element(dtype: str) -> Type:
-    """The MLIR type that elements of a type have in PrimFuncs."""
+    """Return the MLIR type of elements in PrimFuncs."""
     return type_named(signless(dtype), ir.Context.current)
 
 
@@ -295,7 +296,7 @@ def element_type(type_: Type) -> Type:
 
 
 def with_element(type_: Type, element: Type) -> Type:
-    """The type with other elements."""
+    """Return the type with another element type."""
     if not isinstance(type_, ir.VectorType):
         return element
     scalable = list(type_.scalable_dims) if type_.scalable else None

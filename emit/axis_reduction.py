@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits reductions over axes of a tensor: what sums, norms and softmax have in common.
+"""Reductions over axes of a tensor, for sums, norms and softmax.
 
     rows = Reduction(x, [1])
-    mean = rows.mean(widened, [rows.whole])                    # a tensor over the axes that are kept
+    mean = rows.mean(widened, [rows.whole])                    # a tensor over the remaining axes
     rows.everywhere(lambda x, mean: x - mean, [rows.whole, rows.part(mean)], out)
 
-Accuracy. Floats narrower than f32 are combined in f32 and rounded once. Short sums are added up one by one in f32: of
-f32 as many elements as numpy adds so, of narrower floats as many as a digit of theirs allows. Longer ones, and those
-whose length is not known, are added up in f64, since the error grows with the length. numpy adds halves of halves
-instead, which no affine loop says; and reading is still what such a sum spends most of its time with.
+Accuracy. Floats narrower than f32 are combined in f32 and rounded once. Short sums are accumulated one by one in f32.
+For f32, the limit is the block length of NumPy's summation. For narrower floats, the limit is the length up to which
+the error stays below their precision. Longer sums, and sums of dynamic length, are accumulated in f64, since the error
+grows with the length. NumPy uses pairwise summation instead, which no affine loop can express. Memory bandwidth still
+limits such a sum.
 """
 
 from __future__ import annotations
@@ -25,25 +26,25 @@ from .conversions import accumulator, limits, rounded, to_float, widened
 from .linalg import ScalarBody
 from .numbers import Number, as_i64, constant
 
-#: The longest sum of f32 that is added up in f32, and the longest of narrower floats.
+#: Longest sum of f32 that is accumulated in f32, and the longest of narrower floats.
 LONGEST_NARROW_SUM = 128
 LONGEST_SUM_OF_NARROW = 4096
-#: A tensor in a loop over the data, and which of the data's dimensions its own are.
+#: Tensor in a loop over the data, and the dimensions of the data that correspond to its own.
 Read = tuple[Value, Sequence[int]]
 
 
 def lowest(dtype: str) -> float | int:
-    """What no element is below."""
+    """Return a lower bound of all elements of a type."""
     return -math.inf if is_float(dtype) else limits(dtype)[0]
 
 
 def highest(dtype: str) -> float | int:
-    """What no element is above."""
+    """Return an upper bound of all elements of a type."""
     return math.inf if is_float(dtype) else limits(dtype)[1]
 
 
 class Reduction:
-    """A tensor whose elements are combined along some axes; without any, each stands for itself."""
+    """Tensor to reduce along some axes. Without axes, each element is its own result."""
 
     def __init__(self, data: Value, axes: Sequence[int]):
         self.data = data
@@ -51,68 +52,74 @@ class Reduction:
         self.rank = len(self.sizes)
         self.axes = sorted(axes)
         self.kept = [axis for axis in range(self.rank) if axis not in self.axes]
-        #: What is computed with.
+        #: Element type of the computation.
         self.dtype = accumulator(str(data.type.element_type))
 
     @property
     def whole(self) -> Read:
-        """The data, to be read in a loop over it."""
+        """Data as an operand of a loop over the data."""
         return self.alike(self.data)
 
     def alike(self, tensor: Value) -> Read:
-        """A tensor of the data's shape, to be read in a loop over the data."""
+        """Return a tensor of the data's shape as an operand of a loop over the data."""
         return tensor, range(self.rank)
 
     def part(self, tensor: Value) -> Read:
-        """A tensor over the kept axes, to be read in a loop over the data."""
+        """Return a tensor over the remaining axes as an operand of a loop over the data."""
         return tensor, self.kept
 
     @property
     def known_count(self) -> int | None:
-        """How many elements are combined into one, where that is known."""
+        """Number of elements per result, or None if dynamic."""
         sizes = [self.sizes[axis] for axis in self.axes]
         known = [size for size in sizes if isinstance(size, int)]
         return math.prod(known) if len(known) == len(sizes) else None
 
     def count(self) -> Number:
-        """How many elements are combined into one, an i64."""
+        """Return the number of elements per result as an i64."""
         count = math.prod(self.sizes[axis] for axis in self.axes)
         return constant(count, "i64") if isinstance(count, int) else as_i64(count)
 
     def empty(self, dtype: str) -> Value:
-        """Undefined elements over the kept axes."""
+        """Return an uninitialized tensor over the remaining axes."""
         return linalg.empty([self.sizes[axis] for axis in self.kept], element(dtype))
 
     # ---- loops ----
     def fold(self, step: Callable[..., Number], reads: Sequence[Read], start: float | int, output: Value) -> Value:
-        """`total = step(*elements, total)` along the axes, from `start`; `output` is over the kept ones."""
+        """Compute `total = step(*elements, total)` along the axes, from `start`.
+
+        `output` is over the remaining axes.
+        """
         return self.fold_into(step, reads, linalg.fill(start, output))
 
     def fold_into(self, step: ScalarBody, reads: Sequence[Read], initial: Value) -> Value:
-        """As `fold`, from what `initial` holds."""
+        """Reduce like `fold`, from the contents of `initial`."""
         maps = [linalg.select_dims(self.rank, dims) for _, dims in (*reads, self.part(initial))]
         kinds = [linalg.REDUCTION if axis in self.axes else linalg.PARALLEL for axis in range(self.rank)]
         return linalg.generic([value for value, _ in reads], [initial], maps, kinds, step)[0]
 
     def everywhere(self, body: Callable[..., Value], reads: Sequence[Read], output: Value) -> Value:
-        """`body(*elements)` for each of the data's; `output` has its shape."""
+        """Compute `body(*elements)` for each element of the data. `output` has the data's shape."""
         return broadcast_generic([value for value, _ in reads], output, [list(dims) for _, dims in reads], body)
 
     def over_kept(self, body: Callable[..., Value], values: Sequence[Value], output: Value) -> Value:
-        """`body(*elements)` of tensors over the kept axes. `output` may have the others too, of size 1."""
+        """Compute `body(*elements)` on tensors over the remaining axes.
+
+        `output` may also have the reduced axes, with size 1.
+        """
         dims = self.kept if linalg.rank_of(output) == self.rank else list(range(len(self.kept)))
         return broadcast_generic(values, output, [dims] * len(values), body)
 
     # ---- floats ----
     @property
     def sum_dtype(self) -> str:
-        """What the data's floats are added up in."""
+        """Element type in which the data's floats are accumulated."""
         longest = LONGEST_NARROW_SUM if str(self.data.type.element_type) == "f32" else LONGEST_SUM_OF_NARROW
         is_short = self.known_count is not None and self.known_count <= longest
         return "f64" if self.dtype == "f32" and not is_short else self.dtype
 
     def sum(self, body: Callable[..., Number], reads: Sequence[Read]) -> Value:
-        """The sums of `body(*elements)`, in `sum_dtype`."""
+        """Return the sums of `body(*elements)`, in `sum_dtype`."""
         dtype = self.sum_dtype
 
         def step(*scalars: Number) -> Number:
@@ -122,27 +129,30 @@ class Reduction:
         return self.fold(step, reads, 0, self.empty(dtype))
 
     def total(self, body: Callable[..., Number], reads: Sequence[Read]) -> Value:
-        """The sums of `body(*elements)`, in `dtype`."""
+        """Return the sums of `body(*elements)`, in `dtype`."""
         sums = self.sum(body, reads)
         if self.sum_dtype == self.dtype:
             return sums
         return self.over_kept(lambda x: rounded(x, self.dtype), [sums], self.empty(self.dtype))
 
     def mean(self, body: Callable[..., Number], reads: Sequence[Read], output: Value | None = None) -> Value:
-        """The means of `body(*elements)`, in `dtype` where no output is given."""
+        """Return the means of `body(*elements)`, in `dtype` or in the output's element type."""
         output = self.empty(self.dtype) if output is None else output
         dtype, count = str(output.type.element_type), self.float_count(self.sum_dtype)
         return self.over_kept(lambda x: rounded(x / count, dtype), [self.sum(body, reads)], output)
 
     def float_count(self, dtype: str) -> Number:
-        """How many elements are combined into one."""
+        """Return the number of elements per result as a float."""
         if self.known_count is not None:
             return constant(self.known_count, dtype)
         return convert("arith.sitofp", self.count(), element(dtype))
 
     def variance(self, mean: Value, output: Value | None = None) -> Value:
-        """The mean squared distances to the means. It takes a second look at the data: the mean of squares without
-        the squared mean loses its digits where the mean is large."""
+        """Return the mean squared distances from the means.
+
+        The function reads the data twice: subtracting the squared mean from the mean of squares loses precision for
+        large means.
+        """
 
         def squared_distance(x: Number, mean: Number) -> Number:
             distance = to_float(widened(x) - mean, self.sum_dtype)
@@ -154,13 +164,16 @@ class Reduction:
     def extreme(
         self, pick: Callable[[Number, Number], Number], start: float | int, dtype: str, output: Value | None = None
     ) -> Value:
-        """`maximum` or `minimum` of the elements, whose type with its sign is `dtype`."""
+        """Return the `maximum` or `minimum` of the elements. `dtype` is their type with signedness."""
         wide = accumulator(dtype)
         output = self.empty(wide) if output is None else output
         return self.fold(lambda x, best: pick(widened(x.of(dtype)), best), [self.whole], start, output)
 
     def position(self) -> Number:
-        """Inside of a loop over the data: where the element stands among those combined with it, an i64."""
+        """Return the index of the current element among the elements of its result, as an i64.
+
+        Call it inside a loop over the data.
+        """
         if not self.axes:
             return constant(0, "i64")
         place = linalg.index(self.axes[0])

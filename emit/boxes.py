@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits what suppression of overlapping boxes is made of. Boxes are two opposite corners, in any order."""
+"""Parts of the suppression of overlapping boxes. A box is given by two opposite corners, in any order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .numbers import Number, maximum, minimum, select
 
 
 def load_wide(buffer: Value, *indices: int | Value) -> Number:
-    """An element of a float buffer, in the type it is computed in."""
+    """Load an element of a float buffer, in the type of the computation."""
     return widened(load(buffer, *indices))
 
 
@@ -29,13 +29,13 @@ class Box(NamedTuple):
 
 
 def load_box(buffer: Value, batch: Number, anchor: Number, start: int = 0) -> Box:
-    """The box whose coordinates begin at `start` among an anchor's values."""
+    """Load the box with coordinates at `start` in an anchor's values."""
     x1, y1, x2, y2 = (load_wide(buffer, batch, anchor, start + offset) for offset in range(4))
     return Box(minimum(x1, x2), minimum(y1, y2), maximum(x1, x2), maximum(y1, y2))
 
 
 def overlap(one: Box, other: Box) -> Number:
-    """The part of both boxes' area that they share; 0 where they have none."""
+    """Return the intersection over union of two boxes, or 0 for an empty union."""
     width = maximum(minimum(one.right, other.right) - maximum(one.left, other.left), 0.0)
     height = maximum(minimum(one.bottom, other.bottom) - maximum(one.top, other.top), 0.0)
     shared = height * width
@@ -44,7 +44,7 @@ def overlap(one: Box, other: Box) -> Number:
 
 
 def any_of(count: Number, holds: Callable[[Number], Number]) -> Number:
-    """Whether `holds(i)` for an i below the count; it stops at the first."""
+    """Return True if `holds(i)` for an i below the count. The loop stops at the first such i."""
 
     goes_on = lambda place: and_then(place < count, lambda: ~holds(place))  # noqa: E731
     return repeat_while([0], goes_on, lambda place: place + 1)[0] < count

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Broadcasting: static sizes become indexing maps of elementwise loops, dynamic ones are checked at run time."""
+"""Broadcasting: static sizes become indexing maps of elementwise loops, dynamic sizes are checked at run time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..dialects.core.symbols import Dim, equal
 from . import linalg, loops
 from .numbers import Number, Size, as_index, select
 
-#: Where a dimension of an operand is read: at the loop's dimension, at 0, or at 0 where its size is 1.
+#: Index of an operand's dimension: the loop's dimension, 0, or 0 if the size is 1 at run time.
 AT_ZERO = None
 MAYBE = "maybe"
 Place = int | tuple[str, int] | None
 
 
 def broadcast_plan(operand: Info, result: TensorInfo) -> list[Place]:
-    """For each dimension of an operand, where the loop over the result reads it."""
+    """Return, for each dimension of an operand, its index in a loop over the result."""
     assert result.shape is not None
     if not isinstance(operand, TensorInfo) or operand.shape is None:
         raise Decline(f"the rank of an operand ({describe(operand)}) is not known")
@@ -29,8 +29,10 @@ def broadcast_plan(operand: Info, result: TensorInfo) -> list[Place]:
 
 
 def along_axis(parameter: Sequence[Dim], slices: Dim, axis: int) -> list[Place]:
-    """For each dimension of a parameter, at most one, where a loop over data with N slices along an axis reads it:
-    there is one element for each of these, or one for all."""
+    """Return the index of a parameter's dimension, if any, in a loop over data with `slices` slices along an axis.
+
+    The parameter has one element per slice, or one element for all slices.
+    """
     if not parameter:
         return []
     (size,) = parameter
@@ -38,7 +40,7 @@ def along_axis(parameter: Sequence[Dim], slices: Dim, axis: int) -> list[Place]:
 
 
 def is_proven(operand: Info, result: TensorInfo) -> bool:
-    """Whether the types say that the operand can be broadcast; sizes that are not known are computed to fit."""
+    """Return True if the types prove that the operand broadcasts. Unknown sizes of the result are computed to fit."""
     shape = operand.shape or () if isinstance(operand, TensorInfo) else ()
     sizes = (result.shape or ())[len(result.shape or ()) - len(shape) :]
     return all(
@@ -52,14 +54,14 @@ def _place(dim: Dim, result: Dim, axis: int) -> Place:
         return axis
     if equal(dim, 1) is True:
         return AT_ZERO
-    # It is the result's size or 1; where it cannot be 1 it is the result's.
+    # The size is the result's size or 1. If it cannot be 1, it equals the result's size.
     return axis if equal(dim, 1) is False else (MAYBE, axis)
 
 
 def broadcast_generic(
     inputs: Sequence[Value], output: Value, plans: Sequence[Sequence[Place]], body: Callable[..., Value]
 ) -> Value:
-    """`output` with each element computed by `body` from the inputs' elements that belong to it."""
+    """Return `output` with each element computed by `body` from the corresponding elements of the inputs."""
     asked = [any(isinstance(place, tuple) for place in plan) for plan in plans]
     direct = [value for value, ask in zip(inputs, asked, strict=True) if not ask]
     dims = [
@@ -92,9 +94,9 @@ def _index(place: Place, size: Any) -> Number:
 
 
 def broadcast_size(inputs: Sequence[Value], plans: Sequence[Sequence[Place]], axis: int) -> Number:
-    """The size of the result's dimension: that of the operands there which is not 1, or 1.
+    """Return the size of a dimension of the result: the operands' size that is not 1, or 1.
 
-    Where two that are not 1 differ, the program raises an error.
+    The program raises an error if two sizes other than 1 differ.
     """
     size = as_index(1)
     message = f"sizes {{}} and {{}} of the result's dimension {axis} do not broadcast"
@@ -111,7 +113,7 @@ def broadcast_size(inputs: Sequence[Value], plans: Sequence[Sequence[Place]], ax
 
 
 def broadcast_sizes(buffers: Sequence[Value]) -> list[Size]:
-    """The sizes that these broadcast to; raises ValueError where they do not."""
+    """Return the broadcast sizes of buffers. The program raises ValueError if they do not broadcast."""
     shapes = [loops.sizes(buffer) for buffer in buffers]
     rank = max(len(shape) for shape in shapes)
     result: list[Size] = [1] * rank
@@ -124,7 +126,7 @@ def broadcast_sizes(buffers: Sequence[Value]) -> list[Size]:
 
 
 def deciding(one: Size, other: Size) -> Size:
-    """Of two sizes that agree but for a 1, the one that is the result's."""
+    """Return the result's size, given two sizes that agree or are 1."""
     for size, alternative in ((one, other), (other, one)):
         if isinstance(size, int):
             return alternative if size == 1 else size
@@ -132,12 +134,15 @@ def deciding(one: Size, other: Size) -> Size:
 
 
 def require_broadcastable(one: Number, other: Number, message: str) -> None:
-    """Raises ValueError, of which the message has a {} for each, unless two indices agree or one is 1."""
+    """Raise ValueError in the program unless two indices agree or one is 1. The message has a {} for each."""
     loops.require((one == other) | (one == 1) | (other == 1), "ValueError", message, one, other)
 
 
 def require_broadcast(buffer: Value, sizes: Sequence[Size]) -> None:
-    """Raises ValueError unless each size of the buffer is 1 or that of the result there, counted from the last."""
+    """Raise ValueError in the program unless each size of the buffer is 1 or the result's size.
+
+    The sizes are aligned at the last dimension.
+    """
     shape = loops.sizes(buffer)
     for size, wanted in zip(shape, sizes[len(sizes) - len(shape) :], strict=True):
         if isinstance(size, int) and (size == 1 or (isinstance(wanted, int) and size == wanted)):
@@ -148,12 +153,12 @@ def require_broadcast(buffer: Value, sizes: Sequence[Size]) -> None:
 
 
 def load_broadcast(buffer: Value, indices: Sequence[Number]) -> Number:
-    """The element of a buffer that belongs to a place in what it is broadcast to."""
+    """Load the element of a buffer for an index of its broadcast result."""
     shape = loops.sizes(buffer)
     pairs = zip(shape, indices[len(indices) - len(shape) :], strict=True)
     return loops.load(buffer, *(_below(size, place) for size, place in pairs))
 
 
 def _below(size: Size, place: Number) -> Size:
-    """Where a dimension is read that has this size or 1."""
+    """Return the index in a dimension that has this size or 1."""
     return select(size == 1, 0, place) if isinstance(size, Number) else 0 if size == 1 else place

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Collapsing: dimensions that are contiguous in every operand as one loop, and as one dimension."""
+"""Collapse of dimensions that are contiguous in every operand, into one loop and one dimension."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ from ..bindings.ir import Attribute, Operation, Value
 from ..bindings.mlir import DYNAMIC, i64_attribute, ir
 from .arithmetic import result_of
 
-#: Of loops or axes, those that become one together.
+#: Groups of loops or axes that are collapsed together.
 Groups = Sequence[Sequence[int]]
 
 
 class AxisStep(NamedTuple):
-    """How an operand's index moves along an axis of more than one element."""
+    """Index of an operand along an axis with more than one element."""
 
     axis: int
-    #: The loop that it is, from end to end; None where it is anything else.
+    #: Loop that covers the axis from end to end, or None for any other index.
     dim: int | None
-    #: The loops that it depends on.
+    #: Loops that the index depends on.
     dims: frozenset[int]
 
 
-#: Whether there is no gap behind an operand's inner axis: operand, outer, inner.
+#: Predicate (operand, outer, inner): True if there is no gap behind the operand's inner axis.
 IsWhole = Callable[[int, int, int], bool]
 
 
 def are_neighbours(walks: Sequence[Sequence[AxisStep]], left: int, right: int, is_whole: IsWhole) -> bool:
-    """Whether each operand that either loop walks through has both, one right behind the other; `walks` are the
-    operands' steps in the order of their axes."""
+    """Check whether each operand that uses either loop has both, adjacent in this order.
+
+    `walks` are the operands' steps in axis order.
+    """
     for operand, walk in enumerate(walks):
         places = [place for place, step in enumerate(walk) if not step.dims.isdisjoint((left, right))]
         if not places:
@@ -47,8 +49,10 @@ def are_neighbours(walks: Sequence[Sequence[AxisStep]], left: int, right: int, i
 def chains(
     dims: Sequence[int], walks: Sequence[Sequence[AxisStep]], follows: Callable[[int, int], bool]
 ) -> list[list[int]]:
-    """The loops in groups, each in order, in the order of their first ones. Asked about are those of which some operand
-    has one behind the other."""
+    """Return the loops in chains, ordered by their first loops.
+
+    `follows` is only called for loops that are adjacent in some operand.
+    """
     behind = {(left.dim, right.dim) for walk in walks for left, right in itertools.pairwise(walk)}
     pairs = (pair for pair in itertools.permutations(dims, 2) if pair in behind)
     following = {left: right for left, right in pairs if follows(left, right)}
@@ -63,7 +67,7 @@ def chains(
 
 
 def collapse(value: Value, groups: Groups) -> Value:
-    """A tensor, or memory, with the dimensions of each group as one."""
+    """Return a tensor or memref with each group of dimensions collapsed into one."""
     if all(len(group) == 1 for group in groups):
         return value
     type_, shape = value.type, joined_shape(value.type.shape, groups)
@@ -88,10 +92,10 @@ def joined_size(sizes: Sequence[int]) -> int:
 
 
 def reassociation(groups: Groups) -> Attribute:
-    """Which dimensions become one, or one becomes: of collapse_shape and expand_shape."""
+    """Return the reassociation attribute of collapse_shape and expand_shape."""
     return ir.ArrayAttr.get([ir.ArrayAttr.get([i64_attribute(dim) for dim in group]) for group in groups])
 
 
 def groups_of(op: Operation) -> list[list[int]]:
-    """The same of such an operation."""
+    """Return the groups of such an operation."""
     return [[int(dim.value) for dim in group] for group in op.attributes["reassociation"]]

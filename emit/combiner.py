@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The combining operator of a reduction and its identity: they allow lanes, parts, and another order."""
+"""Combiner of a reduction and its identity element, which allow lanes, partial results, and another order."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from .vectors import lane_of, shuffle
 
 
 class Operator(NamedTuple):
-    #: Of vector.reduction.
+    #: Kind of vector.reduction.
     kind: str
-    #: The number that changes nothing, given the width in bits; None where there is none.
+    #: Identity element for a width in bits, or None if there is none.
     identity: Callable[[int], float | int] | None
-    #: Whether a number may be put to the others more than once.
+    #: True if a number may be combined more than once.
     is_idempotent: bool = False
 
 
-#: A choice of the larger one: NaN is not.
+#: Selection of the larger number, which is never NaN.
 CHOICE = "arith.select"
-#: By operation.
+#: Combiners by operation.
 OPERATORS = {
     "arith.addf": Operator("add", lambda _: -0.0),
     "arith.addi": Operator("add", lambda _: 0),
@@ -57,7 +57,7 @@ _LEAST_AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Combiner:
-    """The operation in a body that puts a number to an output."""
+    """Operation in a body that combines a number with an output."""
 
     operation: Operation
 
@@ -71,7 +71,7 @@ class Combiner:
 
     @property
     def product(self) -> Operation | None:
-        """The multiplication whose results are summed, if it is a sum of products."""
+        """Multiplication of a sum of products, or None."""
         products = (made_by(value, "arith.mulf", "arith.muli") for value in self.operation.operands)
         return next((each for each in products if each is not None), None) if self.is_sum else None
 
@@ -84,17 +84,20 @@ class Combiner:
         return copy.results[0]
 
     def reduce(self, vector: Value, start: Value) -> Value:
-        """One number of all lanes and the one to start from, in whatever order is fast."""
+        """Reduce all lanes and a start value to one number, in any order."""
         kind = OPERATORS[self.operation.name].kind
         attributes = {"kind": ir.Attribute.parse(f"#vector.kind<{kind}>")}
         if isinstance(self.element, ir.FloatType):
-            # See forget_signs_of_zeros. No NaN gets into what ignores them.
+            # See forget_signs_of_zeros. No NaN reaches an operation that ignores NaNs.
             free = {"add": "reassoc", "mul": "reassoc", "maxnumf": "reassoc,nnan,nsz"}.get(kind, "reassoc,nsz")
             attributes["fastmath"] = ir.Attribute.parse(f"#arith.fastmath<{free}>")
         return result_of("vector.reduction", [vector, start], self.element, **attributes)
 
     def reduce_all(self, vectors: Sequence[Value], starts: Sequence[Value]) -> list[Value]:
-        """One number for each of several vectors. Halves of two are interleaved, so that one operation serves both."""
+        """Reduce several vectors to one number each.
+
+        Halves of two vectors are interleaved, so that one operation serves both.
+        """
         found: list[Value] = []
         while (left := len(vectors) - len(found)) >= _LEAST_AT_ONCE:
             count = 1 << (min(left, vectors[0].type.shape[0]).bit_length() - 1)
@@ -105,7 +108,7 @@ class Combiner:
         return found + [self.reduce(*each) for each in zip(vectors[rest], starts[rest], strict=True)]
 
     def _reduced(self, vectors: Sequence[Value]) -> Value:
-        """A vector with a number for each."""
+        """Return a vector with one number per input vector."""
         lanes = vectors[0].type.shape[0]
         width = lanes
         while width > 1:
@@ -116,20 +119,20 @@ class Combiner:
         return numbers
 
     def _halved(self, one: Value, other: Value, width: int, count: int) -> Value:
-        """What both have in each 2 * width lanes put together in half as many; of one vector alone where it is all."""
+        """Combine the halves of each group of 2 * width lanes of both vectors, or of one vector if `count` is 1."""
         lanes = count * one.type.shape[0]
         first = [lane for lane in range(lanes) if lane % (2 * width) < width]
         return self.apply(*(shuffle(one, other, [lane + shift for lane in first]) for shift in (0, width)))
 
     def neutral(self) -> Value:
-        """The number that changes nothing, created here."""
+        """Create the identity element at the insertion point."""
         identity = OPERATORS[self.operation.name].identity
         assert identity is not None
         return constant(identity(getattr(self.element, "width", 64)), self.element).value
 
 
 def combiners(op: StructuredOp | GenericOp) -> list[Combiner]:
-    """One for each output. Raises Decline where the order of a reduction is not free."""
+    """Return one combiner per output. Raise Decline if the order of a reduction is fixed."""
     return [_combiner(op, output, value) for output, value in enumerate(last_of(op.block).operands)]
 
 
@@ -150,7 +153,7 @@ def _combiner(op: StructuredOp | GenericOp, output: int, value: Value) -> Combin
 
 
 def _is_larger(choice: Operation) -> bool:
-    """Whether a choice is that of emit.numbers.larger."""
+    """Check whether a select is that of emit.numbers.larger."""
     compared = made_by(choice.operands[0], "arith.cmpf")
     if compared is None or list(compared.operands) != list(choice.operands)[1:]:
         return False
@@ -158,7 +161,7 @@ def _is_larger(choice: Operation) -> bool:
 
 
 def allow_fused_multiply_add(op: StructuredOp) -> None:
-    """Sums of products may be rounded once instead of twice."""
+    """Allow sums of products to be rounded once instead of twice."""
     for output, value in enumerate(last_of(op.block).operands):
         try:
             combiner = _combiner(op, output, value)
@@ -171,9 +174,10 @@ def allow_fused_multiply_add(op: StructuredOp) -> None:
 
 
 def forget_signs_of_zeros(op: StructuredOp) -> None:
-    """The larger of 0 and -0 may be either in reductions and with constants: to decide takes most of the time there.
+    """Allow either zero as the larger of 0 and -0, in reductions and with constants.
 
-    What is compared to comes second: whether it is NaN is asked of the first, which need not wait for the step before.
+    The exact choice takes most of the time there. The accumulator becomes the second operand. The NaN test applies to
+    the first operand, which does not depend on the previous step.
     """
     reduced = list(op.block.arguments)[op.input_count :]
     for each in operations_of(op.block):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sums of products over dimensions with labels, as einsum has them: what matrix products and attention are made of.
+"""Sums of products over labelled dimensions, like einsum: the basis of matrix products and attention.
 
-The loops are over the result's labels, then over those that are summed.
+The loops run over the labels of the result, then over the summed labels.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .numbers import Number, as_index
 
 
 class Factor(NamedTuple):
-    """A tensor to multiply by, and which of its elements belongs to an iteration."""
+    """Factor of a product, and the map from an iteration to its element."""
 
     value: Value
     dtype: str
@@ -33,7 +33,10 @@ class Factor(NamedTuple):
 def sum_of_products(
     factors: Sequence[Factor], out: Value, dtype: str, out_map: AffineMap, iterators: Sequence[str]
 ) -> Value:
-    """`out`, whose elements are a `dtype`, overwritten; narrow floats are summed wide and rounded once."""
+    """Overwrite `out`, with elements of `dtype`, by sums of products.
+
+    Narrow floats are accumulated wide and rounded once.
+    """
     if linalg.REDUCTION in iterators:
         add_all = lambda zeros: products_added(factors, zeros, dtype, out_map, iterators)  # noqa: E731
         return summed([factor.dtype for factor in factors], out, dtype, add_all)
@@ -41,7 +44,7 @@ def sum_of_products(
 
 
 def summed(dtypes: Sequence[str], out: Value, dtype: str, add_all: Callable[[Value], Value]) -> Value:
-    """`out` overwritten by what `add_all(zeros)` makes of zeros of the type in which such factors are summed."""
+    """Overwrite `out` by the result of `add_all(zeros)`. The zeros have the accumulator type of such factors."""
     wide = accumulator(dtype, dtypes)
     total = out if wide == dtype else linalg.empty(linalg.sizes(out), element(wide))
     total = add_all(linalg.fill(0, total))
@@ -51,7 +54,7 @@ def summed(dtypes: Sequence[str], out: Value, dtype: str, add_all: Callable[[Val
 def products_added(
     factors: Sequence[Factor], total: Value, dtype: str, out_map: AffineMap, iterators: Sequence[str]
 ) -> Value:
-    """The total, which becomes a `dtype` in the end, with the sums of products added."""
+    """Return the total, which later becomes a `dtype`, plus the sums of products."""
     return _combined(factors, total, dtype, out_map, iterators, lambda product, so_far: add(so_far, product))
 
 
@@ -63,7 +66,7 @@ def _combined(
     iterators: Sequence[str],
     combine: Callable[[Number, Number], Number],
 ) -> Value:
-    """`out` with each element `combine(product, element)`, the products computed wide."""
+    """Return `out` with each element replaced by `combine(product, element)`. The products are computed wide."""
     wide = accumulator(dtype, [factor.dtype for factor in factors])
 
     def body(*scalars: Number) -> Number:
@@ -76,17 +79,17 @@ def _combined(
 
 
 def add(left: Number, right: Number) -> Number:
-    """Of booleans, whether one is true."""
+    """Add two numbers; for booleans, return True if either is true."""
     return left | right if is_bool(left.dtype) else left + right
 
 
 def converted(source: Value, source_dtype: str, out: Value, dtype: str) -> Value:
-    """`out` with the elements of a tensor of the same shape."""
+    """Return `out` with the converted elements of a tensor of the same shape."""
     return linalg.parallel([source], out, lambda value: value.of(source_dtype).to(dtype))
 
 
 class Term(NamedTuple):
-    """A tensor to multiply by: what the graph knows of it, and a label for each dimension."""
+    """Factor of a contraction: its value, its type in the graph, and a label per dimension."""
 
     value: Value
     info: TensorInfo
@@ -98,7 +101,7 @@ class Term(NamedTuple):
 
 
 def label_size(terms: Sequence[Term], label: str) -> Dim:
-    """What is known of a label's size: sizes of 1 broadcast."""
+    """Return the static size of a label. Sizes of 1 broadcast."""
     size: Dim = 1
     for term in terms:
         for own in term.sizes(label):
@@ -107,7 +110,7 @@ def label_size(terms: Sequence[Term], label: str) -> Dim:
 
 
 def runtime_size(terms: Sequence[Term], label: str) -> Number:
-    """A label's size as an index."""
+    """Return a label's size at run time as an index."""
     size = as_index(1)
     for term in terms:
         for axis, own in enumerate(term.labels):
@@ -119,9 +122,9 @@ def runtime_size(terms: Sequence[Term], label: str) -> Number:
 def contraction(
     terms: Sequence[Term], out: Value, labels: Sequence[str], dtype: str, exact: Collection[str] = ()
 ) -> Value:
-    """`out`, with a label for each dimension, overwritten by the sums of products.
+    """Overwrite `out`, which has a label per dimension, by sums of products.
 
-    Sizes of labels broadcast, but those of `exact` ones and of one that a tensor has twice must be equal.
+    Sizes of labels broadcast. The sizes of `exact` labels, and of a label that occurs twice in a tensor, must be equal.
     """
     for label in dict.fromkeys(label for term in terms for label in term.labels):
         _check_label(terms, label, label in exact)
@@ -135,7 +138,7 @@ def contraction(
 
 
 class Labelled(NamedTuple):
-    """A tensor to multiply by, with a label for each dimension; None where it is read at 0 only."""
+    """Factor with a label per dimension, or None for a dimension that is only read at 0."""
 
     value: Value
     dtype: str
@@ -143,7 +146,7 @@ class Labelled(NamedTuple):
 
 
 def labelled_product(factors: Sequence[Labelled], out: Value, labels: Sequence[str], dtype: str) -> Value:
-    """`out`, with a label for each dimension, overwritten by the sums of products."""
+    """Overwrite `out`, which has a label per dimension, by sums of products."""
     every = [*labels, *(label for factor in factors for label in factor.labels if label is not None)]
     loop = {label: position for position, label in enumerate(dict.fromkeys(every))}
     mapped = [
@@ -155,7 +158,7 @@ def labelled_product(factors: Sequence[Labelled], out: Value, labels: Sequence[s
 
 
 def _places(terms: Sequence[Term], term: Term, exact: Collection[str]) -> list[str | None]:
-    """For each dimension its label, AT_ZERO where it is 1 and the label is not, MAYBE where unknown."""
+    """Return for each dimension its label, AT_ZERO if only this size is 1, or MAYBE if unknown."""
     assert term.info.shape is not None
     return [
         label if label in exact else _place(label, size, [own for each in terms for own in each.sizes(label)])
@@ -171,7 +174,7 @@ def _place(label: str, size: Dim, sizes: Sequence[Dim]) -> str | None:
 
 
 def _check_label(terms: Sequence[Term], label: str, is_exact: bool) -> None:
-    """Checks at run time that sizes agree, where types do not state it."""
+    """Check at run time that sizes agree, unless the types prove it."""
     axes = [
         (term, axis, size)
         for term in terms
@@ -197,7 +200,7 @@ def _require_equal(one: Number, other: Number, label: str, broadcasts: bool) -> 
 def _broadcast(
     terms: Sequence[Term], term: Term, places: Sequence[str | None], out: Value, labels: Sequence[str]
 ) -> Value:
-    """The term's tensor; a copy of full size where a dimension may turn out to be 1."""
+    """Return the term's tensor, or a copy of full size if a dimension may be 1 at run time."""
     if MAYBE not in places:
         return term.value
     sizes = linalg.sizes(term.value)

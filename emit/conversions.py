@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Element types, named as in the graph, and conversions of scalars between all of them: what relax.astype means.
+"""Conversions of scalars between all element types of the graph: the semantics of relax.astype.
 
-- Floats to floats: rounded once; what is too large is an infinity or NaN, as small_floats.py says.
-- Integers to floats: rounded once, whatever their width.
-- Floats to integers: towards zero; what is out of range becomes the limit on that side, NaN becomes 0.
-- Integers to integers: the low bits stay, those that are new repeat the sign if there is one.
-- To bool: whether it is not zero; NaN is not. From bool: 0 or 1.
+- Floats to floats: rounded once; a number that is too large becomes an infinity or NaN, see small_floats.py.
+- Integers to floats: rounded once, for any width.
+- Floats to integers: rounded towards zero; out of range, the result is the nearest limit, and NaN becomes 0.
+- Integers to integers: truncated or extended, by the sign for signed types.
+- To bool: true unless zero; NaN is true. From bool: 0 or 1.
 """
 
 from __future__ import annotations
@@ -18,18 +18,22 @@ from .arithmetic import X, convert, element, select
 from .small_floats import convert_by_bits, is_by_bits, is_small_float, machine_float
 
 _FLOATS = ("f16", "bf16", "f32", "f64")
-# Where an integer too large for 24 bits is not too large for the type.
+# Types whose range includes integers of more than 24 bits.
 _WIDE_RANGE = ("bf16", "f8E8M0FNU")
 
 
 def limits(dtype: str) -> tuple[int, int]:
-    """The lowest and the highest integer of a type; 0 and 1 of bool."""
+    """Return the lowest and the highest integer of a type; 0 and 1 for bool."""
     width, has_sign = bit_width(dtype), not is_unsigned(dtype) and not is_bool(dtype)
     return -(1 << (width - 1)) if has_sign else 0, (1 << (width - has_sign)) - 1
 
 
 def accumulator(result: str, operands: Iterable[str] = ()) -> str:
-    """The element type to sum in: a float of at least 32 bits and of the widest one at hand, else the result's."""
+    """Return the element type to accumulate in.
+
+    For floats, this is the widest type of the operands and the result, and at least f32. Other types accumulate in the
+    result's type.
+    """
     if not is_float(result):
         return result
     floats = [dtype for dtype in (result, *operands) if is_float(dtype)]
@@ -37,24 +41,27 @@ def accumulator(result: str, operands: Iterable[str] = ()) -> str:
 
 
 def to_float(x: X, dtype: str) -> X:
-    """The nearest number of another floating-point type."""
+    """Return the nearest number of another floating-point type."""
     if x.dtype == dtype:
         return x
     return convert_by_bits(x, dtype) if is_by_bits(x.dtype, dtype) else machine_float(x, dtype)
 
 
 def widened(x: X) -> X:
-    """A scalar as what is computed with: f32 for narrower floats."""
+    """Convert a scalar to the type of the computation: f32 for narrower floats."""
     return to_float(x, accumulator(x.dtype)) if x.is_float else x
 
 
 def rounded(x: X, dtype: str) -> X:
-    """A float in an element type, from f64 to narrow ones through f32: processors lack that step."""
+    """Round a float to an element type.
+
+    From f64 to narrow types, the conversion goes through f32, because processors lack a direct step.
+    """
     return to_float(to_float(x, accumulator(dtype)), dtype) if x.is_float else x
 
 
 def converted(x: X, target: str, saturate: bool) -> X:
-    """See Number.to."""
+    """Convert a number; see Number.to."""
     source = x.dtype
     _check(source)
     _check(target)
@@ -81,10 +88,10 @@ def _to_float(x: X, target: str, saturate: bool) -> X:
 
 
 def float_to_int(x: X, target: str) -> X:
-    """An f32 or f64 as an integer, towards zero and within its limits; NaN as 0."""
+    """Convert an f32 or f64 to an integer, towards zero and saturating at its limits; NaN becomes 0."""
     width, unsigned = bit_width(target), is_unsigned(target)
     low, high = limits(target)
-    # The machine's conversion is undefined out of range: only numbers within get there.
+    # The machine's conversion is undefined out of range, hence the input is clamped first.
     if width <= (24 if x.dtype == "f32" else 53):
         limited = select(x > low, x, low)
         limited = select(limited < high, limited, high)
@@ -101,7 +108,7 @@ def _int_to_float(x: X, target: str, saturate: bool) -> X:
     unsigned, width = x.is_unsigned, x.bits
     x = convert("arith.index_cast", x, element("i64")) if x.dtype == "index" else x
     wide = "f64" if target == "f64" else "f32"
-    # Other types are so small that an integer which f32 rounds is out of their range.
+    # Other types are so small that an integer which f32 rounds exceeds their range.
     if target in _WIDE_RANGE and width > 24:
         wide = "f64"
         x = _rounded_to_odd(x, unsigned) if width > 53 else x
@@ -110,7 +117,10 @@ def _int_to_float(x: X, target: str, saturate: bool) -> X:
 
 
 def _rounded_to_odd(x: X, unsigned: bool) -> X:
-    """An i64 that f64 has exactly and that rounds further as this one does: a last bit says that others have gone."""
+    """Round an i64 to an integer that f64 represents exactly, such that a later rounding gives the same result.
+
+    The last remaining bit records whether lower bits were set (round to odd).
+    """
     limit = 1 << 53
     is_exact = x.unsigned("<", limit) if unsigned else (x + limit).unsigned("<", 2 * limit)
     kept = x & -2048
@@ -127,5 +137,5 @@ def _int_to_int(x: X, target: str) -> X:
 
 
 def _with_width(x: X, width: int) -> X:
-    """The low bits of an integer."""
+    """Return the low bits of an integer."""
     return x if x.bits == width else convert("arith.trunci", x, element(f"i{width}"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PrimFuncs that compute each element from the operands' elements there: calls that fuse as operators do."""
+"""Elementwise PrimFuncs, which fuse like operators."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .broadcast import broadcast_generic, broadcast_plan
 from .kernels import parameter_type
 from .numbers import Number
 
-# What Numbers and loops over tensors are made of.
+# Dialects of Numbers and of loops over tensors.
 _DIALECTS = ("arith", "linalg", "math", "scf", "tensor", "tir")
 
-#: `function(*numbers, *parameters)` gives the result's element.
+#: `function(*numbers, *parameters)` returns the element of the result.
 ScalarFunction = Callable[..., Number]
 
 
@@ -35,9 +35,11 @@ def call_elementwise(
     result: TensorInfo,
     known: dict[object, str],
 ) -> Value:
-    """A tensor of `function` at each place. Operands are broadcast; their types must say that they fit.
+    """Return a tensor of `function` at each index.
 
-    Equal functions and parameters for equal types are one PrimFunc; `known` are the names of those that are there.
+    Operands are broadcast; their types must prove that they fit.
+
+    Equal functions and parameters for equal types share one PrimFunc. `known` maps existing PrimFuncs to their names.
     """
     infos = [decode(each.type) for each in operands]
     key = (function, *map(repr, parameters), *(str(each.type) for each in operands), str(result))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls of external functions: tir.call_extern as func.call and a declaration."""
+"""Calls of external functions: tir.call_extern becomes func.call and a declaration."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from .subviews import strided_metadata
 
 
 def extern_call(op: OpView) -> list[Value]:
-    """What tir.call_extern and tir.call_pure_extern are: a call of a function that the module declares. A buffer is
-    passed as a pointer to its first element and the strides of all dimensions but the last, in elements, as int64_t.
+    """Lower tir.call_extern or tir.call_pure_extern to a call of a function that the module declares.
+
+    A buffer is passed as a pointer to its first element, and the strides of all dimensions but the last, in elements,
+    as int64_t.
     """
     called = op.operation
     name = string_value(called.attributes["func"])
@@ -35,7 +37,7 @@ def extern_call(op: OpView) -> list[Value]:
 
 
 def refused_buffer(value: Value) -> str | None:
-    """Return the reason why C cannot be given a buffer, or None. Scalars have no reason."""
+    """Return the reason why C cannot take a buffer, or None. Scalars have no reason."""
     if isinstance(value.type, ir.UnrankedMemRefType):
         return f"a {value.type} is no C type: its rank is not known"
     if not isinstance(value.type, ir.MemRefType):
@@ -53,7 +55,7 @@ def refused_buffer(value: Value) -> str | None:
 
 
 def _as_c(value: Value) -> list[Value]:
-    """Return what C is given for a scalar or a buffer. A size or an index is an int64_t, like a number."""
+    """Return the C arguments for a scalar or a buffer. A size or an index becomes an int64_t, like a number."""
     if isinstance(value.type, ir.IndexType):
         return [as_i64(value)]
     if not isinstance(value.type, ir.MemRefType):
@@ -64,19 +66,19 @@ def _as_c(value: Value) -> list[Value]:
 
 
 def address_of(memref: Value) -> Value:
-    """Of a buffer's first element, as a number of 64 bits."""
+    """Return the address of a buffer's first element as a 64-bit number."""
     start = result_of("memref.extract_aligned_pointer_as_index", [memref], ir.IndexType.get())
     offset = as_index(strided_metadata(memref).results[1])
     return as_i64(as_index(start) + offset * _element_bytes(memref))
 
 
 def offset_in_memory(memref: Value) -> Value:
-    """Of a buffer's first element, in bytes from where the memory begins that it is a part of: of 64 bits."""
+    """Return the offset in bytes of a buffer's first element in its underlying memory, as a 64-bit number."""
     return as_i64(number(address_of(memref)) - number(address_of(root_of(memref))))
 
 
 def _element_bytes(memref: Value) -> int:
-    """0 where elements are parts of bytes. Truth values have one each."""
+    """Return the bytes of an element, or 0 for parts of bytes. Truth values take one byte each."""
     element = memref.type.element_type
     is_number = isinstance(element, (ir.FloatType, ir.IntegerType, ir.IndexType))
     bits = bit_width(str(element)) if is_number else 0
@@ -84,7 +86,10 @@ def _element_bytes(memref: Value) -> int:
 
 
 def call_on_floats(function: str, operands: list[Number]) -> Number:
-    """A function of floats by its name for f64, which f32's has an f behind; on each element of vectors."""
+    """Call a C function of floats by its f64 name; the f32 name has an f appended.
+
+    Vectors are processed element by element.
+    """
     name = function + ("f" if operands[0].dtype == "f32" else "")
     called = ir.StringAttr.get(name)
     return on_each_element(lambda *each: operation("tir.call_pure_extern", each, each[0].type, func=called), *operands)

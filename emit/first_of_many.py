@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits top-k selection: the first records of an order without sorting the others, in one of two ways.
+"""Top-k selection: the first records of an order without sorting the rest, by one of two algorithms.
 
-Few are a heap: the last of those found so far is on top, and most others are passed after one comparison with it. Many
-are those with the lowest keys, integers of the same order: the highest of these is found by halving the range that it
-is in and counting the keys below, where no branch depends on the data.
+Few records use a heap. The last selected record is on top, and most other records fail one comparison with it.
+
+Many records use keys, integers of the same order. Bisection finds the highest selected key: the algorithm halves its
+range and counts the keys below. No branch depends on the data.
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ from .loops import and_then, for_range, load, repeat_while, scratch, scratches, 
 from .numbers import Number, Size, as_i64, as_index, constant, maximum, minimum, select
 from .sorting import Before, Order, Record, Records, Sorter, get_record, put_record, with_sorter
 
-#: Records that are compared at once.
+#: Records per block of comparisons.
 _BLOCK = 16
-#: Many are more than these, and more than one of these: where both ways take as long.
+#: Thresholds for many: more than _FEW records, and more than 1 / _OF of all. Both algorithms take equally long there.
 _FEW, _OF = 24, 80
 
 
 def are_many(wanted: Size, count: Size) -> Number | bool:
-    """Whether the first `wanted` of `count` records are found by their keys; a bool where sizes are static."""
+    """Return True if the first `wanted` of `count` records are selected by keys; a bool if the sizes are static."""
     if isinstance(wanted, int):
         return wanted > _FEW and wanted * _OF > count
     return (wanted > _FEW) & (wanted * _OF > count)
 
 
 class FirstOfMany:
-    """Finds the first records of an order; each ends in its place, which decides between equal ones."""
+    """Selection of the first records of an order. Each record ends with its index, which breaks ties."""
 
     def __init__(
         self, sorter: Sorter, found: Sequence[Value], keys: Value | None, is_many: Number | bool, wanted: Number,
@@ -44,8 +45,10 @@ class FirstOfMany:
         self._order = order
 
     def select(self, count: Number, record: Records, before: Before, key: Callable[[Number], Number]) -> Records:
-        """The first of `count` records in their order; `before(top)(i)` is whether record i comes before another,
-        `key(i)` is lower where it does."""
+        """Return the first of `count` records, in order.
+
+        `before(top)(i)` is True if record i precedes a record, and `key(i)` is lower then.
+        """
 
         def by_keys() -> None:
             assert self._keys is not None
@@ -61,7 +64,7 @@ class FirstOfMany:
         return self._sorter.sort(self._wanted, lambda i: get_record(self._found, i), self._precedes)
 
     def _precedes(self, left: Record, right: Record) -> Number:
-        """The order with equal records by their places."""
+        """Compare records, with ties broken by index."""
         return self._order(left, right) | ((left[-1] < right[-1]) & ~self._order(right, left))
 
     # ---- many ----
@@ -72,7 +75,7 @@ class FirstOfMany:
         places = self._found[-1]
 
         def put(i: Number, at: Number, equal: Number) -> list[Number]:
-            # What is not wanted is put as well, and the next one in its stead.
+            # Rejected records are stored as well, and the next record overwrites them.
             store(converted(i), places, at)
             key = load(keys, i)
             takes_equal = (key == last) & (equal > 0)
@@ -83,7 +86,7 @@ class FirstOfMany:
         for_range(0, self._wanted, lambda i: put_record(record(as_index(load(places, i))), self._found, i))
 
     def _last_key(self, keys: Value, count: Number, key: Callable[[Number], Number]) -> Number:
-        """The highest key of those that are wanted."""
+        """Return the highest selected key."""
 
         def put(i: Number, low: Number, high: Number) -> list[Number]:
             store(made := key(i), keys, i)
@@ -120,14 +123,14 @@ class FirstOfMany:
         repeat_while([start], lambda place: place < count, take_next)
 
     def _passed(self, place: Number, count: Number, wants: Callable[[Number], Number]) -> list[Number]:
-        """From a place on the first record that is wanted, or their count: in blocks, then one by one."""
+        """Return the first accepted record from an index on, or the count: in blocks, then one by one."""
         last = count - 1
 
         def is_block_passed(place: Number) -> Number:
             end = place + _BLOCK
 
             def has_none() -> Number:
-                # Without an end before the block's, the comparisons are vectors.
+                # Without an early exit, the comparisons of a block are vectorized.
                 return ~for_range(place, end, lambda i, any_: any_ | wants(i), constant(False, "i1"))[0]
 
             return and_then(end <= count, has_none)
@@ -142,7 +145,7 @@ class FirstOfMany:
         self._sink(get_record(self._found, hole), hole)
 
     def _sink(self, record: Record, hole: Number) -> None:
-        """Puts a record into the heap at or below a hole: what is below and comes after it moves up."""
+        """Insert a record into the heap at or below a hole. Later records below move up."""
         last = self._wanted - 1
 
         def later_child(hole: Number) -> Number:
@@ -163,14 +166,14 @@ class FirstOfMany:
 
 
 def _count(keys: Value, count: Number, wants: Callable[[Number], Number]) -> Number:
-    """How many keys are wanted."""
+    """Return the number of accepted keys."""
     return for_range(0, count, lambda i, found: found + wants(load(keys, i)).to("index"), 0)[0]
 
 
 def with_first_of_many(
     wanted: Size, count: Size, elements: Sequence[Type], key: Type, order: Order, use: Callable[[FirstOfMany], object]
 ) -> None:
-    """`use(first)` with memory to find the first `wanted` of `count` records, in one row after the other."""
+    """Call `use(first)` with memory to select the first `wanted` of `count` records, for one row after the other."""
     is_many = are_many(wanted, count)
 
     def with_keys(found: Sequence[Value], keys: Value | None) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A linalg.generic as it is written, on tensors or on memory: operands, indexing maps, loops, body."""
+"""View of a linalg.generic as written, on tensors or on memory: operands, indexing maps, loops, body."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _KIND = re.compile(r"<(\w+)>")
 
 
 class GenericOp:
-    """Operands and their maps are numbered together, inputs first; loops have the numbers of the maps' dimensions."""
+    """View of a linalg.generic.
+
+    Operands and their maps share one numbering, inputs first. Loops have the numbers of the maps' dimensions.
+    """
 
     def __init__(self, operation: Operation):
         self.operation = operation
@@ -44,7 +47,7 @@ class GenericOp:
 
     @property
     def output_numbers(self) -> range:
-        """The numbers of the outputs among the operands."""
+        """Numbers of the outputs among the operands."""
         return range(self.input_count, len(self.operands))
 
     @cached_property
@@ -56,7 +59,7 @@ class GenericOp:
         return self.maps[self.input_count :]
 
     def writes_once(self, number: int) -> bool:
-        """Whether an output's elements are a permutation of the parallel loops' points."""
+        """Check whether the points of the parallel loops write each element of an output exactly once."""
         units = {dim for dim, size in enumerate(self.known_sizes) if size == 1}
         pairs = zip(self.maps[number].results, self.operands[number].type.shape, strict=True)
         dims = [dim for expression, size in pairs if size != 1 and (dim := plain_dim(expression)) not in units]
@@ -69,7 +72,7 @@ class GenericOp:
         return body_of(self.operation)
 
     def is_read(self, number: int) -> bool:
-        """Whether the body uses an operand's elements."""
+        """Check whether the body uses an operand's elements."""
         return use_count(self.block.arguments[number]) > 0
 
     @property
@@ -80,7 +83,7 @@ class GenericOp:
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
-        """Of each loop: parallel, reduction or window."""
+        """Kind of each loop: parallel, reduction or window."""
         return tuple(_KIND.findall(str(self.operation.attributes["iterator_types"])))
 
     @cached_property
@@ -92,14 +95,14 @@ class GenericOp:
         return tuple(dim for dim, kind in enumerate(self.kinds) if kind == linalg.REDUCTION)
 
     def axes_along(self, dim: int) -> Iterator[tuple[Value, int]]:
-        """Operands and their axes whose index is this loop's."""
+        """Yield operands and their axes that this loop indexes directly."""
         operands = self.operands
         for number, axis in self._axes.get(dim, ()):
             yield operands[number], axis
 
     @cached_property
     def _axes(self) -> dict[int | None, list[tuple[int, int]]]:
-        """Operands' numbers and axes by loops."""
+        """Operand numbers and axes by loop."""
         found: dict[int | None, list[tuple[int, int]]] = {}
         for number, map_ in enumerate(self.maps):
             for axis, expression in enumerate(map_.results):
@@ -107,7 +110,7 @@ class GenericOp:
         return found
 
     def known_size(self, dim: int) -> int | None:
-        """A loop's size as far as types state it."""
+        """Return a loop's size if a type states it, else None."""
         sizes = (int(operand.type.shape[axis]) for operand, axis in self.axes_along(dim))
         return next((size for size in sizes if size != DYNAMIC), None)
 
@@ -120,6 +123,9 @@ class GenericOp:
         return tuple(next((size for size in each if size != DYNAMIC), None) for each in sizes)
 
     def size(self, dim: int) -> Size:
-        """A number, or an index computed at the insertion point; linalg's verifier wants an axis along each loop."""
+        """Return a loop's size: a number, or an index computed at the insertion point.
+
+        linalg's verifier guarantees an axis per loop.
+        """
         known = self.known_size(dim)
         return linalg.size(*next(self.axes_along(dim))) if known is None else known

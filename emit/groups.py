@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A reduction with its prologue (the fills that results start from) and the epilogues that work on each of them."""
+"""Reduction with its prologue (the fills of its results) and its elementwise epilogues."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .memrefs import VIEWS, root_of
 
 @dataclass(frozen=True)
 class Group:
-    """Operations in their order, each of which hands its results to the next one."""
+    """Adjacent operations, each of which passes its results to the next."""
 
-    #: One for each output of the main operation, or none.
+    #: One fill per output of the main operation, or none.
     starts: tuple[Operation, ...]
-    #: A reduction, or what is alone.
+    #: Reduction, or a single operation.
     main: Operation
-    #: Each reads what the one before it writes, at its own point.
+    #: Each epilogue reads the previous operation's results at its own point.
     epilogues: tuple[Operation, ...] = ()
 
     @property
@@ -30,7 +30,7 @@ class Group:
 
     @property
     def initial(self) -> list[Value]:
-        """The scalar that each result starts from."""
+        """Scalar that each result starts from."""
         return [value for start in self.starts if (value := filled_with(start)) is not None]
 
 
@@ -41,7 +41,10 @@ def group_of(
     follows: Callable[[Operation, Operation], bool],
     ends: Callable[[Operation], bool],
 ) -> Group:
-    """On memory: `follows(before, op)` says what is an epilogue of what, `ends(op)` what none may come behind."""
+    """Return the group of an operation on memory.
+
+    `follows(before, op)` accepts an epilogue, `ends(op)` rejects any further ones.
+    """
     found = (start_of(memory, before) for memory in GenericOp(main).outputs)
     starts = [start for start in found if start is not None]
     epilogues: list[Operation] = []
@@ -58,7 +61,7 @@ def group_of(
 
 
 def filled_with(op: Operation) -> Value | None:
-    """The scalar that an operation writes to all elements of its one output, if that is all it does."""
+    """Return the scalar that an operation fills its only output with, or None for other operations."""
     generic = GenericOp(op)
     if op.name != GENERIC or len(generic.outputs) != 1 or generic.reductions or len(generic.block.operations) != 1:
         return None
@@ -70,13 +73,13 @@ def filled_with(op: Operation) -> Value | None:
 
 
 def fill_of(tensor: Value) -> Operation | None:
-    """The operation that fills a tensor with one number for this use only; None where there is none."""
+    """Return the operation that fills a tensor with a scalar for a single use, or None."""
     fill = made_by(tensor, GENERIC)
     return fill if fill is not None and use_count(tensor) == 1 and filled_with(fill) is not None else None
 
 
 def start_of(memory: Value, before: Sequence[Operation]) -> Operation | None:
-    """The operation that fills memory with one number, if nothing uses it from there to the end of `before`."""
+    """Return the operation that fills memory with a scalar, if nothing in the rest of `before` uses the memory."""
     root = root_of(memory)
     last = next((op for op in reversed(before) if uses(op, root)), None)
     if last is None or filled_with(last) is None:
@@ -86,7 +89,7 @@ def start_of(memory: Value, before: Sequence[Operation]) -> Operation | None:
 
 
 def uses(op: Operation, root: Value) -> bool:
-    """Whether an operation gets memory, or a view of it, for more than its size or another view."""
+    """Check whether an operation uses memory, or a view of it, for more than its size or another view."""
     if op.name == "memref.dim" or op.name in VIEWS:
         return False
     return any(root_of(value) == root for value in used_by(op) if isinstance(value.type, ir.MemRefType))

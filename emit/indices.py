@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bounds checks of indices in tensors, before anything is read at them, and ranges by Python's rules."""
+"""Bounds checks of indices into tensors before any access, and ranges by Python's rules."""
 
 from __future__ import annotations
 
@@ -14,29 +14,32 @@ _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
 def as_position(value: Number, dtype: str) -> Number:
-    """An integer as an index; an unsigned one that is too large for it becomes the largest."""
+    """Return an integer as an index. A ui64 that exceeds the range of an index becomes the largest index."""
     x = value.of(dtype)
     return (minimum(x, _LARGEST) if dtype == "ui64" else x).to("index")
 
 
 def from_end(place: Number, size: Size) -> Number:
-    """Where an index is that counts from the end if it is negative."""
+    """Resolve a negative index, which counts from the end."""
     return select(place < 0, place + size, place)
 
 
 def checked_position(value: Number, dtype: str, size: Size) -> Number:
-    """Where an index is that has been checked."""
+    """Resolve an index that has been checked."""
     return from_end(as_position(value, dtype), size)
 
 
 def require_index(place: Number, axis: int, size: Number) -> None:
-    """Raises IndexError unless -size <= index < size."""
+    """Raise IndexError in the program unless -size <= index < size."""
     message = f"index {{}} is out of range for axis {axis} of size {{}}"
     loops.require((place >= 0 - size) & (place < size), "IndexError", message, place, size)
 
 
 def extremes(tensor: Value, dtype: str) -> tuple[Number, Number]:
-    """The smallest and the largest of a tensor's integers, as indices; of none the ends of the range, exchanged."""
+    """Return the smallest and the largest of a tensor's integers as indices.
+
+    An empty tensor gives the ends of the range, exchanged.
+    """
     rank = linalg.rank_of(tensor)
     starts = [linalg.fill(value, linalg.empty([], element("i64"))) for value in (_LARGEST, _SMALLEST)]
     scalar_map = linalg.select_dims(rank, [])
@@ -52,9 +55,9 @@ def extremes(tensor: Value, dtype: str) -> tuple[Number, Number]:
 
 
 def require_indices(indices: Value, dtype: str, axis: int, size: Number) -> None:
-    """Raises IndexError unless a scalar, or every element of a tensor or memref, is an index of an axis.
+    """Raise IndexError in the program unless a scalar, or every element of a tensor or memref, is an index of an axis.
 
-    Of a tensor the extremes are looked for, a reduction as any other; of a memref the first index outside is reported.
+    For a tensor, a reduction finds the extremes. For a memref, the error reports the first invalid index.
     """
     if isinstance(indices.type, ir.MemRefType):
         place = lambda *at: as_position(loops.load(indices, *at), dtype)  # noqa: E731
@@ -64,7 +67,7 @@ def require_indices(indices: Value, dtype: str, axis: int, size: Number) -> None
         require_index(as_position(number(indices), dtype), axis, size)
         return
     low, high = extremes(indices, dtype)
-    # No indices at all: the ends of the range exchanged, which pass.
+    # No indices at all: the exchanged ends of the range pass.
     message = f"index {{}} is out of range for axis {axis} of size {{}}"
     loops.require(low >= 0 - size, "IndexError", message, low, size)
     loops.require(high < size, "IndexError", message, high, size)
@@ -77,13 +80,13 @@ _TOO_MANY = "the steps lead nowhere, or there are more of them than a tensor can
 
 
 def slice_range(begin: Size, end: Size, stride: Size, size: Size) -> tuple[Size, Size]:
-    """Where `x[begin:end:stride]` starts and how many elements it takes; numbers or indices, as what is given.
+    """Return the start and the number of elements of `x[begin:end:stride]`, as numbers or indices like the arguments.
 
-    The stride is not 0. Bounds below 0 count from the end; those outside are moved to the nearest inside.
+    The stride is not 0. Bounds below 0 count from the end; bounds outside are clamped.
     """
     if isinstance(begin, int) and isinstance(end, int) and isinstance(stride, int) and isinstance(size, int):
         known = range(*slice(begin, end, stride).indices(size))
-        # An empty one can start behind the last element, where upstream's operations allow no offset.
+        # An empty range can start behind the last element, where upstream's operations allow no offset.
         return (known.start if known else 0), len(known)
     return _at_run_time(*(as_index(each) for each in (begin, end, stride, size)))
 
@@ -94,7 +97,7 @@ def _at_run_time(begin: Number, end: Number, stride: Number, size: Number) -> tu
     last = size + first
     start, stop = (minimum(maximum(from_end(bound, size), first), last) for bound in (begin, end))
     span = select(backward, start, stop) - select(backward, stop, start)
-    # Without sign: then the lowest number, which negation leaves as it is, is right too.
+    # As unsigned, the result is also right for the lowest number, which negation leaves unchanged.
     step = maximum(select(backward, -stride, stride).of("ui64"), 1).of("index")
     count = (span - 1) // step + 1
     is_empty = span <= 0
@@ -105,16 +108,18 @@ def _at_run_time(begin: Number, end: Number, stride: Number, size: Number) -> tu
 
 
 def step_count(start: Number, end: Number, step: Number) -> Number:
-    """How many steps lead from a start to before an end, an i64; all are i64, or f64.
+    """Return the number of steps from a start to before an end, as an i64.
 
-    Raises ValueError for a step of 0 and too many steps.
+    All arguments are i64, or all are f64.
+
+    The program raises ValueError for a step of 0 and for too many steps.
     """
     loops.require(step != 0, "ValueError", "the step must not be zero")
     return _float_count(start, end, step) if step.is_float else _integer_count(start, end, step)
 
 
 def _integer_count(start: Number, end: Number, step: Number) -> Number:
-    """By magnitudes: a difference of signed numbers may not fit, but without sign it does."""
+    """Count steps by magnitudes. A difference of signed numbers may overflow, but fits without a sign."""
     is_up = step > 0
     low, high = select(is_up, start, end), select(is_up, end, start)
     stride = select(is_up, step, -step)

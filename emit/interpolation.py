@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits interpolation: sums of a tensor's elements around a place, weighted along each dimension."""
+"""Interpolation: sums of a tensor's elements around a position, weighted along each dimension."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .numbers import Number, Size, select
 
 
 class Tap(NamedTuple):
-    """An element along a dimension: where it is, its weight (None: it is the only one)."""
+    """Element along a dimension: its index and its weight, None for a single element."""
 
     place: Number
     weight: Number | None = None
 
 
 def weighted(axes: Sequence[Sequence[Tap]], read: Callable[[Sequence[Number]], Number]) -> Number:
-    """The sum over the taps of the first axis of what the others give there; `read(places)` gives an element."""
+    """Return the weighted sum over the taps of all axes. `read(indices)` returns an element."""
     if not axes:
         return read([])
     total = None
@@ -38,7 +38,7 @@ def linear_weights(fraction: Number) -> list[Number]:
 
 
 def cubic_weights(fraction: Number, alpha: float) -> list[Number]:
-    """Of the elements at -1, 0, 1 and 2, for a place at `fraction`."""
+    """Return the weights of the elements at -1, 0, 1 and 2, for a position at `fraction`."""
 
     def near(distance: Number) -> Number:
         return ((alpha + 2) * distance - (alpha + 3)) * distance * distance + 1.0
@@ -50,26 +50,26 @@ def cubic_weights(fraction: Number, alpha: float) -> list[Number]:
 
 
 def limited(x: Number, lowest: Number | float, highest: Number | float) -> Number:
-    """The nearest number in a range; NaN stays."""
+    """Clamp a number to a range. NaN stays NaN."""
     x = select(x < lowest, lowest, x)
     return select(x > highest, highest, x)
 
 
 def inside(index: Number, size: Number) -> tuple[Number, Number]:
-    """An index that can be read at wherever there is an element, and whether it is the given one."""
+    """Return an index that is in bounds if the dimension has elements, and True if the original index is."""
     last = size - 1
     return limited(index, 0, last), (index >= 0) & (index < size)
 
 
 def is_empty(info: Info, axes: Sequence[int], result: Info) -> bool:
-    """Whether something is wanted of an image that is known to have no elements."""
+    """Check whether the types prove that elements are read from an empty image."""
     assert isinstance(info, TensorInfo) and info.shape is not None
     assert isinstance(result, TensorInfo) and result.shape is not None
     return 0 not in result.shape and any(info.shape[axis] == 0 for axis in axes)
 
 
 def require_elements(sizes: Sequence[Size], out_sizes: Sequence[Size]) -> None:
-    """Raises ValueError where something is wanted of an image without elements."""
+    """Raise ValueError in the program if elements are read from an empty image."""
     if is_nothing(out_sizes):
         return
     wanted = [size != 0 for size in out_sizes if not isinstance(size, int)]

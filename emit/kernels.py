@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PrimFuncs that a rule or a converter brings with it: MLIR text of one, a module of one (@T.prim_func,
-te.create_prim_func), or a Python function that writes its loops.
+"""PrimFuncs that a rule or a converter supplies, and fresh names of functions and symbols in a module.
 
-And names that a module does not have yet, of functions and of symbols.
+A PrimFunc is MLIR text, a module that contains it (@T.prim_func, te.create_prim_func), or a Python function that writes
+its loops.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..support.suggest import counted
 
 
 class KernelModule(Protocol):
-    """An rx.Module with one PrimFunc."""
+    """Module (rx.Module) with one PrimFunc."""
 
     @property
     def operation(self) -> Operation: ...
@@ -35,7 +35,7 @@ class KernelModule(Protocol):
 
 Kernel = str | KernelModule | Callable[..., None]
 
-# What rx.loops and rx.number make.
+# Dialects of rx.loops and rx.number.
 _DIALECTS = ("arith", "memref", "scf")
 _NOT_IN_NAMES = re.compile(r"\W+")
 
@@ -43,9 +43,11 @@ _NOT_IN_NAMES = re.compile(r"\W+")
 def call_kernel(
     kernel: Kernel, arguments: Sequence[Value], results: object, known: dict[object, str]
 ) -> Value | tuple[Value, ...] | None:
-    """What a call of a kernel gives, which is added to the module around where that does not have it yet.
+    """Call a kernel and return the results.
 
-    `results` is the type of the result, or a list of several's. `known` are the names of the kernels that are there.
+    The kernel is added to the enclosing module if it is missing there.
+
+    `results` is the type of the result, or a list of types. `known` maps existing kernels to their names.
     """
     context = ir.Context.current
     types = [_type(each, context) for each in as_list(results)]
@@ -57,8 +59,11 @@ def call_kernel(
 def kernel_symbol(
     kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Type], known: dict[object, str], module: Operation
 ) -> str:
-    """The name of a kernel for arguments and results of these types, added to the module and to `known`."""
-    # Text says itself which types it takes; equal ones are one.
+    """Return the name of a kernel for these types of arguments and results.
+
+    The kernel is added to the module and to `known`.
+    """
+    # Text states its own types; equal texts share one kernel.
     held = _Copied(_text_of(kernel)) if hasattr(kernel, "operation") else kernel
     key = held if isinstance(held, str) else (held, *map(str, inputs), "->", *map(str, outputs))
     if key not in known:
@@ -67,7 +72,7 @@ def kernel_symbol(
 
 
 class _Copied(str):
-    """The text of a module, which is valid, with its places and large constants."""
+    """Text of a valid module, with its locations and large constants."""
 
 
 def _text_of(kernel: KernelModule) -> str:
@@ -91,7 +96,7 @@ def _type(item: object, context: Context) -> Type:
 
 
 def _add(kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Type], module: Operation) -> str:
-    """Adds a kernel at the module's begin, under a name that nothing else has."""
+    """Add a kernel at the start of the module, under a fresh name."""
     load_dialects(module.context, _DIALECTS)
     symbols = ir.SymbolTable(module)
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
@@ -112,7 +117,7 @@ def _add(kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Type], module
 
 
 def _parsed(text: str, context: Context) -> OpView:
-    """The one function of a text, which is checked in a context of its own first."""
+    """Return the only function of a text, which is checked in a separate context first."""
     try:
         module = parse_module(text, "<PrimFunc>", trusted=True)
     except RelaxError as error:
@@ -129,7 +134,7 @@ def _parsed(text: str, context: Context) -> OpView:
 
 
 def _copied(text: str, context: Context) -> OpView:
-    """The one PrimFunc of a module's text, put here."""
+    """Return the only PrimFunc of a module's text, inserted here."""
     module = ir.Module.parse(text, context=context)
     (function,) = prim_funcs_in(module.operation)
     function.attributes["sym_visibility"] = ir.StringAttr.get("private", context)
@@ -144,7 +149,7 @@ def _memref(type_: Type) -> Type:
 
 
 def parameter_type(info: Info, context: Context, *, on_memrefs: bool) -> Type:
-    """The MLIR type of a PrimFunc's parameter for a value of the graph."""
+    """Return the MLIR type of a PrimFunc's parameter for a value of the graph."""
     type_ = encode(parameter_info(info), context)
     if not on_memrefs or not isinstance(info, TensorInfo):
         return type_
@@ -152,8 +157,11 @@ def parameter_type(info: Info, context: Context, *, on_memrefs: bool) -> Type:
 
 
 def parameter_info(info: Info) -> Info:
-    """The type of a PrimFunc's parameter: no symbols, which are names of the graph's function, and no signs, which
-    MLIR's arithmetic has in the operations."""
+    """Return the type of a PrimFunc's parameter.
+
+    The type has no symbols, which are names of the graph's function, and no signedness, which MLIR expresses in
+    operations.
+    """
     if not isinstance(info, TensorInfo) or info.shape is None:
         return info
     sizes = tuple(None if isinstance(dim, SymExpr) else dim for dim in info.shape)
@@ -165,13 +173,13 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class FreshSymbols:
-    """Gives `size_0`, `size_1`, ... without those that types in the module have."""
+    """Generator of the names `size_0`, `size_1`, ... without the symbols of the module's types."""
 
     def __init__(self, module: Operation):
         self._module = module
         self._used: set[str] | None = None
         self._count = 0
-        #: Those that were given, in their order.
+        #: Names handed out so far, in order.
         self.given: list[str] = []
 
     def next(self) -> str:
@@ -185,7 +193,7 @@ class FreshSymbols:
 
 
 def _symbols_in(module: Operation) -> set[str]:
-    """What may be a symbol in the types of a module's values; a name too many does no harm."""
+    """Return a superset of the symbols in the types of a module's values."""
     texts: set[str] = set()
     for op in operations_in(module):
         texts.update(str(result.type) for result in op.results)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits linalg on tensors: what bodies of PrimFuncs are made of."""
+"""Builders of linalg operations on tensors, for the bodies of PrimFuncs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .arithmetic import result_of
 from .numbers import Number, Size, operation
 
 PARALLEL, REDUCTION = "parallel", "reduction"
-#: A scalar body: `body(*inputs, *outputs)`, all Numbers, gives the scalars to yield.
+#: Scalar body: `body(*inputs, *outputs)`, all Numbers, returns the scalars to yield.
 ScalarBody = Callable[..., Value | Sequence[Value]]
 
 
@@ -28,7 +28,10 @@ def generic(
     iterators: Sequence[str],
     body: ScalarBody,
 ) -> list[Value]:
-    """A linalg.generic; its results, one for each output that is a tensor. `maps` are affine maps, inputs' first."""
+    """Create a linalg.generic and return one result per tensor output.
+
+    `maps` are affine maps, those of the inputs first.
+    """
     attributes = {
         "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
         "iterator_types": iterator_types(tuple(iterators)),
@@ -50,7 +53,7 @@ def generic(
 
 
 def iterator_types(iterators: tuple[str, ...]) -> Attribute:
-    """Return the attribute of a generic operation for kinds of loops."""
+    """Return the iterator_types attribute of a generic operation."""
     known = cache_of(ir.Context.current).attributes
     text = ", ".join(f"#linalg.iterator_type<{each}>" for each in iterators)
     return known.get(iterators) or known.remember(iterators, ir.Attribute.parse(f"[{text}]"))
@@ -59,7 +62,10 @@ def iterator_types(iterators: tuple[str, ...]) -> Attribute:
 def parallel(
     inputs: Sequence[Value], output: Value, body: ScalarBody, dims: Sequence[Sequence[int | None] | None] | None = None
 ) -> Value:
-    """The output with each element `body(*elements)`: the inputs' ones there, or at these dimensions of its place."""
+    """Return the output with each element set to `body(*elements)`.
+
+    An input is read at the element's index, or at these dimensions of it.
+    """
     rank = rank_of(output)
     places = [None] * len(inputs) if dims is None else dims
     maps = [identity(rank) if own is None else select_dims(rank, own) for own in (*places, None)]
@@ -67,12 +73,15 @@ def parallel(
 
 
 def copy(source: Value, output: Value, dims: Sequence[int | None] | None = None) -> Value:
-    """The output, each element read from the source at these dimensions of its own place; None reads at 0."""
+    """Return the output with each element read from the source, at these dimensions of the index; None reads at 0."""
     return parallel([source], output, lambda x: x, [dims])
 
 
 def moved(source: Value, output: Value, places: Mapping[int, Callable[[Number], Number]]) -> Value:
-    """The output, each element read from the source at its own place but along these axes: a function of it there."""
+    """Return the output with each element read from the source at its own index.
+
+    Along these axes, a function maps the index.
+    """
 
     def read() -> Number:
         at = [index(axis) for axis in range(rank_of(output))]
@@ -84,7 +93,7 @@ def moved(source: Value, output: Value, places: Mapping[int, Callable[[Number], 
 
 
 def select_dims(rank: int, dims: Sequence[int | None]) -> AffineMap:
-    """The map (d0, ..., d<rank-1>) -> dims, with 0 for None."""
+    """Return the map (d0, ..., d<rank-1>) -> dims, with 0 for None."""
     exprs = [ir.AffineConstantExpr.get(0) if dim is None else ir.AffineDimExpr.get(dim) for dim in dims]
     return ir.AffineMap.get(rank, 0, exprs)
 
@@ -96,24 +105,24 @@ def rank_of(value: Value) -> int:
 
 
 def index(dim: int) -> Number:
-    """The index of an iteration, inside of a generic's body."""
+    """Return the index of an iteration, inside the body of a generic."""
     attribute = i64_attribute(dim)
     return operation("linalg.index", [], ir.IndexType.get(), dim=attribute)
 
 
 def size(buffer: Value, axis: int) -> Number:
-    """The size of a dimension of a memref or a tensor."""
+    """Return the size of a dimension of a memref or tensor."""
     name = "memref.dim" if isinstance(buffer.type, ir.MemRefType) else "tensor.dim"
     return operation(name, [buffer, numbers.as_index(axis)], ir.IndexType.get())
 
 
 def sizes(buffer: Value) -> list[Size]:
-    """The sizes of a memref or a tensor: numbers where its type has them, else indices."""
+    """Return the sizes of a memref or tensor: numbers if the type states them, else indices."""
     return [size(buffer, axis) if known == DYNAMIC else known for axis, known in enumerate(buffer.type.shape)]
 
 
 def move_indices(generic: Operation, starts: Mapping[int, Value]) -> None:
-    """Has a linalg.generic's indices of these dimensions count from here."""
+    """Offset a linalg.generic's indices of these dimensions."""
     block = generic.regions[0].blocks[0]
     for inner in [op for op in block.operations if op.operation.name == "linalg.index"]:
         dim = inner.attributes["dim"].value
@@ -126,7 +135,7 @@ def move_indices(generic: Operation, starts: Mapping[int, Value]) -> None:
 
 
 def product(sizes: Sequence[int | Value]) -> Size:
-    """Of numbers what is known, times the others."""
+    """Return the product of sizes. Static sizes are multiplied first."""
     total: Size = math.prod(size for size in sizes if isinstance(size, int))
     for size in sizes:
         if not isinstance(size, int):
@@ -135,14 +144,14 @@ def product(sizes: Sequence[int | Value]) -> Size:
 
 
 def indices_at(place: Number, bounds: Sequence[Size]) -> list[Number]:
-    """The indices of a place counted through, the last one fastest."""
+    """Return the indices for a linear index in row-major order."""
     strides = [product(bounds[axis + 1 :]) for axis in range(len(bounds))]
     indices = [place // stride for stride in strides]
     return [*indices[:1], *(index % bound for index, bound in zip(indices[1:], bounds[1:], strict=True))]
 
 
 def place_at(indices: Sequence[Number], bounds: Sequence[Size]) -> Number:
-    """The place that indices are at, counted so."""
+    """Return the linear index in row-major order."""
     place = numbers.as_index(0)
     for index, bound in zip(indices, bounds, strict=True):
         place = place * bound + index
@@ -154,7 +163,7 @@ def extract(tensor: Value, indices: Sequence[int | Value]) -> Number:
 
 
 def fill(scalar: Value | float, output: Value) -> Value:
-    """The output with every element set; a Python number is taken as one of its elements."""
+    """Return the output with every element set. A Python number is converted to its element type."""
     value = scalar if isinstance(scalar, Value) else numbers.constant(scalar, output.type.element_type)
     return parallel([value], output, lambda each: each, [[]])
 
@@ -164,29 +173,29 @@ def insert(scalar: Value, tensor: Value, indices: Sequence[int | Value]) -> Valu
 
 
 def empty(sizes: Sequence[int | Value], element: Type) -> Value:
-    """A tensor with undefined elements, for what a body computes on its way."""
+    """Return an uninitialized tensor for intermediate results."""
     shape, dynamic = static_and_dynamic(sizes)
     return result_of("tensor.empty", dynamic, ir.RankedTensorType.get(shape, element))
 
 
 def is_nothing(sizes: Sequence[int | Value]) -> bool:
-    """Whether there are known to be no elements. MLIR refuses a part that begins where the tensor ends."""
+    """Return True if the shape is known to be empty. MLIR rejects a slice that starts at the end of a tensor."""
     return any(isinstance(size, int) and size == 0 for size in sizes)
 
 
 def segments(*counts: int) -> dict[str, Attribute]:
-    """The attribute that says how many operands there are of each kind."""
+    """Return the attribute with the number of operands per segment."""
     return {"operandSegmentSizes": ir.DenseI32ArrayAttr.get(counts)}
 
 
 def static_and_dynamic(values: Sequence[int | Value]) -> tuple[list[int], list[Value]]:
-    """The numbers, with MLIR's mark where a value stands, and the values."""
+    """Return the static numbers, with MLIR's marker for dynamic values, and the dynamic values."""
     dynamic = [each for each in values if not isinstance(each, int)]
     return [each if isinstance(each, int) else DYNAMIC for each in values], dynamic
 
 
 def affine_value(expression: AffineExpr, dim: Callable[[int], Value]) -> Number:
-    """The index that an affine expression without symbols gives, of dimensions `dim(n)`; divisors are positive."""
+    """Return the index of an affine expression without symbols, for dimensions `dim(n)`. Divisors are positive."""
     return value_of(expression, lambda position: numbers.number(dim(position)), _joined, numbers.as_index)
 
 
@@ -196,5 +205,5 @@ def _joined(sign: str, left: Number, right: Number) -> Number:
     if sign == CEILDIV:
         return operation("arith.ceildivsi", [left, right], left.type)
     quotient = operation("arith.floordivsi", [left, right], left.type)
-    # A remainder is neither negative nor as large as the divisor, whatever the sign.
+    # A remainder is neither negative nor as large as the divisor, for operands of any sign.
     return quotient if sign == FLOORDIV else left - quotient * right

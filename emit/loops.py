@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits loops and branches, for bodies that say in which order they read and write.
+"""Loops and branches, for bodies that state the order of their reads and writes.
 
     def body(x, out):
         for_range(0, size(x, 0), lambda i: store(load(x, i), out, i))
 
-Sizes and bounds are numbers or indices; scalars are Numbers to compute with: `store(load(x, i) * 2.0, out, i)`.
+Sizes and bounds are numbers or indices. Scalars are Numbers: `store(load(x, i) * 2.0, out, i)`.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ from .numbers import Number, Size, as_i64, constant, given, operation
 from .numbers import as_index as index
 from .subviews import part_of, strided_metadata
 
-#: Every buffer begins at a multiple of this, in bytes: a cache line, and the widest vector.
+#: Alignment of every buffer in bytes: a cache line, and the widest vector.
 ALIGNMENT = 64
 #: A Python number is an index.
 Index = Value | int
-#: What a body carries on.
+#: Values that a body carries to the next iteration.
 Returned = Index | Sequence[Index] | None
 Body = Callable[..., Returned]
-#: What a body has carried on: Numbers, and values that are none, memrefs for instance.
+#: Values that a loop returns: Numbers, and other values such as memrefs.
 Carried = list[Any]
 
 
 def load(buffer: Value, *indices: Index) -> Number:
-    """An element of a memref or a tensor."""
+    """Load an element of a memref or tensor."""
     if not isinstance(buffer.type, ir.MemRefType):
         return linalg.extract(buffer, indices)
     return operation("memref.load", [buffer, *map(index, indices)], buffer.type.element_type)
 
 
 def store(value: Value | float, memref: Value, *indices: Index) -> None:
-    """A Python number is stored as the memref's elements are."""
+    """Store a number. A Python number is converted to the memref's element type."""
     scalar = value if isinstance(value, Value) else constant(value, memref.type.element_type)
     ir.Operation.create("memref.store", operands=[scalar, memref, *(index(each) for each in indices)])
 
 
 def part(memref: Value, *indices: Index) -> Value:
-    """Return the part of a memref at these indices of its first dimensions: a row of a matrix, for instance."""
+    """Return the part of a memref at these indices of its first dimensions: a row of a matrix, for example."""
     extents = sizes(memref)
     if len(indices) > len(extents):
         raise RelaxError(f"loops.part: {memref.type} has {len(extents)} dimensions, got {len(indices)} indices")
@@ -63,7 +63,7 @@ def part(memref: Value, *indices: Index) -> Value:
 
 
 def strides(memref: Value) -> list[Size]:
-    """Return how many elements apart neighbors are along each dimension: an integer where the type states it."""
+    """Return the stride of each dimension in elements: an integer if the type states it."""
     known, _ = memref.type.get_strides_and_offset()
     unknown = ir.ShapedType.get_dynamic_stride_or_offset()
     found = list(strided_metadata(memref).results)[2 + len(known) :] if unknown in known else known
@@ -71,17 +71,19 @@ def strides(memref: Value) -> list[Size]:
 
 
 def copy(source: Value, target: Value) -> None:
-    """All elements of a memref into one of its shape."""
+    """Copy all elements of a memref into a memref of the same shape."""
     ir.Operation.create("memref.copy", operands=[source, target])
 
 
 def for_range(
     start: Index, stop: Index, body: Body, *carried: Index, step: Index = 1, grain: int | None = None
 ) -> Carried:
-    """`body(i, *carried)` for each i from start to before stop; it returns what is carried on. The last of that.
+    """Emit `body(i, *carried)` for each i from start to before stop.
 
-    With a grain threads may share it, each taking chunks of this many steps, or with 0 what suits their number: no step
-    may read what another one writes.
+    The body returns the carried values; return the last ones.
+
+    With a grain, threads may share the loop. Each takes chunks of this many steps; 0 lets the pool choose. No step may
+    read an element that another step writes.
     """
     bounds, first = [index(start), index(stop), index(step)], _values(carried)
     types = [value.type for value in first]
@@ -92,7 +94,10 @@ def for_range(
 
 
 def for_blocks(steps: Index, threads: int, body: Body) -> None:
-    """`body(i)` for each i below `steps`, by a block of `threads` threads each; no block waits for another one."""
+    """Emit `body(i)` for each i below `steps`, each by a block of `threads` threads.
+
+    No block waits for another block.
+    """
     i64 = ir.IntegerType.get_signless(64)
     attributes = {PARALLEL: ir.IntegerAttr.get(i64, 1), THREADS: ir.IntegerAttr.get(i64, threads)}
     bounds = [index(each) for each in (0, steps, 1)]
@@ -101,8 +106,10 @@ def for_blocks(steps: Index, threads: int, body: Body) -> None:
 
 
 def nest(bounds: Sequence[Index | tuple[Index, Index]], body: Body, *carried: Index) -> Carried:
-    """`body(*indices, *carried)` for all indices below sizes, or in ranges (start, stop), the last one fastest; it
-    returns what is carried on. The last of that."""
+    """Emit `body(*indices, *carried)` for all indices, the last one fastest.
+
+    Bounds are sizes or ranges (start, stop). The body returns the carried values; return the last ones.
+    """
     return _values(_nest(bounds, body, [], *_values(carried)))
 
 
@@ -115,7 +122,7 @@ def _nest(bounds: Sequence[Index | tuple[Index, Index]], body: Body, outer: list
 
 
 def repeat_while(initial: Sequence[Index], condition: Callable[..., Value], body: Body) -> Carried:
-    """`values = body(*values)` as long as `condition(*values)`; the last values."""
+    """Emit `values = body(*values)` while `condition(*values)`. Return the last values."""
     first = _values(initial)
     types = [value.type for value in first]
     op = ir.Operation.create("scf.while", results=types, operands=first, regions=2)
@@ -128,7 +135,7 @@ def repeat_while(initial: Sequence[Index], condition: Callable[..., Value], body
 
 
 def when(condition: Number, then: Body, otherwise: Body | None = None, types: Sequence[Type] = ()) -> Carried:
-    """One of two bodies; with `types`, both return values of these."""
+    """Emit one of two bodies, depending on the condition. With `types`, both return values of these types."""
     op = ir.Operation.create("scf.if", results=list(types), operands=[condition], regions=2)
     for region, make in zip(op.regions, (then, otherwise), strict=True):
         if make is not None:
@@ -137,7 +144,7 @@ def when(condition: Number, then: Body, otherwise: Body | None = None, types: Se
 
 
 def when_all(conditions: Sequence[Number | bool | None], body: Callable[[], None]) -> None:
-    """Where all of these hold; what is True, or None, always does."""
+    """Emit the body under all of the conditions. True and None always hold."""
     asked = [each for each in conditions if each is not None and not isinstance(each, bool)]
     if any(each is False for each in conditions):
         return
@@ -148,8 +155,10 @@ def when_all(conditions: Sequence[Number | bool | None], body: Callable[[], None
 
 
 def with_results(sketch: Operation, types: Sequence[Type]) -> Operation:
-    """The operation with the sketch's operands and blocks, and results of types that its blocks state. What is left
-    of the sketch is to be erased."""
+    """Return an operation with the sketch's operands and blocks, and with results of the types that its blocks yield.
+
+    The caller erases the rest of the sketch.
+    """
     operands, count = list(sketch.operands), len(sketch.regions)
     made = ir.Operation.create(sketch.name, results=list(types), operands=operands, regions=count)
     for source, target in zip(sketch.regions, made.regions, strict=True):
@@ -158,32 +167,32 @@ def with_results(sketch: Operation, types: Sequence[Type]) -> Operation:
 
 
 def and_then(first: Number, second: Callable[[], Number]) -> Number:
-    """Whether both hold; the second is asked only where the first does."""
+    """Return (first and second). The second condition is evaluated only if the first holds."""
     return when(first, second, lambda: constant(False, "i1"), [first.type])[0]
 
 
 def _fill(block: Block, body: Body) -> None:
-    """The block gets what the body makes of its arguments, and yields what it returns."""
+    """Emit a body into the block and yield its results."""
     with ir.InsertionPoint(block):
         ir.Operation.create("scf.yield", operands=_values(body(*given(block.arguments))))
 
 
 def scratch(sizes: Sequence[Size], element: Type, use: Callable[[Value], object]) -> None:
-    """`use(memref)` with memory of its own, row-major, undefined at first, given back afterwards."""
+    """Call `use(memref)` with uninitialized row-major memory, which is freed afterwards."""
     memref = allocated(sizes, element)
     use(memref)
     ir.Operation.create("memref.dealloc", operands=[memref])
 
 
 def allocated(sizes: Sequence[Index], element: Type) -> Value:
-    """Memory, row-major, uninitialized, which has to be given back."""
+    """Allocate uninitialized row-major memory, which the caller must free."""
     shape, dynamic = static_and_dynamic(sizes)
     attributes = {**segments(len(dynamic), 0), "alignment": i64_attribute(ALIGNMENT)}
     return result_of("memref.alloc", dynamic, ir.MemRefType.get(shape, element), **attributes)
 
 
 def scratches(sizes: Sequence[Size], elements: Sequence[Type], use: Callable[..., object]) -> None:
-    """`use(*memrefs)` with such memory of these sizes for each of the element types."""
+    """Call `use(*memrefs)` with such memory for each element type."""
     if elements:
         first, *rest = elements
         scratch(sizes, first, lambda memory: scratches(sizes, rest, functools.partial(use, memory)))
@@ -192,20 +201,20 @@ def scratches(sizes: Sequence[Size], elements: Sequence[Type], use: Callable[...
 
 
 def require(condition: Value, kind: str, message: str, *numbers: Number) -> None:
-    """Raises an exception of that kind (a Python name) where the condition, an i1, is false.
+    """Raise an exception of that kind (a Python name) in the program if the condition, an i1, is false.
 
-    The message has one {} for each number, an integer value; the operation's name and location are put before it.
+    The message has one {} per number, an integer value. The operation's name and location precede it.
     """
     tir.ops["assert"](condition, [as_i64(number) for number in numbers], kind=kind, message=message)
 
 
 def require_same(one: Size, other: Size, what: str) -> None:
-    """Raises ValueError where two sizes differ."""
+    """Raise ValueError in the program if two sizes differ."""
     _require(operator.eq, one, other, f"{what}: sizes {{}} and {{}} differ")
 
 
 def require_at_most(one: Size, other: Size, what: str) -> None:
-    """Raises ValueError where one size is larger than another."""
+    """Raise ValueError in the program if one size is larger than another."""
     _require(operator.le, one, other, f"{what}: size {{}} is larger than {{}}")
 
 
@@ -217,7 +226,7 @@ def _require(holds: Callable[..., Number], one: Size, other: Size, message: str)
 
 
 def _values(returned: Returned) -> list[Value]:
-    """A Python number is an index."""
+    """Convert results of a body to values. A Python number becomes an index."""
     if returned is None:
         return []
     several: Sequence[Index] = returned if isinstance(returned, Sequence) else [returned]

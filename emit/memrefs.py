@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits what graph functions do with memory: allocate, view, copy. Every memref here is row-major from its start."""
+"""Memory operations of graph functions: allocation, views, copies. Every memref here is dense and row-major."""
 
 from __future__ import annotations
 
@@ -24,16 +24,19 @@ from .loops import ALIGNMENT as ALIGNMENT
 from .numbers import Number, Size, as_i64, as_index, constant, minimum, number
 from .subviews import seen_as
 
-#: What shows memory that is there, its first operand.
+#: Operations whose result is a view of their first operand.
 VIEWS = frozenset(
     f"memref.{word}" for word in "cast collapse_shape expand_shape reinterpret_cast subview transpose view".split()
 ) | {"builtin.unrealized_conversion_cast"}
-#: More bytes than any memory holds; numbers below it are far from wrapping around.
+#: More bytes than any memory has; smaller numbers are far from wrapping around.
 MOST_BYTES = 1 << 62
 
 
 def memref_type(info: TensorInfo, context: Context) -> Type:
-    """A tensor's memref type, without symbols and signs. Raises RelaxError where its elements have no place."""
+    """Return a tensor's memref type, without symbols and signedness.
+
+    Raise RelaxError for elements without a storage type.
+    """
     try:
         tensor = encode(parameter_info(info), context)
     except TypeProblem as error:
@@ -46,7 +49,7 @@ def typed(extents: Sequence[int | Value], element: Type) -> Type:
 
 
 def allocate(extents: Sequence[int | Value], element: Type) -> Value:
-    """New memory, which the caller gives back. A target looks at it whether there was room (host-check-memory)."""
+    """Allocate memory, which the caller frees. Targets check the allocation (host-check-memory)."""
     byte_count(extents, element)
     return loops.allocated(extents, element)
 
@@ -57,7 +60,7 @@ def on_stack(type_: Type) -> Value:
 
 
 def byte_count(extents: Sequence[int | Value], element: Type) -> int:
-    """What a tensor takes in memory, where dynamic sizes count as one. Raises RelaxError where nothing can hold it."""
+    """Return the bytes of a tensor, with dynamic sizes counted as one. Raise RelaxError if no memory can hold them."""
     count = math.prod((extent for extent in extents if isinstance(extent, int)), start=storage_bytes(element))
     if count >= MOST_BYTES:
         raise RelaxError(f"a tensor of {count} bytes is needed, which no memory can hold")
@@ -65,31 +68,31 @@ def byte_count(extents: Sequence[int | Value], element: Type) -> int:
 
 
 def storage_bytes(element: Type) -> int:
-    """What an element takes in memory, at most: whole bytes; a vector's are a power of two."""
+    """Return an upper bound of an element's bytes in memory: whole bytes, and a power of two for vectors."""
     if isinstance(element, ir.VectorType):
         return 1 << (math.prod(element.shape) * storage_bytes(element.element_type) - 1).bit_length()
     if isinstance(element, ir.ComplexType):
         return 2 * storage_bytes(element.element_type)
-    # Pointers and sizes are words, memrefs a few of them.
+    # Pointers and sizes are words, memrefs a few words.
     bits = getattr(element, "width", 64 if not isinstance(element, ir.MemRefType) else 64 * (3 + 2 * element.rank))
     return -(-bits // 8)
 
 
 def require_below(number: Number, limit: int, kind: str, message: str) -> None:
-    """Code that raises where an f64 reaches a limit; the message has a place for it."""
+    """Raise an error in the program if an f64 reaches a limit. The message has a {} for it."""
     is_below, shown = below(number, limit)
     tir.ops["assert"](is_below, [shown], kind=kind, message=message)
 
 
 def below(number: Number, limit: int) -> tuple[Number, Number]:
-    """Whether an f64 is below a limit, and the lower of both as an integer."""
+    """Return (x < limit, min(x, limit) as an integer)."""
     most = constant(float(limit), "f64")
     shown = convert("arith.fptosi", minimum(number, most), ir.IntegerType.get_signless(64))
     return number < most, shown
 
 
 def as_float(extent: int | Value) -> Number:
-    """A size as f64, whose products do not wrap around."""
+    """Return a size as f64, whose products do not wrap around."""
     return convert("arith.sitofp", as_i64(extent), ir.F64Type.get())
 
 
@@ -98,7 +101,7 @@ def deallocate(memref: Value) -> None:
 
 
 def copy(source: Value, target: Value) -> None:
-    """As a loop nest, which every target can lower; memref.copy calls a library of MLIR's where strides are unusual."""
+    """Copy by a loop nest, which every target can lower. memref.copy calls an MLIR library for unusual strides."""
     if target.type.rank > 1 and is_dense(source.type) and is_dense(target.type):
         # LLVM's time grows with the cube of a nest's depth, and one loop is faster too.
         source, target = flat(source), flat(target)
@@ -108,37 +111,37 @@ def copy(source: Value, target: Value) -> None:
 
 
 def root_of(memref: Value) -> Value:
-    """The memory that a view, or a view of one, is of."""
+    """Return the memory behind a chain of views."""
     while (view := made_by(memref, *VIEWS, "memref.extract_strided_metadata")) is not None:
         memref = view.operands[0]
     return memref
 
 
 def is_dense(type_: Type) -> bool:
-    """Whether the memref is contiguous and row-major, from the first element on."""
+    """Check whether the memref is contiguous and row-major, without an offset."""
     return bool(type_.affine_map == identity(type_.rank))
 
 
 def flat(memref: Value) -> Value:
-    """All elements of a dense memref in a row."""
+    """Return a dense memref collapsed to one dimension."""
     return collapse(memref, [range(memref.type.rank)])
 
 
 def copied(memref: Value) -> Value:
-    """New memory with the same elements, which needs an owner."""
+    """Return new memory with the same elements, which needs an owner."""
     copied = allocate(dims(memref), memref.type.element_type)
     copy(memref, copied)
     return copied
 
 
 def view(arena: Value, offset: Size, extents: Sequence[int | Value], element: Type) -> Value:
-    """A piece of a memref of bytes."""
+    """Return a view of a memref of bytes."""
     _, dynamic = static_and_dynamic(extents)
     return result_of("memref.view", [arena, as_index(offset), *dynamic], typed(extents, element))
 
 
 def as_bytes(memref: Value) -> Value:
-    """The memory of a dense memref for views of parts. To LLVM both are the same: where it begins, and one size."""
+    """Return the memory of a dense memref as bytes, for views of its parts. In LLVM both are a pointer and one size."""
     whole = memref if memref.type.rank == 1 else flat(memref)
     type_ = ir.MemRefType.get([DYNAMIC], ir.IntegerType.get_signless(8), memory_space=whole.type.memory_space)
     return result_of("builtin.unrealized_conversion_cast", [whole], type_)
@@ -149,9 +152,9 @@ def dims(memref: Value) -> list[Size]:
 
 
 def dim(memref: Value, axis: int) -> Size:
-    """A size of a memref: the number where its type has it, else the value that it was made with, else read here.
+    """Return a size of a memref: a static number, the value the memref was created with, or a memref.dim created here.
 
-    Sizes that are one value are known to be equal, and checked once.
+    Sizes that share one value are known to be equal, and are checked once.
     """
     size = memref.type.shape[axis]
     if size != DYNAMIC:
@@ -164,7 +167,7 @@ def dim(memref: Value, axis: int) -> Size:
     return linalg.size(memref, axis)
 
 
-#: What makes memrefs of given sizes: the place of the first among the operands.
+#: Operations that create memrefs of given sizes: the index of the first size among the operands.
 SIZES_FROM: dict[str, Callable[[Operation], int]] = {
     "memref.alloc": lambda op: 0,
     "memref.view": lambda op: 2,
@@ -173,18 +176,18 @@ SIZES_FROM: dict[str, Callable[[Operation], int]] = {
 
 
 def store_sizes(extents: Sequence[Size], memref: Value) -> None:
-    """Into a memref of one dimension and i64."""
+    """Store sizes in a one-dimensional memref of i64."""
     for axis, extent in enumerate(extents):
         loops.store(as_i64(extent), memref, axis)
 
 
 def cast(memref: Value, type_: Type) -> Value:
-    """The memref with sizes more or less known."""
+    """Return the memref with a type that states more or fewer sizes."""
     return memref if memref.type == type_ else result_of("memref.cast", [memref], type_)
 
 
 def reshape(memref: Value, extents: Sequence[Size]) -> Value:
-    """The same elements in row-major order under another shape."""
+    """Return the same elements, in row-major order, with another shape."""
     strides: list[Size] = []
     stride: Size = 1
     for extent in reversed(extents):
@@ -198,16 +201,17 @@ def shape_text(info: TensorInfo) -> str:
 
 
 def is_constant(memref: Value) -> bool:
-    """Whether the memory is that of a constant, which must not be written to."""
+    """Check whether the memory belongs to a constant, which must not be overwritten."""
     while (viewed := made_by(memref, "memref.cast", "memref.reinterpret_cast")) is not None:
         memref = viewed.operands[0]
     return made_by(memref, "memref.get_global") is not None
 
 
 def reshape_if_needed(memref: Value, extents: Sequence[Size], same: bool = False) -> Value:
-    """The memref, under another shape unless it has this one: its type says so, or `same` does.
+    """Return the memref, reshaped unless its type, or `same`, proves that it has this shape.
 
-    Equal types with unknown sizes do not: 2x3 and 3x2 are both ?x?, and ? may be a part at the start of a longer one.
+    Equal types with dynamic sizes prove nothing: 2x3 and 3x2 are both ?x?, and ? may be the start of a longer
+    dimension.
     """
     is_certain = same or memref.type.has_static_shape
     wanted = typed(extents, memref.type.element_type)

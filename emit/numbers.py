@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scalars and vectors with Python's operators, for rules: a Number is an SSA value that can be computed with.
+"""Scalars and vectors with Python's operators, for rules: a Number is an SSA value with arithmetic.
 
     x = number(op.x)
     return select(x < 0.0, -x, x) * 2.0 + 1.0
 
 Python numbers in operations with a Number become constants of its type. Comparisons of floats are ordered: with a NaN
-they are false, `!=` alone is true. Integers are signed unless their type or `x.of("ui8")` says otherwise: a Number, and
-what is computed from it, keeps the sign that signless MLIR types lack. Sizes are Python numbers where they are known.
+they are false, and only `!=` is true. Integers are signed unless their type or `x.of("ui8")` says otherwise. Number
+keeps the signedness that MLIR's signless types lack, and results inherit it. Static sizes are Python numbers.
 """
 
 from __future__ import annotations
@@ -23,55 +23,55 @@ from .arithmetic import Arithmetic, Operand, constant_value, element, result_of
 from .arithmetic import select as select_like
 from .conversions import converted, widened
 
-#: A size or an index: a number where it is known, else what the program computes. Python's operators work on both, `//`
-#: and `%` of what is not negative; with what is known they make no operations for nothing.
+#: Size or index: a number if static, else a computed value. Python's operators work on both; `//` and `%` require
+#: operands that are not negative. Operations on static operands are folded.
 Size = Union["Number", int]
 
 
 class Number(Arithmetic):
-    """What rules compute with: `x.to("f32")` in addition to the operators."""
+    """Number for the computations of rules: `x.to("f32")` in addition to the operators."""
 
     __slots__ = ()
 
     def to(self, dtype: str, *, saturate: bool = False) -> Number:
-        """Converted as relax.astype does. `saturate`: what is too large for a small float becomes its largest."""
+        """Convert like relax.astype. `saturate`: a number too large for a small float becomes its largest number."""
         return converted(self, dtype, saturate)
 
     def astype(self, dtype: str) -> Number:
-        """`to`, as TVM's users write it: "float16" is a name, too."""
+        """Convert like `to`, with TVM's names of types: "float16" is accepted, too."""
         return self.to(DTYPE_BY_NAME.get(dtype, dtype))
 
 
 def number(value: Value) -> Number:
-    """A scalar to compute with, `number(x) * 2.0 + 1.0`; `.value` is what it is in the IR."""
+    """Return a scalar as a Number, `number(x) * 2.0 + 1.0`. Its `.value` is the SSA value."""
     return value if isinstance(value, Number) else Number(value)
 
 
 def numbers(op: OpView) -> list[Number]:
-    """The operands of an operation."""
+    """Return the operands of an operation as Numbers."""
     return [Number(operand) for operand in op.operation.operands]
 
 
 def given(values: Sequence[Value]) -> list[Value]:
-    """What a body is given: Numbers for scalars, all else as it is."""
+    """Return the arguments of a body: Numbers for scalars, all other values unchanged."""
     scalars = (ir.FloatType, ir.IntegerType, ir.IndexType)
     return [Number(value) if isinstance(value.type, scalars) else value for value in values]
 
 
 def operation(name: str, operands: Sequence[Value], result: Type, /, **attributes: Attribute) -> Number:
-    """The number that a new operation gives."""
+    """Create an operation and return its result as a Number."""
     return Number(result_of(name, operands, result, **attributes))
 
 
 def intrinsic(name: str, *operands: Number) -> Number:
-    """A function of tir: `intrinsic("exp", x)`."""
+    """Call a function of tir: `intrinsic("exp", x)`."""
     return Number(tir.ops[name](*operands))
 
 
 def constant(value: float | int, type_: Type | str) -> Number:
-    """A constant scalar, or a vector of equal elements, of a type or of an element type's name.
+    """Return a constant scalar, or a vector of equal elements, of a type or of an element type's name.
 
-    Integers wrap to its width.
+    Integers wrap to the type's width.
     """
     if isinstance(type_, str):
         return Number(constant_value(value, element(type_)), unsigned=is_unsigned(type_))
@@ -79,7 +79,7 @@ def constant(value: float | int, type_: Type | str) -> Number:
 
 
 def as_index(value: int | Value) -> Number:
-    """A number or an integer value as an index, signed."""
+    """Return a number or an integer value as a signed index."""
     if not isinstance(value, Value):
         return constant(value, ir.IndexType.get())
     if isinstance(value.type, ir.IndexType):
@@ -88,7 +88,7 @@ def as_index(value: int | Value) -> Number:
 
 
 def as_i64(value: int | Value) -> Number:
-    """A number or an integer value as an i64, signed."""
+    """Return a number or an integer value as a signed i64."""
     i64 = ir.IntegerType.get_signless(64)
     if not isinstance(value, Value):
         return constant(value, i64)
@@ -96,7 +96,7 @@ def as_i64(value: int | Value) -> Number:
 
 
 def is_same(one: Size, other: Size) -> bool:
-    """Whether two sizes are known to be equal."""
+    """Return True if two sizes are known to be equal."""
     if isinstance(one, int) or isinstance(other, int):
         return isinstance(one, int) and isinstance(other, int) and one == other
     return one.value == other.value
@@ -107,18 +107,18 @@ def ceil_divided(size: Number, by: Size) -> Number: ...
 @overload
 def ceil_divided(size: Size, by: Size) -> Size: ...
 def ceil_divided(size: Size, by: Size) -> Size:
-    """The quotient of sizes, rounded up."""
+    """Return the quotient of sizes, rounded up."""
     return (size + (by - 1)) // by
 
 
 def select(condition: Any, yes: Value | float, no: Value | float) -> Number:
-    """One of both, of which one may be a Python number."""
+    """Select one of two values, of which one may be a Python number."""
     pair = [number(each) if isinstance(each, Value) else each for each in (yes, no)]
     return select_like(condition, *pair)
 
 
 class _Extreme(Protocol):
-    """NaN when either is, as numpy has it; of known sizes a number."""
+    """Minimum or maximum: NaN if either operand is, as in NumPy, and a number for static sizes."""
 
     @overload
     def __call__(self, x: int, y: int) -> int: ...
@@ -151,30 +151,36 @@ maximum, minimum = _extreme_of("max", max), _extreme_of("min", min)
 
 
 def larger(x: Number, best: Number) -> Number:
-    """The larger of an element and what was found so far, which NaN never becomes: one operation for processors."""
+    """Return the larger of an element and the current maximum, which never becomes NaN.
+
+    Processors need one instruction for this choice.
+    """
     return select(x > best, x, best)
 
 
-# ---- division that no machine traps on ----
+# ---- division that traps on no machine ----
 def divide(x: Number, y: Number) -> Number:
-    """Integers round towards zero; an integer divided by 0 is 0."""
+    """Divide. Integers round towards zero; an integer divided by 0 is 0."""
     return x / y if x.is_float else _divided("div", x, y)
 
 
 def floor_divide(x: Number, y: Number) -> Number:
-    """Rounded down; an integer divided by 0 is 0. Of floats the quotient is not rounded before, as in numpy."""
+    """Divide and round down.
+
+    An integer divided by 0 is 0. The quotient of floats is exact before rounding, as in NumPy.
+    """
     if x.is_float:
         return intrinsic("floordiv", widened(x), widened(y)).to(x.dtype)
     return _divided("div" if x.is_unsigned else "floordiv", x, y)
 
 
 def remainder(x: Number, y: Number) -> Number:
-    """With the sign of `x`; an integer modulo 0 is 0."""
+    """Return the remainder with the sign of `x`. An integer modulo 0 is 0."""
     return operation("arith.remf", [x, y], x.type) if x.is_float else _divided("rem", x, y)
 
 
 def floor_remainder(x: Number, y: Number) -> Number:
-    """With the sign of `y`; an integer modulo 0 is 0."""
+    """Return the remainder with the sign of `y`. An integer modulo 0 is 0."""
     rest = remainder(x, y)
     if x.is_unsigned:
         return rest
@@ -182,22 +188,22 @@ def floor_remainder(x: Number, y: Number) -> Number:
 
 
 def _divided(name: str, x: Number, y: Number) -> Number:
-    """Of integers: x / 0 is 0 here, as in numpy."""
+    """Divide integers. x / 0 is 0, as in NumPy."""
     is_zero = y == 0
     safe = select(is_zero, 1, y)
     if not x.is_unsigned:
-        # The lowest number / -1 does not fit: dividing by 1 gives what wrapping around would.
+        # The lowest number / -1 does not fit: dividing by 1 gives the wrapped result.
         safe = select((x == 1 << (x.bits - 1)) & (y == -1), 1, safe)
     return select(is_zero, 0, x.binary("", f"arith.{name}{'ui' if x.is_unsigned else 'si'}", safe))
 
 
 def fma(x: Number, y: Operand, z: Operand) -> Number:
-    """x * y + z, rounded once."""
+    """Return x * y + z, rounded once."""
     return operation("math.fma", [x, x.as_operand(y), x.as_operand(z)], x.type)
 
 
 def polynomial(x: Number, coefficients: Sequence[float]) -> Number:
-    """Horner's scheme; the constant coefficient comes first."""
+    """Evaluate a polynomial by Horner's scheme. The constant coefficient comes first."""
     result = x.constant(coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
         result = fma(result, x, coefficient)
@@ -219,12 +225,12 @@ def paired_polynomial(x: Number, coefficients: Sequence[float]) -> Number:
 
 
 def unary(name: str, x: Number) -> Number:
-    """An operation that keeps the type: `unary("math.sqrt", x)`."""
+    """Apply an operation that keeps the type: `unary("math.sqrt", x)`."""
     return operation(name, [x], x.type)
 
 
 def on_each_element(function: Callable[..., Number], *operands: Number) -> Number:
-    """A function of scalars; of vectors element by element, one after the other."""
+    """Apply a function of scalars. Vectors are processed element by element."""
     result = operands[0]
     if not isinstance(result.type, ir.VectorType):
         return function(*operands)

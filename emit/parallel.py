@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parallel loops in grains (chunks of steps); serial ones where waking a thread takes as long as the work."""
+"""Parallel loops in grains (chunks of steps), or serial loops if waking a thread takes as long as the work."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from .linalg import indices_at, product
 from .loops import Body, Carried, Returned, for_range, nest
 from .numbers import Number, Size, as_index, ceil_divided, maximum, minimum, select
 
-#: Nanoseconds. With less in all, threads would mostly wait for each other; with less in a grain, for the counter.
+#: Nanoseconds. With less total work, threads would mostly wait for each other; with a smaller grain, for the counter.
 LEAST_WORK, LEAST_GRAIN = 20_000, 5_000
-#: The least number of grains, however many cores there are.
+#: Smallest number of grains, for any number of cores.
 FEWEST_GRAINS = 32
-#: What a nanosecond is at run time, in whole numbers.
+#: Fixed-point unit of a nanosecond at run time.
 UNIT = 1024
 #: Enough for any grain: products stay in 64 bits.
 MOST_WORK = 1 << 40
-#: What a core does in a nanosecond of products of blocks that are in its cache.
+#: Floating-point operations that a core does per nanosecond, in products of blocks in its cache.
 FLOPS = 128
 
 
 def share_steps(steps: Size, flops: Size, body: Body, *carried: Value) -> Any:
-    """As `loops.for_range(0, steps, body, *carried)` where no step reads what another writes: threads share it, where
-    its steps of `flops` operations on floats are worth it."""
+    """Emit `loops.for_range(0, steps, body, *carried)`, shared among threads if that pays off.
+
+    No step may read an element that another step writes. Each step takes `flops` floating-point operations.
+    """
     if _are_apart.get():
         return for_range(0, steps, body, *carried, grain=1)
     if isinstance(steps, int) and isinstance(flops, int):
@@ -40,7 +42,10 @@ def share_steps(steps: Size, flops: Size, body: Body, *carried: Value) -> Any:
 
 
 def share_ranges(steps: Size, nanoseconds: float | Size, part: Body, *carried: Value) -> Any:
-    """`part(start, count, *carried)` for ranges of steps, which take so long each: threads share these."""
+    """Emit `part(start, count, *carried)` for ranges of steps, shared among threads.
+
+    `nanoseconds` is the time of a step.
+    """
     if isinstance(steps, int) and isinstance(nanoseconds, (int, float)):
         return _share_grains(steps, _known_grain(steps, nanoseconds) or max(steps, 1), part, *carried)
     each = math.ceil(nanoseconds) if isinstance(nanoseconds, float) else nanoseconds
@@ -49,8 +54,10 @@ def share_ranges(steps: Size, nanoseconds: float | Size, part: Body, *carried: V
 
 
 def share_places(bounds: Sequence[Size], body: Body) -> None:
-    """As `loops.nest(bounds, body)` where no place reads or writes what another one writes: where threads take one step
-    each, they share the places."""
+    """Emit `loops.nest(bounds, body)`, where no point accesses an element that another point writes.
+
+    If each thread takes one step (`steps_apart`), threads share the points.
+    """
     if not _are_apart.get():
         nest(bounds, body)
         return
@@ -58,12 +65,12 @@ def share_places(bounds: Sequence[Size], body: Body) -> None:
 
 
 def is_shared(steps: int, nanoseconds: float) -> bool:
-    """Whether `steps` steps, of this many nanoseconds each, are worth threads."""
+    """Return True if `steps` steps, of this many nanoseconds each, are worth threads."""
     grain = _known_grain(steps, nanoseconds)
     return grain is not None and grain < steps
 
 
-#: Whether each step is a thread's: what a grain would be worth is not asked.
+#: True if each step gets its own thread, without a cost estimate of grains.
 _are_apart: ContextVar[bool] = ContextVar("_are_apart", default=False)
 
 
@@ -72,7 +79,7 @@ def are_steps_apart() -> bool:
 
 
 def steps_apart(are_apart: bool) -> AbstractContextManager[None]:
-    """Meanwhile ranges of shared steps have one each, if so."""
+    """Give each shared step its own range, if requested, while the context manager is active."""
     return holding(_are_apart, are_apart)
 
 
@@ -94,7 +101,7 @@ def _known_grain(steps: int, nanoseconds: float) -> int | None:
 
 
 def grain_of(steps: Number, work: Number) -> Number:
-    """Steps that one thread takes at a time, by what each takes; all where threads are not worth it."""
+    """Return the steps that a thread takes at a time, by the work of each; all steps if threads do not pay off."""
     fewest = maximum(ceil_divided(as_index(LEAST_GRAIN * UNIT), work), ceil_divided(steps, FEWEST_GRAINS))
     is_little = minimum(steps, MOST_WORK // LEAST_WORK) * work < LEAST_WORK * UNIT
     return select(is_little, steps, fewest)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Small floating-point types from and to f32 and f64, by their bits: machines and LLVM do not compute in them.
+"""Conversions of small floating-point types from and to f32 and f64 by bit operations: machines and LLVM lack them.
 
-Widening is exact. Narrowing rounds once, to nearest with halves to even, also from f64; f8E8M0FNU, powers of two
-only, rounds halves up. What is too large becomes what ml_dtypes makes of it: an infinity where the type has one, else
-a NaN, else (f6, f4) the largest number; with `saturate` it is the largest number always, and NaN stays NaN. A NaN that
-the type lacks (f6, f4) becomes a zero.
+Widening is exact. Narrowing rounds once, to nearest with ties to even, also from f64. f8E8M0FNU, which only has powers
+of two, rounds ties up.
+
+A number that is too large becomes an infinity, as in ml_dtypes. Types without infinity use a NaN, and types without
+both (f6, f4) the largest number. With `saturate`, the result is always the largest number, and NaN stays NaN. A NaN
+becomes a zero if the type lacks NaN (f6, f4).
 """
 
 from __future__ import annotations
@@ -17,13 +19,13 @@ from ..bindings.mlir import ir
 from ..dialects.core.infos import bit_width
 from .arithmetic import X, bits_of, convert, element, from_bits, select
 
-#: Which codes are special: `ieee` has infinities and NaNs, `fn` a NaN of all ones, `fnuz` a NaN in the place of -0,
-#: `finite` neither, `scale` (f8E8M0FNU) has a NaN of all ones but no sign, no zero and no mantissa.
+#: Special codes. `ieee`: infinities and NaNs; `fn`: a NaN of all ones; `fnuz`: a NaN in the place of -0; `finite`:
+#: neither; `scale` (f8E8M0FNU): a NaN of all ones, but no sign, no zero and no mantissa.
 Kind = Literal["ieee", "fn", "fnuz", "finite", "scale"]
 
 
 class FloatFormat(NamedTuple):
-    """A type's layout: below the sign its exponent, then its mantissa."""
+    """Layout of a type: the exponent below the sign, then the mantissa."""
 
     exponent: int
     mantissa: int
@@ -36,26 +38,26 @@ class FloatFormat(NamedTuple):
 
     @property
     def element(self) -> Type:
-        """The type, of one that is called by its width."""
+        """MLIR type, for a type that is named by its width."""
         return element(f"f{self.width}")
 
     def power(self, exponent: int) -> int:
-        """The bits of 2**exponent, a normal number."""
+        """Return the bits of 2**exponent, a normal number."""
         return (exponent + self.bias) << self.mantissa
 
     @property
     def sign(self) -> int:
-        """The sign's bit, 0 where there is none."""
+        """Bit of the sign, or 0 if there is none."""
         return 0 if self.kind == "scale" else 1 << (self.exponent + self.mantissa)
 
     @property
     def magnitude(self) -> int:
-        """The bits without the sign."""
+        """Mask of the bits without the sign."""
         return (1 << (self.exponent + self.mantissa)) - 1
 
     @property
     def infinity(self) -> int:
-        """All ones in the exponent, which is an infinity in `ieee` types."""
+        """Exponent of all ones, which is an infinity in `ieee` types."""
         return self.magnitude & -(1 << self.mantissa)
 
     @property
@@ -66,14 +68,14 @@ class FloatFormat(NamedTuple):
 
     @property
     def nan(self) -> int:
-        """The NaN that narrowing gives; a zero with the other sign where there is none."""
+        """NaN that narrowing returns, or a negative zero if the type has no NaN."""
         if self.kind == "ieee":
             return self.infinity | 1 << (self.mantissa - 1)
         return self.magnitude if self.kind in ("fn", "scale") else self.sign
 
     @property
     def overflow(self) -> int:
-        """What a number that is too large becomes."""
+        """Code of a number that is too large."""
         if self.kind == "ieee":
             return self.infinity
         return self.largest if self.kind == "finite" else self.nan
@@ -92,12 +94,12 @@ SMALL_FLOATS = {
     "f6E3M2FN": FloatFormat(3, 2, 3, "finite"),
     "f4E2M1FN": FloatFormat(2, 1, 1, "finite"),
 }
-# Machines have these two, but not each of them a rounding from f64.
+# Processors have these two types, but not always a rounding from f64.
 _HALF_FLOATS = {"f16": FloatFormat(5, 10, 15, "ieee"), "bf16": FloatFormat(8, 7, 127, "ieee")}
 
 
 _WIDE_FLOATS = {"f32": FloatFormat(8, 23, 127, "ieee"), "f64": FloatFormat(11, 52, 1023, "ieee")}
-#: Those of processors.
+#: Types of processors.
 MACHINE_FLOATS = {**_HALF_FLOATS, **_WIDE_FLOATS}
 
 
@@ -106,12 +108,12 @@ def is_small_float(dtype: str) -> bool:
 
 
 def is_by_bits(source: str, target: str) -> bool:
-    """Whether a conversion is one that `convert_by_bits` is for."""
+    """Check whether `convert_by_bits` handles a conversion."""
     return source in SMALL_FLOATS or target in SMALL_FLOATS or (source == "f64" and target in _HALF_FLOATS)
 
 
 def convert_by_bits(x: X, target: str, *, saturate: bool = False) -> X:
-    """A number of a small type as any other, or the other way round, or an f64 as f16 or bf16."""
+    """Convert between a small type and any other type, or from f64 to f16 or bf16."""
     if x.dtype in SMALL_FLOATS:
         x = widen_code(bits_of(x), x.dtype, "f64" if target == "f64" else "f32")
     if not is_by_bits(x.dtype, target):
@@ -120,7 +122,7 @@ def convert_by_bits(x: X, target: str, *, saturate: bool = False) -> X:
 
 
 def machine_float(x: X, target: str) -> X:
-    """Between the types of processors, but from f64 to f16 and bf16."""
+    """Convert between the types of processors, except from f64 to f16 and bf16."""
     if x.dtype == target:
         return x
     if (x.dtype, target) == ("f32", "bf16"):
@@ -132,17 +134,17 @@ def machine_float(x: X, target: str) -> X:
 
 
 def _rounded_to_bf16(x: X) -> X:
-    """By bits: some processors' own instruction makes zeros of subnormal numbers."""
+    """Round by bit operations, because the instruction of some processors flushes subnormal numbers to zero."""
     bits = bits_of(x)
     is_odd = bits.shift_right_unsigned(16) & 1
     rounded = bits + (is_odd + 0x7FFF)
-    # A NaN stays one, although its last bits go.
+    # A NaN stays a NaN, although its last bits are dropped.
     kept = select(x != x, bits | 0x400000, rounded).shift_right_unsigned(16)
     return from_bits(convert("arith.trunci", kept, ir.IntegerType.get_signless(16)), element("bf16"))
 
 
 def widen_code(code: X, dtype: str, target: str) -> X:
-    """The number, as an f32 or f64, that the low bits of an integer are in a small type."""
+    """Return the f32 or f64 value of a small type's code, the low bits of an integer."""
     layout, wide = SMALL_FLOATS[dtype], _WIDE_FLOATS[target]
     code = convert("arith.extui", code, element(f"i{wide.width}"))
     bits = _widened_scale(code, wide) if layout.kind == "scale" else _widened(code, layout, wide)
@@ -150,7 +152,10 @@ def widen_code(code: X, dtype: str, target: str) -> X:
 
 
 def narrow_to_code(x: X, target: str, *, saturate: bool = False) -> X:
-    """The bits, in an integer of their number, of a float rounded to a small type; of an f64 to f16 and bf16 too."""
+    """Return the bits of a float, rounded to a small type, as an integer of this width.
+
+    The target of an f64 may also be f16 or bf16.
+    """
     layout = SMALL_FLOATS.get(target) or _HALF_FLOATS[target]
     x = x if x.dtype in _WIDE_FLOATS else machine_float(x, "f32")
     wide = _WIDE_FLOATS[x.dtype]
@@ -160,7 +165,10 @@ def narrow_to_code(x: X, target: str, *, saturate: bool = False) -> X:
 
 
 def constant_code(value: float, dtype: str) -> int:
-    """The bits of the nearest number that a small type has, as text may have cut its digits; NaN is any of its NaNs."""
+    """Return the bits of the nearest number of a small type, because text may truncate digits.
+
+    NaN gives any NaN of the type.
+    """
     layout = SMALL_FLOATS[dtype]
     if math.isnan(value):
         return layout.nan
@@ -171,7 +179,7 @@ def constant_code(value: float, dtype: str) -> int:
 
 
 def _value(code: int, layout: FloatFormat) -> float:
-    """The number of a code without sign that is neither infinite nor NaN."""
+    """Return the number of a code without a sign that is neither infinite nor NaN."""
     exponent, mantissa = divmod(code, 1 << layout.mantissa)
     if exponent == 0 and layout.kind != "scale":
         return math.ldexp(mantissa, 1 - layout.bias - layout.mantissa)
@@ -179,11 +187,11 @@ def _value(code: int, layout: FloatFormat) -> float:
 
 
 def _widened(code: X, layout: FloatFormat, wide: FloatFormat) -> X:
-    """The bits of the wide number."""
+    """Return the bits of the wide number."""
     magnitude = code & layout.magnitude
     moved = magnitude << (wide.mantissa - layout.mantissa)
     normal = moved + ((wide.bias - layout.bias) << wide.mantissa)
-    # Subnormal numbers count in steps: so do the last bits of a number whose last bit weighs one step.
+    # Subnormal numbers are multiples of a step: so are the last bits of a number whose last bit weighs one step.
     steps = code.constant(_step_counter(layout, wide))
     subnormal = from_bits(magnitude + steps, wide.element) - from_bits(steps, wide.element)
     bits = select(magnitude < 1 << layout.mantissa, bits_of(subnormal), normal)
@@ -197,7 +205,7 @@ def _widened(code: X, layout: FloatFormat, wide: FloatFormat) -> X:
 
 
 def _narrowed(x: X, layout: FloatFormat, wide: FloatFormat, overflow: int) -> X:
-    """The code of the nearest number."""
+    """Return the code of the nearest number."""
     bits = bits_of(x)
     magnitude = bits & ((1 << (wide.width - 1)) - 1)
     shift = wide.mantissa - layout.mantissa
@@ -219,7 +227,7 @@ def _narrowed(x: X, layout: FloatFormat, wide: FloatFormat, overflow: int) -> X:
 
 
 def _step_counter(layout: FloatFormat, wide: FloatFormat) -> int:
-    """The bits of the power of two whose last bit weighs as much as the type's smallest subnormal number."""
+    """Return the bits of the power of two whose last bit has the weight of the type's smallest subnormal number."""
     return wide.power(1 - layout.bias - layout.mantissa + wide.mantissa)
 
 
@@ -236,10 +244,10 @@ def _narrowed_scale(x: X, wide: FloatFormat, overflow: int) -> X:
     bits = bits_of(x)
     rounding = (1 << (wide.mantissa - 1)) - ((wide.bias - 127) << wide.mantissa)
     normal = (bits + rounding).shift_right_unsigned(wide.mantissa)
-    # The two lowest, between which f32 is subnormal: 2**-127 and, from 1.5 * 2**-127 on, 2**-126.
+    # The two lowest numbers, between which f32 is subnormal: 2**-127 and, from 1.5 * 2**-127 on, 2**-126.
     half_way = wide.power(-127) + (1 << (wide.mantissa - 1)) if wide.bias > 127 else 3 << (wide.mantissa - 2)
     lowest = select(bits < half_way, bits.constant(0), 1)
     code = select(bits < wide.power(-126), lowest, normal)
     code = select(code > 254, overflow, code)
-    # Not so zero, negative numbers and NaN.
+    # Zero, negative numbers and NaN become the NaN.
     return select(x > 0.0, code, 255)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits stable sorting: merge sort from the bottom up, between two halves of scratch memory.
+"""Stable sorting: bottom-up merge sort between two halves of scratch memory.
 
-A record is what is sorted, a tuple of scalars: often an element and where it stands.
+A record is a tuple of scalars to sort, often an element and its index.
 
     def sorted_row(sorter):
         row = sorter.sort(size(x, 0), lambda i: [load(x, i), i], lambda a, b: precedes(a[0], b[0], "f32"))
@@ -23,17 +23,17 @@ from .loops import for_range, load, repeat_while, scratches, size, store
 from .numbers import Number, Size, as_i64, as_index, minimum, select
 from .subviews import seen_as
 
-#: The scalars of a record, and the record at a place.
+#: Scalars of a record, and the function that returns the record at an index.
 Record = Sequence[Number]
 Records = Callable[[Number], Record]
-#: Whether a record must come before another; false for equal ones.
+#: Predicate: True if a record must precede another; False for equal records.
 Order = Callable[[Record, Record], Number]
-#: The same of one record and that at a place.
+#: The same predicate for one record and the record at an index.
 Before = Callable[[Record], Callable[[Number], Number]]
 
 
 def around_axis(buffer: Value, axis: int | None) -> Value:
-    """The elements as [before the axis, along it, after it]; without an axis all are along it."""
+    """Return the elements as [before the axis, along it, after it]. Without an axis, all elements are along it."""
     sizes = [size(buffer, each) for each in range(len(buffer.type.shape))]
     if axis is None or not sizes:
         return _reshaped(buffer, [as_index(1), as_index(prod(sizes)), as_index(1)])
@@ -46,14 +46,14 @@ def _reshaped(buffer: Value, sizes: Sequence[Number]) -> Value:
 
 
 def precedes(left: Number, right: Number, dtype: str, *, descending: bool = False) -> Number:
-    """Whether an element comes before another one. NaN comes last in either direction, as numpy has it."""
+    """Return True if an element precedes another. NaN comes last in either direction, as in NumPy."""
     first, second = widened(left.of(dtype)), widened(right.of(dtype))
     in_order = first > second if descending else first < second
     return in_order | ((first == first) & (second != second)) if first.is_float else in_order
 
 
 def lower_key(value: Number, dtype: str) -> Number:
-    """An integer that is lower without sign where the element is; for floats both zeros have one, and all NaNs 0."""
+    """Return an unsigned integer key in the order of the elements. Both zeros share a key, and all NaNs have key 0."""
     x = widened(value)
     if not x.is_float:
         return x if is_unsigned(dtype) else x ^ _sign(x)
@@ -63,7 +63,7 @@ def lower_key(value: Number, dtype: str) -> Number:
 
 
 def from_lower_key(key: Number, dtype: str, result: str) -> Number:
-    """The element with a key, NaN for 0."""
+    """Return the element of a key, NaN for 0."""
     if not is_float(dtype):
         return key if is_unsigned(dtype) else key ^ _sign(key)
     bits = select(key < 0, key ^ _sign(key), key ^ -1)
@@ -71,39 +71,39 @@ def from_lower_key(key: Number, dtype: str, result: str) -> Number:
 
 
 def _sign(x: Number) -> int:
-    """The bit that says whether an integer is negative."""
+    """Return the sign bit of an integer type."""
     return -(1 << (x.bits - 1))
 
 
-#: Elements that have no more bits, and their places in a row, are one number.
+#: An element of at most this many bits, and its index in a row, fit into one number.
 MOST_BITS = 32
 
 
 def key_dtype(dtype: str) -> str:
-    """The type of ordered keys of elements."""
+    """Return the type of the elements' ordered keys."""
     return "i32" if bit_width(dtype) <= MOST_BITS else "i64"
 
 
 def ordered_key(value: Number, dtype: str, *, descending: bool = False) -> Number:
-    """An integer that is lower where an element comes before another one."""
+    """Return a signed integer that is lower if an element precedes another."""
     key = lower_key(value.of(dtype), dtype)
-    # NaN, which is 0, comes last: the largest number without sign.
+    # NaN, which is 0, comes last: the largest unsigned number.
     key = key ^ -1 if descending else key - 1 if value.is_float else key
     return (key ^ _sign(key)).of(f"i{key.bits}").to(key_dtype(dtype))
 
 
 def placed_key(value: Number, place: Number, dtype: str, *, descending: bool = False) -> Number:
-    """An i64 that is lower where an element comes before another one, or is as large and has a lower place."""
+    """Return an i64 that is lower if an element precedes another, or is equal and has a lower index."""
     return (ordered_key(value, dtype, descending=descending).to("i64") << MOST_BITS) | as_i64(place)
 
 
 def place_of(key: Number) -> Number:
-    """The place in a placed key."""
+    """Return the index in a placed key."""
     return as_index(key & ((1 << MOST_BITS) - 1))
 
 
 def equals(left: Number, right: Number, dtype: str) -> Number:
-    """Whether elements are the same; NaN is the same as NaN."""
+    """Return True if elements are equal; NaN equals NaN."""
     first, second = widened(left.of(dtype)), widened(right.of(dtype))
     same = first == second
     return same | ((first != first) & (second != second)) if first.is_float else same
@@ -119,7 +119,7 @@ def put_record(record: Record, memories: Sequence[Value], *at: Size) -> None:
 
 
 def first_not(start: Size, end: Size, holds: Callable[[Number], Number]) -> Number:
-    """The first position in a range for which it is false, or its end, by halving."""
+    """Return the first index in a range for which the predicate is false, or the end of the range, by bisection."""
 
     def halve(low: Number, high: Number) -> list[Number]:
         middle = (low + high).shift_right_unsigned(1)
@@ -130,13 +130,13 @@ def first_not(start: Size, end: Size, holds: Callable[[Number], Number]) -> Numb
 
 
 class Sorter:
-    """Memory for a number of records, and sorting in it."""
+    """Memory for a number of records, and the sort in this memory."""
 
     def __init__(self, halves: Sequence[Value]):
         self._halves = halves
 
     def sort(self, count: Size, record: Records, order: Order) -> Records:
-        """Sorts `count` records, `record(i)` at first; what comes back gives them by their place in the order."""
+        """Sort `count` records, initially `record(i)`. Return a function from the index in the order to the record."""
         zero, total = as_index(0), as_index(count)
         pairs = total // 2 * 2
 
@@ -154,7 +154,7 @@ class Sorter:
         return lambda i: get_record(self._halves, half, i)
 
     def _merge_all(self, width: Number, half: Number, total: Number, order: Order) -> list[Number]:
-        """Merges pairs of neighbouring runs of this width into the other half: runs of twice the width."""
+        """Merge pairs of adjacent runs of this width into the other half, as runs of twice the width."""
         other, double = 1 - half, width + width
 
         def merge(start: Number) -> None:
@@ -165,13 +165,16 @@ class Sorter:
         return [double, other]
 
     def _merge(self, half: Number, other: Number, bounds: tuple[Number, Number, Number], order: Order) -> None:
-        """From both ends, where neither waits for the other, as many steps as the shorter run has records, until one is
-        used up: a step asks for nothing but the order. Two whole runs are merged so at once."""
+        """Merge two runs from both ends, which are independent of each other.
+
+        Each round takes as many steps as the shorter run has records, until one run is used up. A step only evaluates
+        the order. Two runs of full width are merged at once.
+        """
         start, middle, end = bounds
         flipped = lambda one, other: order(other, one)  # noqa: E731
 
         def both_ends(left: Number, right: Number, left_end: Number, right_end: Number) -> list[Number]:
-            # What is left of both goes between what was put from the front and what was put from behind.
+            # The remaining records of both runs go between the records stored from the front and from the back.
             first, last = left + right - middle, left_end + right_end - middle + 1
 
             def step(done: Number, left: Number, right: Number, left_end: Number, right_end: Number) -> list[Number]:
@@ -196,7 +199,7 @@ class Sorter:
         for_range(0, rest, copy)
 
     def _put_one(self, half: Number, pair: tuple[Number, Number], other: Number, place: Number, order: Order) -> Number:
-        """Puts one of two records, the first where the order says so of the pair."""
+        """Store one of two records, the first if the order holds for the pair."""
         first, second = (get_record(self._halves, half, each) for each in pair)
         is_first = order(first, second)
         chosen = [select(is_first, *each) for each in zip(first, second, strict=True)]
@@ -205,5 +208,5 @@ class Sorter:
 
 
 def with_sorter(most: Size, elements: Sequence[Type], use: Callable[[Sorter], object]) -> None:
-    """`use(sorter)` with memory for `count` records of these types; it can sort one row after the other."""
+    """Call `use(sorter)` with memory for `most` records of these types. The sorter can sort one row after the other."""
     scratches([2, most], elements, lambda *halves: use(Sorter(halves)))

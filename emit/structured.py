@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Analysis of a linalg.generic: its loops' extents, which of them reduce, and each operand's indexing map."""
+"""Analysis of a linalg.generic: extents of its loops, reduction loops, and the indexing map of each operand."""
 
 from __future__ import annotations
 
@@ -25,24 +25,26 @@ _FLOATS = ("f16", "bf16", "f32", "f64")
 
 @dataclass(frozen=True)
 class StructuredOp:
-    """A linalg.generic. Operands are the inputs, the epilogue's other inputs, and the outputs.
+    """Structured operation: an analyzed linalg.generic.
 
-    There is one access, by axis, for each.
+    Operands are the inputs, the epilogue's other inputs, and the outputs.
+
+    Each operand has one access, by axis.
     """
 
     operation: Operation
     operands: tuple[Value, ...]
     input_count: int
     accesses: tuple[tuple[Linear, ...], ...]
-    #: The operands' sizes, of an open axis what MLIR writes for it; none for a scalar.
+    #: Sizes of the operands, with MLIR's marker for a dynamic size; empty for a scalar.
     shapes: tuple[tuple[int, ...], ...]
-    #: The loops' sizes, None where dynamic.
+    #: Sizes of the loops, None where dynamic.
     sizes: tuple[int | None, ...]
     reductions: frozenset[int]
 
     @cached_property
     def walks(self) -> list[list[AxisStep]]:
-        """How each operand is walked through, without the axes of which only the first element is read."""
+        """Return the steps of each operand, without axes of which only the first element is read."""
         return [
             [
                 AxisStep(axis, None if index.is_partial else index.dim, frozenset(dim for dim, _ in index.factors))
@@ -58,17 +60,17 @@ class StructuredOp:
 
     @cached_property
     def dims_used(self) -> tuple[frozenset[int], ...]:
-        """The dimensions that move each operand's index."""
+        """Loops that move each operand's index."""
         return tuple(frozenset(dim for axis in access for dim, _ in axis.factors) for access in self.accesses)
 
     @cached_property
     def inner_names(self) -> frozenset[str]:
-        """The names of the operations in the body."""
+        """Names of the operations in the body."""
         return frozenset(inner.name for inner in operations_of(self.block))
 
     @cached_property
     def output_start(self) -> int:
-        """The number of the first output among the operands."""
+        """Number of the first output among the operands."""
         return len(self.operands) - (len(self.block.arguments) - self.input_count)
 
     @cached_property
@@ -88,14 +90,14 @@ class StructuredOp:
         return [dim for dim in self.dims if dim not in self.reductions]
 
     def last_dim(self, operand: int) -> int | None:
-        """The dimension along which an operand's elements are contiguous; those of size 1 do not count."""
+        """Return the loop along which an operand's elements are contiguous, or None. Axes of size 1 do not count."""
         for axis, size in reversed(list(zip(self.accesses[operand], self.shapes[operand], strict=True))):
             if size != 1:
                 return axis.dim
         return None
 
     def element(self, operand: int) -> Type:
-        """The type of an operand's elements, or of a scalar."""
+        """Return the type of an operand's elements, or of a scalar."""
         type_ = self.operands[operand].type
         return type_ if is_scalar(type_) else type_.element_type
 
@@ -103,12 +105,12 @@ class StructuredOp:
         return dim in self.dims_used[operand]
 
     def is_contiguous(self, operand: int, dim: int, factor: int = 1) -> bool:
-        """Whether steps along a dimension move through an operand's last axis alone, by `factor` elements."""
+        """Check whether steps of a loop move only through an operand's last axis, by `factor` elements."""
         *outer, last = self.accesses[operand] or (Linear(()),)
         return last.factor(dim) == factor and not any(dim == each for axis in outer for each, _ in axis.factors)
 
     def size(self, dim: int) -> Size:
-        """A loop's size: a number, or an index computed here."""
+        """Return a loop's size: a number, or an index computed here."""
         known = self.sizes[dim]
         if known is not None:
             return known
@@ -116,24 +118,24 @@ class StructuredOp:
         return linalg.size(self.operands[operand], axis)
 
     def places_of(self, dim: int) -> list[tuple[int, int]]:
-        """Operands, and their axes that are as long as a loop; linalg's verifier wants one at least."""
+        """Return operands and their axes that span a loop. linalg's verifier guarantees at least one."""
         places = [(operand, axis) for operand, access in enumerate(self.accesses) for axis in range(len(access))]
         return [(operand, axis) for operand, axis in places if self.accesses[operand][axis].is_all_of(dim)]
 
     def reads_output(self, output: int) -> bool:
-        """Whether the body uses what the output holds before."""
+        """Check whether the body uses the previous contents of an output."""
         argument = self.block.arguments[self.input_count + output]
         return next(iter(argument.uses), None) is not None
 
 
 def structured_ops(function: Operation, *, named: bool = False) -> list[Operation]:
-    """The linalg.generic operations of a function, or all of linalg's, that are in no other one; in order."""
+    """Return the linalg.generic operations of a function, or all linalg operations, without nested ones, in order."""
     is_wanted = lambda op: op.name == "linalg.generic" or (named and op.name.startswith("linalg."))  # noqa: E731
     return [op for op in operations_in(function.operation, is_wanted) if is_wanted(op)]
 
 
 class _Form(NamedTuple):
-    """What does not differ between operations of the same loops, maps and types."""
+    """Facts that operations with the same loops, maps and types share."""
 
     input_count: int
     accesses: tuple[tuple[Linear, ...], ...]
@@ -143,11 +145,11 @@ class _Form(NamedTuple):
 
 
 def analyze(operation: Operation, *, on_memrefs: bool = False) -> StructuredOp:
-    """Raises Decline where an operation is of no form that the schedules know."""
+    """Analyze an operation. Raise Decline if the schedules do not support its form."""
     attributes, operands = operation.attributes, tuple(operation.operands)
     stated = [attributes[name] for name in ("operandSegmentSizes", "indexing_maps", "iterator_types")]
     key = (on_memrefs, len(operation.results), *stated, *[value.type for value in operands])
-    # Pass after pass asks again.
+    # Each pass asks again.
     known = cache_of(operation.context).structured
     form: _Form = known[key] if key in known else known.remember(key, _form_of(operation, on_memrefs))
     return StructuredOp(operation, operands, *form)
@@ -189,12 +191,12 @@ def is_scalar(type_: Type) -> bool:
 
 
 def shape_of(value: Value) -> list[int]:
-    """The sizes in the type of a tensor or a memref; none for a scalar."""
+    """Return the sizes in the type of a tensor or memref; an empty list for a scalar."""
     return [] if is_scalar(value.type) else list(value.type.shape)
 
 
 def is_storable(element: Type) -> bool:
-    """Whether neighbours of such elements are read and written as a vector: those of whole bytes, and truth values."""
+    """Check whether vectors of such elements can be loaded and stored: elements of whole bytes, and truth values."""
     if isinstance(element, ir.IntegerType):
         return element.width in _WIDTHS
     return str(element) in _FLOATS
@@ -208,7 +210,7 @@ def _linear(expr: AffineExpr) -> Linear:
 
 
 def _without(index: Linear, units: set[int], sizes: Sequence[int | None], length: int) -> Linear:
-    """Loops of one step stay at 0."""
+    """Remove loops of one step, which stay at 0."""
     simple = Linear(tuple(pair for pair in index.factors if pair[0] not in units), index.constant)
     is_exact = simple == index or simple.dim is None or sizes[simple.dim] == length
     return simple._replace(is_partial=not is_exact)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits views of memory by sizes and strides: parts of it from a place on, or all of it otherwise."""
+"""Views of memory by sizes and strides: parts of the memory, or all of it with another shape."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from .tensors import place
 def part_of(
     memref: Value, starts: Sequence[Size], dims: Sequence[int], sizes: Sequence[Size], steps: Sequence[int]
 ) -> Value:
-    """The subview from a place on, of these sizes in some dimensions and of one element in the others. `steps` is 1
-    where elements are next to each other, 2 where it is every second one.
+    """Return the subview at `starts`, with these sizes in some dimensions and one element in the others.
+
+    A step is 1 for adjacent elements, and 2 for every second element.
     """
     strides, first = memref.type.get_strides_and_offset()
     unknown = ir.ShapedType.get_dynamic_stride_or_offset()
@@ -33,7 +34,7 @@ def part_of(
 
 
 def seen_as(memref: Value, offset: Size, sizes: Sequence[Size], strides: Sequence[Size]) -> Value:
-    """The memory from an offset on with these sizes, by how many elements they are apart."""
+    """Return a view of the memory from an offset on, with these sizes and strides in elements."""
     operands, attributes = place([offset], sizes, strides, 1)
     (start,), _ = static_and_dynamic([offset])
     type_ = _type(memref, sizes, static_and_dynamic(strides)[0], start)

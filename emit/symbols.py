@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lowering of symbolic expressions: numbers where all that they are made of is known."""
+"""Lowering of symbolic expressions. Expressions of static operands are folded to numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .numbers import Size, as_index, maximum, minimum, operation
 
 
 def emit_size(expression: Expression, variable: Callable[[str], Size]) -> Size:
-    """The value of an expression; `variable(name)` gives those of its variables."""
+    """Return the value of an expression; `variable(name)` returns the values of its variables."""
     return expression if isinstance(expression, int) else value_of(expression, lambda atom: _atom(atom, variable))
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits views and parts of tensors: dimensions split and merged, slices read and written.
+"""Views and slices of tensors: dimensions split and merged, slices read and written.
 
-Sizes, offsets and strides are numbers where they are known, else index values.
+Sizes, offsets and strides are numbers if static, else index values.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .numbers import Size
 
 
 def split(tensor: Value, axis: int, sizes: Sequence[Size]) -> Value:
-    """The tensor with one dimension as several, whose sizes multiply to its own.
+    """Split one dimension into several, whose sizes multiply to its own.
 
-    Where one side's type does not state a size that the other's does, what is known is true of both.
+    If only one side's type states a size, the fact applies to both sides.
     """
     shape = list(tensor.type.shape)
     tensor = cast(tensor, [*shape[:axis], _static_product(sizes), *shape[axis + 1 :]])
@@ -38,24 +38,24 @@ def split(tensor: Value, axis: int, sizes: Sequence[Size]) -> Value:
 
 
 def _static_product(sizes: Sequence[Size]) -> int:
-    """The product as a type has it."""
+    """Return the static product of sizes, or MLIR's marker for a dynamic size."""
     known = [size for size in sizes if isinstance(size, int)]
     return prod(known) if len(known) == len(sizes) else DYNAMIC
 
 
 def cast(tensor: Value, shape: Sequence[int]) -> Value:
-    """The tensor with a type that knows more or less of its sizes."""
+    """Return the tensor with a type that states more or fewer sizes."""
     type_ = ir.RankedTensorType.get(list(shape), tensor.type.element_type)
     return tensor if tensor.type == type_ else result_of("tensor.cast", [tensor], type_)
 
 
 def merge(tensor: Value, axis: int, count: int) -> Value:
-    """The tensor with `count` dimensions from `axis` on as one."""
+    """Merge `count` dimensions from `axis` on into one."""
     return collapse(tensor, _dims_joined(tensor.type.rank - count + 1, axis, count))
 
 
 def merge_all(tensor: Value, counts: Sequence[int]) -> Value:
-    """The tensor with runs of dimensions, of these lengths, each collapsed into one."""
+    """Merge runs of dimensions, of these lengths, into one dimension each."""
     for position in reversed(range(len(counts))):
         if counts[position] > 1:
             tensor = merge(tensor, sum(counts[:position]), counts[position])
@@ -63,7 +63,7 @@ def merge_all(tensor: Value, counts: Sequence[int]) -> Value:
 
 
 def split_all(tensor: Value, parts: Sequence[Sequence[Size]]) -> Value:
-    """The tensor with each dimension as several of these sizes, one at least, which multiply to its own."""
+    """Split each dimension into one or more, whose sizes multiply to its own."""
     for axis in reversed(range(len(parts))):
         if len(parts[axis]) > 1:
             tensor = split(tensor, axis, parts[axis])
@@ -71,7 +71,7 @@ def split_all(tensor: Value, parts: Sequence[Sequence[Size]]) -> Value:
 
 
 def _dims_joined(rank: int, axis: int, count: int) -> list[range]:
-    """For each of `rank` dimensions those that it stands for, where the one at `axis` stands for `count`."""
+    """Return the original dimensions of each of `rank` dimensions. The dimension at `axis` covers `count` of them."""
     groups = [range(i, i + 1) if i < axis else range(i + count - 1, i + count) for i in range(rank)]
     groups[axis] = range(axis, axis + count)
     return groups
@@ -83,7 +83,7 @@ def slice_of(
     sizes: Sequence[int | Value],
     strides: Sequence[int | Value] | None = None,
 ) -> Value:
-    """A part of a tensor; strides are positive."""
+    """Return a slice of a tensor. Strides are positive."""
     if is_nothing([*sizes, *tensor.type.shape]):
         return linalg.empty(sizes, tensor.type.element_type)
     shape, _ = static_and_dynamic(sizes)
@@ -99,9 +99,9 @@ def put_slice(
     strides: Sequence[int | Value] | None = None,
     sizes: Sequence[int | Value] | None = None,
 ) -> Value:
-    """The tensor with another one written into it.
+    """Return the tensor with another tensor written into a slice.
 
-    Where that was made in a slice, give the slice's `sizes`: only with the very same ones it is in its place already.
+    If the source was computed in a slice, pass the slice's `sizes`: only identical sizes avoid a copy.
     """
     sizes = sizes or linalg.sizes(source)
     if is_nothing([*sizes, *tensor.type.shape]):
@@ -113,7 +113,7 @@ def put_slice(
 def place(
     offsets: Sequence[int | Value], sizes: Sequence[int | Value], strides: Sequence[int | Value], tensors: int
 ) -> tuple[list[Value], dict[str, Attribute]]:
-    """The operands and attributes of an operation on a part; `tensors` operands come before."""
+    """Return the operands and attributes of an operation on a slice. `tensors` operands precede them."""
     operands: list[Value] = []
     counts = [1] * tensors
     attributes = {}
@@ -126,7 +126,7 @@ def place(
 
 
 class SlicePlace(NamedTuple):
-    """Where in a tensor, or in memory, a slice is."""
+    """Offsets, sizes and strides of a slice in a tensor or in memory."""
 
     offsets: list[int | Value]
     sizes: list[int | Value]
@@ -134,7 +134,7 @@ class SlicePlace(NamedTuple):
 
     @staticmethod
     def of(op: Operation) -> SlicePlace:
-        """Where an operation on a slice reads or writes."""
+        """Return the slice that an operation reads or writes."""
         tensor_count = len(list(op.attributes["operandSegmentSizes"])) - 3
         values = iter(list(op.operands)[tensor_count:])
         return SlicePlace(
@@ -145,7 +145,7 @@ class SlicePlace(NamedTuple):
         )
 
     def joined(self, groups: Sequence[Sequence[int]]) -> SlicePlace:
-        """The same where the axes of each group are one, of which all but the first are whole."""
+        """Return the slice after collapsing each group of axes, all but the first of which are covered completely."""
         sizes = [[self.sizes[axis] for axis in group] for group in groups]
         offsets = [[self.offsets[first], *others] for (first, *_), (_, *others) in zip(groups, sizes, strict=True)]
         strides = [self.strides[first] for first, *_ in groups]
@@ -153,7 +153,10 @@ class SlicePlace(NamedTuple):
 
 
 def kept_axes(op: Operation) -> list[int]:
-    """The source's axis of each axis of a slice: those of size 1 may be left out, of several the outer ones."""
+    """Return the source's axis of each axis of a slice.
+
+    Axes of size 1 may be dropped; among several, the outer ones.
+    """
     sizes, kept = list(op.attributes["static_sizes"]), list[int]()
     axis = len(sizes)
     for size in reversed(op.results[0].type.shape):

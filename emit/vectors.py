@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits what works on vectors in registers, for bodies that say themselves what one holds."""
+"""Operations on vectors in registers, for bodies that manage their own vectors."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from . import linalg
 from .arithmetic import result_of
 from .numbers import Number, Size, as_index, constant, number
 
-#: LLVM has these for scalars only.
+#: LLVM supports these only for scalars.
 SCALAR_ONLY = frozenset({"math.fpowi", "math.ipowi"})
-#: They trap for some numbers, and a lane that is masked out may hold any.
+#: These trap for some numbers, and a masked lane may contain any number.
 TRAPPING = frozenset(
     f"arith.{name}" for name in ("divsi", "divui", "remsi", "remui", "ceildivsi", "ceildivui", "floordivsi")
 )
@@ -24,8 +24,10 @@ def vector_of(lanes: int, element: Type) -> Type:
 
 
 def load(type_: Type, memref: Value, *at: Size, mask: Value | None = None, alignment: int | None = None) -> Number:
-    """Neighbours in a memref from a place on; with a mask zeros where a lane has none. `alignment`: of how many bytes
-    that is known to be a multiple."""
+    """Load adjacent elements of a memref from an index on, with zeros in masked lanes.
+
+    `alignment` is a known alignment in bytes.
+    """
     indices = list(map(as_index, at))
     if mask is None:
         return number(result_of("vector.load", [memref, *indices], type_, **_aligned(alignment)))
@@ -46,7 +48,7 @@ def _aligned(alignment: int | None) -> dict[str, Attribute]:
 
 
 def first_lanes(count: Size, lanes: int, mask: Value | None = None) -> Value:
-    """A mask of the first N lanes, of those that a mask has."""
+    """Return a mask of the first `count` lanes, restricted by another mask."""
     type_ = vector_of(lanes, ir.IntegerType.get_signless(1))
     made = result_of("vector.create_mask", [as_index(count)], type_)
     return made if mask is None else result_of("arith.andi", [mask, made], type_)
@@ -61,7 +63,7 @@ def is_vector(value: Value) -> bool:
 
 
 def repeated(word: Value, lanes: int) -> Value:
-    """A vector of 32 bits of narrow numbers, so many times one behind the other."""
+    """Return a vector that repeats a 32-bit word of narrow numbers `lanes` times."""
     count, narrow = word.type.shape[0], word.type.element_type
     bits = result_of("vector.bitcast", [word], vector_of(1, ir.IntegerType.get_signless(32)))
     return result_of("vector.bitcast", [in_each_lane(lane_of(bits, 0), lanes)], vector_of(lanes * count, narrow))
@@ -73,13 +75,13 @@ def lane_of(vector: Value, lane: int) -> Value:
 
 
 def shuffle(left: Value, right: Value, picked: Sequence[int]) -> Value:
-    """Lanes of two vectors, numbered through."""
+    """Select lanes of two vectors, which share one numbering."""
     type_ = vector_of(len(picked), left.type.element_type)
     return result_of("vector.shuffle", [left, right], type_, mask=ir.DenseI64ArrayAttr.get(list(picked)))
 
 
 def transposed(rows: Sequence[Value]) -> list[Value]:
-    """The columns of a square of vectors, whose side is a power of two: blocks change places, of 1, 2, 4... lanes."""
+    """Transpose a square of vectors, whose side is a power of two, by swapping blocks of 1, 2, 4... lanes."""
     size, distance = len(rows), 1
     while distance < size:
         upper = [place if not place & distance else size + place - distance for place in range(size)]
@@ -93,17 +95,17 @@ def transposed(rows: Sequence[Value]) -> list[Value]:
 
 
 def spread(type_: Type, scalar: Value) -> Number:
-    """A vector of a number in each lane."""
+    """Return a vector with a number in each lane."""
     return number(result_of("vector.broadcast", [scalar], type_))
 
 
 def in_each_lane(value: Value, lanes: int) -> Number:
-    """A number in each of so many lanes; what is a vector has them."""
+    """Return a number in each lane. A vector is returned unchanged."""
     return number(value) if is_vector(value) else spread(vector_of(lanes, value.type), value)
 
 
 def read_vector(tensor: Value, at: Sequence[int | Value], lanes: int, zero: Value, mask: Value | None = None) -> Value:
-    """Elements along a tensor's last axis; `zero` where a lane has none by the mask."""
+    """Read elements along a tensor's last axis, with `zero` in masked lanes."""
     masks = [] if mask is None else [mask]
     attributes = _transfer_attributes(len(at), 1, len(at), 1, len(masks))
     type_ = vector_of(lanes, tensor.type.element_type)
@@ -111,7 +113,7 @@ def read_vector(tensor: Value, at: Sequence[int | Value], lanes: int, zero: Valu
 
 
 def write_vector(value: Value, tensor: Value, at: Sequence[int | Value], mask: Value | None = None) -> Value:
-    """The tensor with a vector's elements along its last axis."""
+    """Return the tensor with a vector's elements written along its last axis."""
     masks = [] if mask is None else [mask]
     attributes = _transfer_attributes(len(at), 1, 1, len(at), len(masks))
     operands = [value, tensor, *map(as_index, at), *masks]
@@ -127,7 +129,7 @@ def _transfer_attributes(rank: int, *counts: int) -> dict[str, Attribute]:
 
 
 def multiply_add(x: Number, y: Value | float, z: Value) -> Number:
-    """x * y + z, rounded once where the machine can."""
+    """Return x * y + z, rounded once if the machine can."""
     fast = ir.Attribute.parse("#arith.fastmath<contract>")
     multiplied = result_of("arith.mulf", [x, x.as_operand(y)], x.type, fastmath=fast)
     return number(result_of("arith.addf", [multiplied, z], x.type, fastmath=fast))

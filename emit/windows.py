@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Windows that slide over dimensions of a tensor, as affine maps; what is outside of the tensor is padding."""
+"""Sliding windows over dimensions of a tensor, as affine maps. Elements outside of the tensor are padding."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ from .tensors import put_slice, slice_of
 
 
 def span(window: Window, positions: Size) -> Size:
-    """How many elements one tap goes over, from the first of these positions to the last."""
+    """Return the distance that one tap covers, in elements, from the first position to the last."""
     return maximum(positions * window.stride + (1 - window.stride), 0)
 
 
 def fitted(window: Window, size: int, positions: int) -> Window:
-    """With no more padding behind a dimension than the positions reach; negative where the size is dynamic."""
+    """Reduce the padding behind a dimension to the reach of the positions.
+
+    The padding may become negative. Dynamic sizes keep the window unchanged.
+    """
     if DYNAMIC in (size, positions):
         return window
     reached = max(positions - 1, 0) * window.stride + (window.taps - 1) * window.gap + 1
@@ -31,33 +34,37 @@ def fitted(window: Window, size: int, positions: int) -> Window:
 
 
 class Meeting(NamedTuple):
-    """The positions at which one tap of a window is inside of the data."""
+    """Positions at which one tap of a window is inside the data."""
 
     first: Size
-    #: How many there are.
+    #: Number of positions.
     length: Size
-    #: Where in the data the tap is at the first of them.
+    #: Index of the tap in the data at the first position.
     place: Size
 
 
 def meeting(window: Window, tap: Size, size: Size, positions: Size) -> Meeting:
-    """Where a tap meets the data in a dimension of `size` elements; the taps of the window do not count."""
+    """Return the positions at which a tap is inside a dimension of `size` elements.
+
+    The number of taps does not matter.
+    """
     origin = tap * window.gap - window.before
     first, end = (
         minimum((maximum(distance, 0) + (window.stride - 1)) // window.stride, positions)
         for distance in (0 - origin, size - origin)
     )
     place = origin + first * window.stride
-    # Where they do not meet, the unused part of the data is at its end.
+    # If the tap never meets the data, the unused part of the data is at its end.
     return Meeting(first, end - first, minimum(maximum(place, 0), size))
 
 
 def padded(
     tensor: Value, value: Value | float, before: Sequence[int], after: Sequence[int], *, at_once: bool = False
 ) -> Value:
-    """The tensor with a border of one value around it; the tensor itself where the border is nowhere.
+    """Return the tensor with a border of one value, or the tensor itself without a border.
 
-    `at_once`: by one operation, whose points each look whether they are in the border; otherwise by one for each part.
+    `at_once` uses one operation, whose points test whether they are in the border. Otherwise each part has its own
+    operation.
     """
     if not any(before) and not any(after):
         return tensor
@@ -70,7 +77,10 @@ def padded(
 def surrounded(
     tensor: Value, value: Value | float, before: Sequence[int], after: Sequence[int], output: Value
 ) -> Value:
-    """The output, each element read so far behind the tensor's own place, the value where there is none."""
+    """Return the output with elements read from the tensor at indices shifted by `before`.
+
+    Indices out of bounds give the value.
+    """
     around = constant(value, output.type.element_type) if not isinstance(value, Value) else value
     moved = [axis for axis in range(linalg.rank_of(tensor)) if before[axis] or after[axis]]
     if not moved:
@@ -81,7 +91,7 @@ def surrounded(
         at = [linalg.index(axis) for axis in range(linalg.rank_of(tensor))]
         for axis in moved:
             at[axis] = at[axis] - before[axis]
-        # Without sign, for which numbers below 0 are large.
+        # As unsigned, numbers below 0 are large.
         is_inside = reduce(operator.and_, [at[axis].unsigned("<", size) for axis, size in sizes.items()])
         return when(is_inside, lambda: linalg.extract(tensor, at), lambda: around, [around.type])[0]
 
@@ -91,17 +101,17 @@ def surrounded(
 def in_room(
     tensor: Value, value: Value | float, before: Sequence[Size], after: Sequence[Size], around: Sequence[Size]
 ) -> Value:
-    """The tensor in a room of the sizes `around`, one value before and after it."""
+    """Return the tensor in a larger tensor of the sizes `around`, with one value before and after it."""
     sizes = linalg.sizes(tensor)
     whole = linalg.empty(around, tensor.type.element_type)
-    # Only the border is filled: to write all of it twice would take as long as to copy the tensor.
+    # Only the border is filled: writing all elements twice would take as long as copying the tensor.
     for border in borders(sizes, before, after, around):
         whole = _filled(value, whole, border.offsets, border.sizes)
     return put_slice(linalg.copy(tensor, slice_of(whole, before, sizes)), whole, before, sizes=sizes)
 
 
 class Border(NamedTuple):
-    """A part of what is around a tensor: on one side of it along an axis, in all of its room along those behind."""
+    """Part of the border of a tensor: one side along an axis, and the full extent along later axes."""
 
     axis: int
     offsets: list[Size]
@@ -111,7 +121,7 @@ class Border(NamedTuple):
 def borders(
     sizes: Sequence[Size], before: Sequence[Size], after: Sequence[Size], around: Sequence[Size]
 ) -> Iterator[Border]:
-    """What surrounds a tensor of these sizes in a room of the sizes `around`, in parts that do not overlap."""
+    """Yield the border of a tensor inside a tensor of the sizes `around`, in parts that do not overlap."""
     for axis, (low, size, high) in enumerate(zip(before, sizes, after, strict=True)):
         for start, width in ((0, low), (low + size, high)):
             if not isinstance(width, int) or width > 0:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the dialects share: operators as data, their builders, verifiers and contexts."""
+"""Shared parts of the dialects: operators as data, their builders, verifiers and contexts."""

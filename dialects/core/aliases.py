@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Aliases and side effects, by the rows of operators: whose memory a value is, and what an operation writes."""
+"""Aliases and side effects, from operators' rows: the memory of a value, and the operands that an operation writes."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .ir_attributes import COPIED
 
 
 def viewed(value: Value) -> Value | None:
-    """What a value is a view of, the same elements in the same order; None where it is none."""
+    """Return the operand that a value is a plain view of (the same elements in the same order), or None."""
     row = None if isinstance(value.owner, ir.Block) else row_of(value.owner)
     return getattr(value.owner.opview, row.view) if row is not None and row.is_plain_view else None
 
 
 def root_of(value: Value) -> Value:
-    """The value that a view, or a view of one, shows."""
+    """Return the value behind a chain of plain views."""
     while (source := viewed(value)) is not None:
         value = source
     return value
 
 
 def aliases(op: Operation) -> list[Value | None]:
-    """For each result of an operation the operand whose memory it is; None for one of its own."""
+    """Return, for each result of an operation, the operand that shares its memory, or None for memory of its own."""
     row = row_of(op)
     if row is not None and row.view:
         return [getattr(op.opview, row.view)]
@@ -38,7 +38,7 @@ def aliases(op: Operation) -> list[Value | None]:
 
 
 def written_by(op: Operation) -> list[Value]:
-    """The operands that an operation may write to."""
+    """Return the operands that an operation may write to."""
     row = row_of(op)
     if row is None or not (row.writes or row.inplace):
         return []
@@ -48,7 +48,10 @@ def written_by(op: Operation) -> list[Value]:
 
 
 def mutated_values(operations: Iterable[Operation]) -> set[Value]:
-    """What is written over after it was made, by operations or in regions of theirs; of views what they show."""
+    """Return the values that operations, or operations in their regions, overwrite after creation.
+
+    Views count as their roots.
+    """
     found: set[Value] = set()
     for op in operations:
         for inside in (op, *(operations_in(op) if len(op.regions) else ())):

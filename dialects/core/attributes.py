@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kinds of operator attributes: how a Python value becomes an MLIR attribute, and back.
+"""Kinds of operator attributes: conversions from Python values to MLIR attributes, and back.
 
-A kind with a default is optional in the IR: absent means the default. A default of None means that absent
-has a meaning of its own. `REQUIRED` attributes must be there.
+A kind with a default is optional in the IR: an absent attribute has the default. If the default is None, an absent
+attribute has a meaning of its own. `REQUIRED` attributes must be present.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ REQUIRED: object = object()
 
 
 class AttributeProblem(ValueError):
-    """A value that does not fit its attribute; the message says what is expected."""
+    """Value that does not fit its attribute. The message states the expected form."""
 
 
 class AttrKind:
     """One kind of attribute with its default."""
 
-    #: What is expected, for messages and the operator reference: "an integer".
+    #: Expected values, for messages and the operator reference: "an integer".
     expects = "an attribute"
-    #: The kind's name in the operator reference.
+    #: Name of the kind in the operator reference.
     label = "attribute"
-    #: What the builder takes, as a type hint.
+    #: Type hint of the builder's argument.
     hint = "Any"
 
     def __init__(self, default: object = REQUIRED, doc: str = ""):
@@ -44,15 +44,15 @@ class AttrKind:
         return self.default is REQUIRED
 
     def normalize(self, value: object) -> Any:
-        """The canonical Python value, or AttributeProblem."""
+        """Return the canonical Python value. Raise AttributeProblem for an invalid value."""
         raise AttributeProblem(f"expects {self.expects}, got {value!r}")
 
     def encode(self, value: Any, context: Context) -> Attribute:
-        """The MLIR attribute of a normalized value."""
+        """Return the MLIR attribute of a normalized value."""
         raise AttributeProblem(f"expects {self.expects}, got {value!r}")
 
     def decode(self, attribute: Attribute) -> Any:
-        """The Python value of an MLIR attribute, or AttributeProblem."""
+        """Return the Python value of an MLIR attribute. Raise AttributeProblem for another attribute."""
         raise AttributeProblem(f"expects {self.expects}, got {attribute}")
 
     def refuse(self, value: object) -> AttributeProblem:
@@ -86,7 +86,7 @@ class Int(AttrKind):
 
 
 def size_of(item: object) -> Size:
-    """A size: an integer, an expression over symbols, or its text. Raises AttributeProblem, SymbolError."""
+    """Return a size: an integer, an expression over symbols, or parsed text. Raise AttributeProblem or SymbolError."""
     if isinstance(item, SymExpr):
         return item
     return parse(item) if isinstance(item, str) else Int().normalize(item)
@@ -121,7 +121,7 @@ class Float(AttrKind):
             raise self.refuse(value)
         try:
             return float(value)
-        except (TypeError, ValueError, OverflowError):  # an array of several numbers; more than a float holds
+        except (TypeError, ValueError, OverflowError):  # several numbers, or out of range for floats
             raise self.refuse(value) from None
 
     def encode(self, value: float, context: Context) -> Attribute:
@@ -137,7 +137,7 @@ class Float(AttrKind):
 
 
 class Number(AttrKind):
-    """An integer or a float: what it is stays what it is."""
+    """Integer or float. The kind of the number is preserved."""
 
     expects = "a number"
     label = "number"
@@ -192,7 +192,7 @@ class Str(AttrKind):
 
 
 class _ArrayKind(AttrKind):
-    """Several values. A single one stands for `broadcast` of them (`strides=2` for `strides=(2, 2)`)."""
+    """Several values. A single value is repeated `broadcast` times (`strides=2` for `strides=(2, 2)`)."""
 
     item: AttrKind
     array_attribute: Any
@@ -217,9 +217,9 @@ class _ArrayKind(AttrKind):
         return self.array_attribute.get(list(value), context)
 
     def decode(self, attribute: Attribute | None) -> tuple[Any, ...]:
-        if attribute is None:  # the bindings cannot hand it out
+        if attribute is None:  # the bindings cannot return it
             raise self.refuse(attribute)
-        # One item after the other is asked for, and a few lists come again and again.
+        # The bindings return one item per call, and a few lists occur again and again.
         known: Table = cache_of(attribute.context).attributes
         found = known.get((self, attribute))
         return known.remember((self, attribute), self._decoded(attribute)) if found is None else found
@@ -252,7 +252,7 @@ class Floats(_ArrayKind):
 
 
 class DType(AttrKind):
-    """An element type, by MLIR's name ("f32") or Relax's ("float32"); the Python value is MLIR's name."""
+    """Element type, by MLIR's name ("f32") or Relax's ("float32"). The Python value is MLIR's name."""
 
     expects = "an element type"
     label = "dtype"
@@ -279,7 +279,7 @@ class DType(AttrKind):
 
 
 class Symbol(AttrKind):
-    """A reference to a function; the Python value is its name, nested ones as "outer::inner"."""
+    """Reference to a function. The Python value is its name; nested names look like "outer::inner"."""
 
     expects = "a symbol"
     label = "symbol"
@@ -304,7 +304,7 @@ class Symbol(AttrKind):
 
 
 class Raw(AttrKind):
-    """An MLIR attribute of one of the given classes, kept as it is (affine maps, dictionaries, ...)."""
+    """MLIR attribute of one of the given classes, without conversion (affine maps, dictionaries, ...)."""
 
     def __init__(
         self, classes: Sequence[str], default: object = REQUIRED, expects: str = "an MLIR attribute", doc: str = ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Builds an operation from a definition: binds arguments, infers result types, creates the operation."""
+"""Construction of an operation from a definition: argument binding, result type inference, creation."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .opdef import PROBLEMS, Call, OpDef, OperandDef, OpProblem
 from .operands import as_operand, as_value, operand_info
 from .verifier import check_operand_kinds
 
-#: What is handed out of an operation: its result, several as a tuple.
+#: Return value of a builder: one result, or a tuple of several results.
 Built = Value | tuple[Value, ...] | None
 
 
 def build(definition: OpDef, args: Sequence[object], kwargs: dict[str, Any]) -> Built:
-    """Creates the operation at the current insertion point (or `ip=`) with the current location (or `loc=`).
+    """Create the operation at the current insertion point (or `ip=`) with the current location (or `loc=`).
 
-    Returns the result, a tuple where there are several, None where there is none.
+    Return the result, a tuple of several results, or None for an operation without results.
     """
     location, point = kwargs.pop("loc", None), kwargs.pop("ip", None)
     try:
@@ -66,7 +66,7 @@ def _bind(definition: OpDef, args: Sequence[object], kwargs: Mapping[str, object
 
 
 def _gathered(definition: OpDef, args: Sequence[object]) -> Sequence[object]:
-    """`print(a, b)` means `print([a, b])`: values in the place of a variadic operand are its values."""
+    """Collect values at the position of a variadic operand into a list: `print(a, b)` means `print([a, b])`."""
     position = definition.variadic_parameter
     if position is None or len(args) <= position or as_value(args[position]) is None:
         return args
@@ -83,7 +83,10 @@ def infer_types(
     attributes: Mapping[str, Attribute],
     context: Context,
 ) -> list[Type]:
-    """What an operator gives; `sizes`: how many values each operand has. Raises OpProblem, TypeProblem, SymbolError."""
+    """Infer the result types of an operator.
+
+    `sizes` holds the number of values per operand. Raise OpProblem, TypeProblem or SymbolError.
+    """
     infos = definition.segment([operand_info(value) for value in values], sizes)
     decoded = {
         name: kind.decode(attributes[name]) if name in attributes else kind.default
@@ -95,7 +98,7 @@ def infer_types(
 
 
 class _Build:
-    """One operation in the making."""
+    """Construction of one operation."""
 
     def __init__(
         self, definition: OpDef, arguments: dict[str, Any], location: Location | None, point: InsertionPoint | None
@@ -105,17 +108,17 @@ class _Build:
         self.point = point
         self.context = self._context(location, point)
         current = ir.Location.current
-        #: Entering is not free, and mostly both are entered already.
+        #: Entering costs time, and mostly both are entered already.
         self.is_entered = location is None and point is None and current is not None
         self.location = location or current or ir.Location.unknown(self.context)
         self.sizes: list[int] = []
         handles = building.get()
-        #: What follows the results, where the module that is being built is the one that gets the operation.
+        #: Result handles, if the operation goes to the module that is being built.
         self.handles = (
             handles if handles is not None and point is None and handles.context_id == id(self.context) else None
         )
         if self.handles is not None and location is None:
-            # Past this function, `build` and the operator's call.
+            # Skip this function, `build` and the operator's call.
             self.location = self.handles.line(self.location, 4)
 
     def _context(self, location: Location | None, point: InsertionPoint | None) -> Context:
@@ -171,7 +174,7 @@ class _Build:
             else:
                 values = [] if given is None else [given]
             for value in values:
-                # Mostly it is a tensor that this module's builders have made.
+                # Mostly the value is a tensor from a builder of this module.
                 is_ours = type(value) is Result and value.handles is handles and value.is_tensor
                 flat.append(value if is_ours else self._operand(value, operand))
             self.sizes.append(len(values))
@@ -194,7 +197,10 @@ class _Build:
         raise OpProblem(f"operand '{name}' must be a list of values, got {type(given).__name__}")
 
     def _attributes(self) -> dict[str, Attribute]:
-        """Attributes that differ from their defaults: absent means the default, so that equal ops look equal."""
+        """Encode the attributes that differ from their defaults.
+
+        Absent attributes have the default, so that equal operations print equally.
+        """
         encoded = {}
         for name, kind in self.definition.attrs.items():
             value = self.arguments.get(name, kind.default)
@@ -227,7 +233,10 @@ class _Build:
         return inferred.get(key) or inferred.remember(key, self._infer(values, attributes))
 
     def _make_known(self) -> None:
-        """Of an operator that is declared later than the context is made MLIR would create an unregistered one."""
+        """Load the dialect again if an operator was declared after the context was created.
+
+        MLIR would create an unregistered operation otherwise.
+        """
         if self.context.is_registered_operation(self.definition.full_name):
             return
         if is_rewriting():

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memoisation per MLIR context: decoded types and attributes, inferred results, verified signatures.
+"""Memoization per MLIR context: decoded types and attributes, inferred results, verified signatures.
 
-Each thread has memo tables of its own, so that no thread takes away what another one is in the middle of using. The
-arrays behind constants are shared by all threads. Tables hold the context alive (each MLIR type does), so the owner of
-a context drops them with `drop`. For contexts that nobody drops, the oldest go when there are more than a handful.
+Each thread has its own memo tables, so that no thread drops a table that another thread uses. All threads share the
+arrays behind constants.
+
+Tables keep the context alive, because each MLIR type does. The owner of a context therefore drops the tables with
+`drop`. Contexts without an owner are dropped, oldest first, when there are more than a handful.
 """
 
 from __future__ import annotations
@@ -20,12 +22,12 @@ from ...bindings.ir import Attribute, Context
 X = TypeVar("X")
 
 _MOST_CONTEXTS = 8
-# Reached only by IR with hundreds of thousands of distinct signatures; then starting over is cheap enough.
+# Only IR with hundreds of thousands of distinct signatures reaches this limit. Starting over is cheap enough then.
 _MOST_ENTRIES = 200_000
 
 
 class Table(dict[Hashable, Any]):
-    """A memo keyed by MLIR types and attributes, which are unique in a context."""
+    """Memo table keyed by MLIR types and attributes, which are unique in a context."""
 
     def remember(self, key: Hashable, value: object) -> Any:
         if len(self) >= _MOST_ENTRIES:
@@ -35,7 +37,7 @@ class Table(dict[Hashable, Any]):
 
 
 class ContextCache:
-    """The memo tables of one context in one thread."""
+    """Memo tables of one context in one thread."""
 
     __slots__ = (
         "attributes",
@@ -52,38 +54,38 @@ class ContextCache:
     def __init__(self) -> None:
         self.infos = Table()
         self.encoded = Table()
-        #: The types that write their sizes in another way than this project does, and what it would write.
+        #: Types with a non-canonical spelling of their sizes, and the canonical type.
         self.canonical = Table()
         self.attributes = Table()
         self.inferred = Table()
         self.verified = Table()
-        #: The names of symbolic sizes in types.
+        #: Names of symbolic sizes in types.
         self.symbols = Table()
-        #: Which operands of convolutions and products may be weights, by their types and attributes.
+        #: Operands of convolutions and products that may be weights, by types and attributes.
         self.weights = Table()
-        #: Loops, accesses and sizes of linalg.generic, by its maps and its operands' types.
+        #: Loops, accesses and sizes of linalg.generic, by its maps and operand types.
         self.structured = Table()
 
 
 class ContextArrays:
-    """The arrays behind one context's large constants: the bindings do not give their bytes back."""
+    """Arrays behind one context's large constants. The bindings do not return their bytes."""
 
     __slots__ = ("by_attribute", "by_name", "counts")
 
     def __init__(self) -> None:
-        #: The arrays of constants that this process made.
+        #: Arrays of constants that this process created.
         self.by_attribute: dict[Attribute, Any] = {}
         #: The same arrays by resource name.
         self.by_name: dict[str, Any] = {}
-        #: The number of constants that asked for each name.
+        #: Number of constants that asked for each name.
         self.counts: Counter[str] = Counter()
 
 
-# Keyed by identity: a cached context cannot die, so its id cannot be taken by another.
+# Keyed by identity: a cached context cannot die, so no other context can reuse its id.
 _Known = dict[int, tuple[Context, X]]
 
-#: The memo tables of each thread, by its identifier. A threading.local would free MLIR's objects while Python ends the
-#: state of a thread that is not Python's own, such as those of XLA: that crashes.
+#: Memo tables of each thread, by its identifier. A threading.local would free MLIR's objects while Python destroys the
+#: state of a foreign thread, such as a thread of XLA: that crashes.
 _threads: dict[int, _Known[ContextCache]] = {}
 _arrays: _Known[ContextArrays] = {}
 
@@ -103,7 +105,7 @@ def cache_of(context: Context) -> ContextCache:
 
 
 def _new_thread() -> _Known[ContextCache]:
-    """Return empty memo tables for this thread, and forget those of threads that have ended."""
+    """Return empty memo tables for this thread, and drop the tables of threads that have ended."""
     alive = sys._current_frames()
     for ended in [each for each in list(_threads) if each not in alive]:
         _threads.pop(ended, None)
@@ -125,7 +127,7 @@ def arrays_of(context: Context) -> ContextArrays:
 
 
 def drop(context_id: int) -> None:
-    """Forgets the context with this id in every thread, so that its memory can go."""
+    """Drop the tables of the context with this id in every thread, so that its memory can be freed."""
     _arrays.pop(context_id, None)
     for caches in list(_threads.values()):
         caches.pop(context_id, None)

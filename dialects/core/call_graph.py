@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Call graph: callers and callees, the order in which to inline, and which functions are alive afterwards."""
+"""Call graph: callers and callees, the order of inlining, and the functions that remain alive afterwards."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ...bindings.navigation import functions_in, operations_in, symbol_name
 from ...bindings.rewriting import located_error
 from .ir_attributes import CODEGEN, COMPOSITE, PRIM_FUNC
 
-#: What a codegen, a pattern of one or a PrimFunc has inside belongs to it.
+#: Functions that own their contents: codegen functions, patterns of codegens, and PrimFuncs.
 UNITS = (PRIM_FUNC, CODEGEN, COMPOSITE)
 
-#: A call and the name of what it calls.
+#: Call operation and the name of its callee.
 _Call = tuple[Operation, str]
 
 
 class CallGraph:
-    """The calls that are to be inlined, by the function that makes them."""
+    """Calls to inline, by the calling function."""
 
     def __init__(
         self, functions: Mapping[str, Operation], can_inline: Callable[[Operation], bool], leave_recursion: bool
@@ -34,7 +34,10 @@ class CallGraph:
             self.calls[name] = [each for each in found if "no_inline" not in each[0].attributes]
 
     def bottom_up(self) -> list[str]:
-        """The functions' names, callees before callers. A call that closes a cycle is an error, or is left alone."""
+        """Return the functions' names, callees before callers.
+
+        A call that closes a cycle is an error, or is not inlined.
+        """
         return _callees_first(self.calls, self._close_cycle)
 
     def _close_cycle(self, call: Operation, cycle: list[str]) -> None:
@@ -48,8 +51,11 @@ class CallGraph:
 
 
 def refuse_recursion(functions: Mapping[str, Operation]) -> list[str]:
-    """The functions' names, callees before callers. Raises RelaxError where one calls itself, by others too: nothing
-    bounds the memory that such calls take, the stack among it.
+    """Return the functions' names, callees before callers.
+
+    Raise RelaxError for direct or indirect recursion.
+
+    Nothing bounds the memory, or the stack, of recursive calls.
     """
 
     def refuse(call: Operation, cycle: list[str]) -> None:
@@ -63,7 +69,7 @@ def refuse_recursion(functions: Mapping[str, Operation]) -> list[str]:
 
 
 def check_calls(module: OperationBase) -> None:
-    """Raises RelaxError where a function of a module calls itself."""
+    """Raise RelaxError if a function of a module is recursive."""
     refuse_recursion({symbol_name(each): each for each in functions_in(module)})
 
 
@@ -72,13 +78,16 @@ def _shown(cycle: list[str]) -> str:
 
 
 def _callees_first(calls: Mapping[str, list[_Call]], close_cycle: Callable[[Operation, list[str]], None]) -> list[str]:
-    """The functions' names; each call that closes a cycle is given to a function, with the names on it."""
+    """Return the functions' names, callees first.
+
+    `close_cycle` receives each call that closes a cycle, and the names on the cycle.
+    """
     order: list[str] = []
     done: set[str] = set()
     for start in calls:
         if start in done:
             continue
-        # Not by recursion: chains of calls may be longer than Python's stack.
+        # Iterative, because chains of calls may be longer than Python's stack.
         path: dict[str, None] = {start: None}
         pending = [iter(list(calls[start]))]
         while pending:
@@ -98,7 +107,7 @@ def _callees_first(calls: Mapping[str, list[_Call]], close_cycle: Callable[[Oper
 
 
 def _calls_in(function: Operation, named: set[str]) -> Iterator[_Call]:
-    """Calls in a function, nested modules left out: their calls are about their own functions."""
+    """Yield the calls in a function, without nested modules, which call functions of their own."""
     for operation in operations_in(function, lambda each: each.name == "builtin.module"):
         if operation.name == "func.call":
             callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
@@ -107,9 +116,11 @@ def _calls_in(function: Operation, named: set[str]) -> Iterator[_Call]:
 
 
 def remove_dead(module: Operation, candidates: list[Operation], references: Counter[str] | None = None) -> None:
-    """Erases the functions to which nothing refers. Callers stand before callees among the candidates.
+    """Erase functions without references.
 
-    `references`: how often the module refers to each symbol, if it is known already.
+    Callers must come before callees among the candidates.
+
+    `references` is the number of references per symbol, if known already.
     """
     if not candidates:
         return
@@ -126,9 +137,9 @@ def references_in(operation: Operation) -> Iterator[str]:
 
 
 def references_of(operation: Operation) -> Iterator[str]:
-    """The symbols that an operation's own attributes name."""
+    """Yield the symbols that an operation's own attributes refer to."""
     if operation.name == "arith.constant":
-        return  # of which there may be more than of all others
+        return  # a module may have more constants than other operations
     attributes = operation.attributes
     if not len(attributes):
         return
@@ -137,7 +148,7 @@ def references_of(operation: Operation) -> Iterator[str]:
             if name != "sym_name":
                 yield from symbols_named_by(attribute)
         elif isinstance(attribute, _NESTED) and "@" in str(attribute):
-            # There may be thousands of items, of a function's arguments for one; as text that is soon seen.
+            # A list may have thousands of items, such as the attributes of arguments. A search in its text is faster.
             yield from symbols_named_by(attribute)
 
 
@@ -146,7 +157,7 @@ _NESTED = (ir.ArrayAttr, ir.DictAttr)
 
 
 def symbols_named_by(attribute: Attribute) -> Iterator[str]:
-    """The outermost symbols that an attribute names."""
+    """Yield the outermost symbols that an attribute refers to."""
     if isinstance(attribute, _SYMBOLS):
         value = attribute.value
         yield value if isinstance(value, str) else value[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""MLIR types to infos and back. An info is plain Python; a type lives in a context."""
+"""Conversion between MLIR types and infos. An info is plain Python data; a type belongs to a context."""
 
 from __future__ import annotations
 
@@ -25,20 +25,22 @@ from .symbols import Dim, SymbolError, SymExpr, parse
 
 
 class TypeProblem(RelaxError, ValueError):
-    """A type that is well-formed MLIR but means nothing here; the message says why."""
+    """Well-formed MLIR type without a meaning in this project. The message gives the reason."""
 
 
 def decode(type_: Type) -> Info:
-    """The info of an MLIR type. Raises TypeProblem for a malformed symbolic encoding or shape."""
+    """Return the info of an MLIR type. Raise TypeProblem for a malformed symbolic encoding or shape."""
     infos: Table = cache_of(type_.context).infos
     info = infos.get(type_)
     return info if info is not None else infos.remember(type_, _decode_and_compare(type_))
 
 
 def canonical_type(type_: Type) -> Type:
-    """The type with its sizes as this project writes them, which compares equal where the sizes are the same.
+    """Return the type with its sizes in canonical form.
 
-    Raises TypeProblem.
+    Types with equal sizes then compare equal.
+
+    Raise TypeProblem for a malformed type.
     """
     decode(type_)
     return cache_of(type_.context).canonical.get(type_, type_)
@@ -92,15 +94,18 @@ def _decode_tensor_shape(type_: Type) -> tuple[Dim, ...]:
 
 
 def symbolic_encoding(encoding: Attribute | None) -> Attribute | None:
-    """The dims attribute of a `#relax.sym` encoding; None for any other encoding or none."""
+    """Return the dims attribute of a `#relax.sym` encoding, or None for another or no encoding."""
     if encoding is None or not isinstance(encoding, ir.DynamicAttr) or encoding.attr_name != "relax.sym":
         return None
     return encoding.params[0]
 
 
 def decode_dims(attribute: Attribute, owner: str) -> tuple[Dim, ...] | None:
-    """Sizes from an array of integers, expressions as strings, and "?"; None from unit, an unknown rank."""
-    # A parameter of a dynamic type comes as a plain Attribute.
+    """Decode sizes from an array of integers, expressions as strings, and "?".
+
+    Return None for unit, an unknown rank.
+    """
+    # A parameter of a dynamic type arrives as a plain Attribute.
     attribute = attribute.maybe_downcast()
     if isinstance(attribute, ir.UnitAttr):
         return None
@@ -124,7 +129,7 @@ def _decode_dim(item: Attribute, owner: str) -> Dim:
 
 
 def encode(info: Info, context: Context) -> Type:
-    """The MLIR type of an info."""
+    """Return the MLIR type of an info."""
     encoded: Table = cache_of(context).encoded
     type_ = encoded.get(info)
     return type_ if type_ is not None else encoded.remember(info, _encode(info, context))
@@ -134,14 +139,14 @@ _LARGEST_SIZE = 2**63 - 1
 
 
 def _check_count(dims: tuple[Dim, ...], owner: str) -> None:
-    """No array has more elements than a size can count, unless another size of it is 0."""
+    """Raise TypeProblem if the number of elements exceeds a 64-bit size, unless another size is 0."""
     count = prod(dim if isinstance(dim, int) else 0 for dim in dims)
     if count > _LARGEST_SIZE:
         raise TypeProblem(f"{owner} has {count} elements, more than 2**63 - 1")
 
 
 def _check_sizes(dims: tuple[Dim, ...] | None) -> None:
-    """MLIR keeps sizes in 64 signed bits; a larger one would be an overflow in C++."""
+    """Raise TypeProblem for sizes outside 64 signed bits, which would overflow in MLIR's C++ code."""
     for dim in dims or ():
         if isinstance(dim, int) and dim < 0:
             raise TypeProblem(f"a dimension cannot be {dim}")
@@ -184,7 +189,7 @@ def _encode_vector(info: VectorInfo, context: Context) -> Type:
 
 
 def encode_dims(dims: tuple[Dim, ...], context: Context) -> Attribute:
-    """Sizes as an array attribute: integers, expressions as strings, "?" where nothing is known."""
+    """Encode sizes as an array attribute: integers, expressions as strings, and "?" for unknown sizes."""
     i64 = ir.IntegerType.get_signless(64, context)
 
     def dim_attribute(dim: Dim) -> Attribute:
@@ -196,7 +201,7 @@ def encode_dims(dims: tuple[Dim, ...], context: Context) -> Attribute:
 
 
 def element_type(dtype: str, context: Context) -> Type:
-    """The MLIR element type for MLIR's or Relax's name of it. Raises TypeProblem when there is none."""
+    """Return the MLIR element type for MLIR's or Relax's name. Raise TypeProblem for an unknown name."""
     encoded: Table = cache_of(context).encoded
     type_ = encoded.get(dtype)
     if type_ is None:

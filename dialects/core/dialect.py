@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A dialect: its operators, types and attributes, and how they get into a context. The registry of all dialects."""
+"""Dialects: operators, types, attributes and their registration in contexts. Registry of all dialects."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _NoEffects(ir.MemoryEffectsOpInterface):
     @staticmethod
     @callback(failed=None)
     def get_effects(op: OpView, effects: object) -> None:
-        """None: dead code elimination and CSE may take a pure operator."""
+        """Report no effects: dead code elimination and CSE may remove a pure operator."""
 
 
 class _Speculatable(ir.ConditionallySpeculatable):
@@ -48,12 +48,13 @@ class _Speculatable(ir.ConditionallySpeculatable):
         return ir.Speculatability.Speculatable
 
 
-#: Held while a context gets to know a dialect: the classes of a dialect's operations are made once, for all contexts.
+#: Lock for the registration of a dialect in a context: the classes of its operations are created once, for all
+#: contexts.
 _loading = threading.RLock()
 
 
 class OpNamespace:
-    """Operators whose names start with a prefix. Looked up when first used, so that later declarations are found."""
+    """Operators with a common name prefix. Lookup happens at first use, so that later declarations are found."""
 
     def __init__(self, dialect: Dialect, prefix: str = ""):
         self._dialect = dialect
@@ -66,7 +67,7 @@ class OpNamespace:
         if found is None and not name.startswith("__") and any(op.startswith(full + ".") for op in list(ops)):
             found = OpNamespace(self._dialect, full + ".")
         if found is not None:
-            # What is found once never changes: next time Python finds it without asking.
+            # A lookup result never changes. Python finds it in the dictionary the next time.
             self.__dict__[name] = found
             return found
         hint = suggest(full, ops) if not name.startswith("_") else ""
@@ -81,7 +82,7 @@ class OpNamespace:
 
 
 class Dialect:
-    """A set of operators under one prefix. Creating one registers it: contexts know its operators."""
+    """Set of operators under one prefix. Creating a dialect registers it: contexts then know its operators."""
 
     def __init__(
         self,
@@ -91,7 +92,7 @@ class Dialect:
         types: Mapping[str, Sequence[str]] | None = None,
         attributes: Mapping[str, Sequence[str]] | None = None,
     ):
-        #: Where it is declared.
+        #: Location of the declaration.
         self.declared_at = place_of_caller(1)
         _check_namespace(name, self.declared_at)
         self.name = name
@@ -103,9 +104,9 @@ class Dialect:
         self._spelled: dict[str, str] = {}
         self._classes: list[type] = []
         self._classes_registered = False
-        #: How many of the operators each context knows.
+        #: Number of operators that each context knows.
         self._known: WeakKeyDictionary[Context, int] = WeakKeyDictionary()
-        #: Of the operators from one number to another.
+        #: IRDL descriptions of ranges of operators.
         self._descriptions: dict[tuple[int, int], KeptDescription] = {}
         self._dialect_class = type(name.capitalize(), (ir.Dialect,), {"DIALECT_NAMESPACE": name})
         _DIALECTS[name] = self
@@ -114,7 +115,7 @@ class Dialect:
         return f"<dialect {self.name}: {len(self.ops)} operators>"
 
     def __getattr__(self, name: str) -> Operator:
-        """`mynpu.scaled_relu(x)`."""
+        """Return an operator: `mynpu.scaled_relu(x)`."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(OpNamespace(self), name)
@@ -123,12 +124,16 @@ class Dialect:
         return [*super().__dir__(), *dir(OpNamespace(self))]
 
     def op(self, name: str, operands: str = "", **row: Unpack[OpRow]) -> Operator:
-        """Declares an operator. Calls build it.
+        """Declare an operator.
+
+        Calls of the operator build operations.
 
         `operands` are words: `x`, `bias?` (optional), `*tensors` (any number), `shape:shape` (of another kind than
-        tensor). `row`: see opdef.OpRow, where each column stands with what it means; `infer=` (or `explicit=`) and
-        `doc=` are what every operator has. Passes ask the row, so what it says holds for other packages' operators as
-        for this project's: `view="x"`, `writes="state"`, `pure=False`, `role="call"`, `shaped_by="shape"`.
+        tensor).
+
+        `row` holds the columns of opdef.OpRow. Every operator has `doc=` and `infer=` (or `explicit=`). Passes query
+        the row, so columns work for operators of other packages as well: `view="x"`, `writes="state"`, `pure=False`,
+        `role="call"`, `shaped_by="shape"`.
         """
         return self._declare(name, operands, row, place_of_caller(1), _caller_family())
 
@@ -143,7 +148,7 @@ class Dialect:
             raise RelaxError(f"'{name}' is no operator name: lower-case letters, digits, '_' and '.' only")
         first = name.partition(".")[0]
         if first.startswith("_") or first in vars(self) or hasattr(type(self), first):
-            # That would be found, and called.
+            # Attribute lookup would find and call that member instead.
             what = "Python's own" if first.startswith("_") else "a member that every dialect has"
             raise RelaxError(
                 f"operator {self.name}.{name} could not be called: {self.name}.{first} is {what}; "
@@ -161,7 +166,7 @@ class Dialect:
         return definition
 
     def _forget(self, replaced: Operator) -> None:
-        """After an operator was declared again: contexts that are made from now on know it as it is now."""
+        """Drop cached descriptions of a redeclared operator, so that new contexts see the new declaration."""
         with _loading:
             self._descriptions.clear()
             place = list(self.ops).index(replaced.name)
@@ -170,7 +175,7 @@ class Dialect:
                 register_dialect_classes(self.name, self._dialect_class, [self._classes[place]])
 
     def irdl_module(self, context: Context) -> Module:
-        """The dialect in IRDL, with what IRDL cannot say in a way that other tools accept."""
+        """Return the dialect in IRDL. Parts that IRDL cannot express are written in a form that other tools accept."""
         ops = [_op_shape(definition) for definition in self.ops.values()]
         runs = [op._replace(operands=as_runs(op.operands), results=as_runs(op.results)) for op in ops]
         return build_irdl_module(
@@ -178,9 +183,9 @@ class Dialect:
         )
 
     def _description(self, context: Context, known: int, definitions: Sequence[Operator]) -> Module:
-        """Return the IRDL module of further operators, for a context that knows a number of them.
+        """Return the IRDL module of further operators, for a context that knows `known` operators.
 
-        It is built once, for all contexts.
+        The module is built once, for all contexts.
         """
         state = known, known + len(definitions)
         if state in self._descriptions:
@@ -195,7 +200,7 @@ class Dialect:
         return module
 
     def _parametric(self) -> tuple[list[ParamShape], list[ParamShape]]:
-        """Its types and its attributes."""
+        """Return the parameters of the dialect's types and attributes."""
         return (
             [ParamShape(name, parameters) for name, parameters in self.types.items()],
             [ParamShape(name, parameters) for name, parameters in self.attributes.items()],
@@ -203,7 +208,7 @@ class Dialect:
 
     @fragile
     def load(self, context: Context) -> None:
-        """Makes the dialect known to a context; later again what was declared since. Else it does nothing."""
+        """Load the dialect into a context, or the operators declared since the last call."""
         if self._known.get(context, 0) == len(self.ops) and context.is_dialect_loaded(self.name):
             return
         with _loading:
@@ -212,8 +217,8 @@ class Dialect:
     def _load(self, context: Context) -> None:
         known = self._known.get(context, 0)
         if context not in self._known and context.is_dialect_loaded(self.name):
-            return  # as it was before it was declared again
-        # Another thread may be importing a module that declares more.
+            return  # loaded before the dialect was declared again
+        # Another thread may be importing a module that declares more operators.
         declared = list(self.ops.values())
         load_irdl(self._description(context, known, declared[known:]))
         with context:
@@ -239,7 +244,7 @@ class Dialect:
 
 
 def _free_name(name: str) -> str:
-    """Of an operator, like one that is taken."""
+    """Return a free operator name similar to a taken name."""
     first, dot, rest = name.partition(".")
     stripped = first.strip("_")
     return f"{stripped if first != stripped else f'{first}_op'}{dot}{rest}"
@@ -264,16 +269,16 @@ def _op_shape(definition: OpDef) -> OpShape:
 
 def _irdl_operand(definition: OpDef, operand: OperandDef) -> Operand:
     types = OPERAND_KINDS[operand.kind][0]
-    # MLIR crashes on a type of a dialect that is described elsewhere; the verifier checks it all the same.
+    # MLIR crashes on a type of another IRDL dialect. The verifier checks such operands instead.
     is_elsewhere = any(type_[0] == "@" and not type_.startswith(f"@{definition.dialect.name}::") for type_ in types)
     return Operand(operand.name, operand.arity, () if is_elsewhere else types)
 
 
 def op_class(definition: OpDef) -> type:
-    """The Python class of an operator's operations (MLIR's OpView): `nn.conv2d` -> a class NnConv2dOp.
+    """Return the Python class of an operator's operations (MLIR's OpView): `nn.conv2d` -> a class NnConv2dOp.
 
-    `op.data` is the operand's value (None when absent, a list when variadic), `op.strides` the attribute as a Python
-    value with its default filled in. A name that every operation has already (`operands`) gets an underscore.
+    `op.data` is the operand's value (None when absent, a list when variadic). `op.strides` is the attribute as a Python
+    value with its default. A name that every operation has (`operands`) gets an underscore.
     """
     members: dict[str, object] = {
         "OPERATION_NAME": definition.full_name,
@@ -320,7 +325,7 @@ def _attribute_property(name: str, kind: AttrKind) -> property:
 
 
 def _caller_family() -> str:
-    """The name of the module that declares the operator: operators are grouped by it in the reference."""
+    """Return the name of the module that declares the operator. The reference groups operators by this name."""
     # Two frames up: past this function and Dialect.op.
     return str(sys._getframe(2).f_globals.get("__name__", "")).rpartition(".")[2]
 
@@ -339,17 +344,17 @@ _DIALECTS: dict[str, Dialect] = {}
 
 
 def registered_dialects() -> Mapping[str, Dialect]:
-    """Every dialect defined in Python so far, by name."""
+    """Return every dialect that Python code has defined so far, by name."""
     return _DIALECTS
 
 
 def all_ops() -> list[Operator]:
-    """The definitions of all operators."""
+    """Return the definitions of all operators."""
     return [definition for dialect in list(_DIALECTS.values()) for definition in list(dialect.ops.values())]
 
 
 def row_of(op: OperationBase) -> Operator | None:
-    """The definition of an operation's operator; None for upstream's."""
+    """Return the definition of an operation's operator, or None for upstream's operations."""
     return _row(op.operation.name)
 
 
@@ -359,7 +364,7 @@ def has_role(full_name: str) -> bool:
     return row is not None and bool(row.role)
 
 
-#: Those that have been asked for, by their full names: an operator that is declared stays what it is.
+#: Cache of lookups by full name. A declared operator does not change.
 _ROWS: dict[str, Operator] = {}
 
 
@@ -375,7 +380,7 @@ def _row(full_name: str) -> Operator | None:
 
 
 def find_op(full_name: str) -> Operator:
-    """The definition of an operator by its full name, `relax.nn.conv2d`."""
+    """Return the definition of an operator by its full name, `relax.nn.conv2d`."""
     found = _row(full_name)
     if found is not None:
         return found

@@ -10,25 +10,25 @@ from typing import NamedTuple
 from .attributes import AttrKind
 from .opdef import OpDef, OperandDef
 
-# What the builder takes in an operand's place, as type hints in a stub name it.
+# Type hints of builder arguments for operands, by operand kind, as in a stub file.
 _OPERAND_HINTS = {"shape": "ShapeLike", "scalar": "ScalarLike", "tensor_or_scalar": "ScalarLike"}
 _EMPTY: object = inspect.Parameter.empty
 
 
 class BuilderArgument(NamedTuple):
-    """One argument of an operator's builder. `default` is Parameter.empty where it has to be given."""
+    """One argument of an operator's builder. `default` is Parameter.empty for a required argument."""
 
     name: str
     kind: str
     default: object
     hint: str
     doc: str = ""
-    #: As the tables write it: `*name` takes any number, `name?` may be left out.
+    #: Name in the tables: `*name` takes any number of values, `name?` is optional.
     shown: str = ""
 
 
 def arguments(definition: OpDef) -> Iterator[BuilderArgument]:
-    """What the builder takes, in its order."""
+    """Yield the arguments of the builder, in order."""
     operands = {operand.name: operand for operand in definition.operands}
     for name in definition.parameters:
         if name in operands:
@@ -40,7 +40,7 @@ def arguments(definition: OpDef) -> Iterator[BuilderArgument]:
             yield BuilderArgument(name, kind.label, default, hint, _meaning(kind), name)
         elif name == definition.explicit:
             yield BuilderArgument(name, "types", _EMPTY, "TypesLike", "the type of each result", name)
-        else:  # what only the operator that this one hands over to has
+        else:  # an argument of the operator that this one redirects to
             yield BuilderArgument(name, "tensor", None, "Value | None", "", f"{name}?")
 
 
@@ -61,7 +61,7 @@ def _meaning(kind: AttrKind) -> str:
 
 
 def signature(definition: OpDef) -> inspect.Signature:
-    """The builder's signature. What must be given behind what may be left out is shown as a keyword."""
+    """Return the builder's signature. A required argument behind an optional one is shown as a keyword."""
     found, ends_with_default = [], False
     for argument in arguments(definition):
         keyword_only = ends_with_default and argument.default is _EMPTY
@@ -70,7 +70,7 @@ def signature(definition: OpDef) -> inspect.Signature:
         found.append(inspect.Parameter(argument.name, how, default=argument.default, annotation=argument.hint))
     for name in ("loc", "ip"):
         found.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None))
-    # Keywords come behind what can be given by position.
+    # Keywords come behind positional arguments.
     return inspect.Signature(
         sorted(found, key=lambda parameter: parameter.kind), return_annotation=_results(definition)
     )
@@ -80,12 +80,12 @@ def _results(definition: OpDef) -> str:
     if not definition.results:
         return "None"
     if any(result.arity != "single" for result in definition.results):
-        return "Any"  # one result is handed out as itself, several as a tuple
+        return "Any"  # one result is returned directly, several as a tuple
     return "Value" if len(definition.results) == 1 else f"tuple[{', '.join(['Value'] * len(definition.results))}]"
 
 
 def call_text(definition: OpDef) -> str:
-    """`relax.nn.relu(data)`, with `-> a, b` where the results have names of their own."""
+    """Return the call as text: `relax.nn.relu(data)`, with `-> a, b` if the results have names."""
     results = [result.name if result.arity != "variadic" else f"*{result.name}" for result in definition.results]
     shown = "" if results == ["result"] else f" -> {', '.join(results) or '()'}"
     return f"{definition.full_name}({', '.join(map(_argument_text, arguments(definition)))}){shown}"
@@ -97,12 +97,12 @@ def _argument_text(argument: BuilderArgument) -> str:
 
 
 def _default(argument: BuilderArgument) -> str:
-    """Nothing where a mark at the name says already that it may be left out."""
+    """Return the default as text, or nothing if the name has a mark for optional arguments."""
     return "" if argument.default is _EMPTY or argument.shown != argument.name else f" = {argument.default!r}"
 
 
 def docstring(definition: OpDef) -> str:
-    """What `help` shows: the call, what it means, and each argument with its kind, default and meaning."""
+    """Return the text of `help`: the call, its meaning, and the kind, default and meaning of each argument."""
     lines = [call_text(definition), "", definition.doc or "(not documented)", ""]
     rows = [
         (each.shown, f"{each.kind}{_default(each)}{': ' if each.doc else ''}{each.doc}")

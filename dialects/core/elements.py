@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The elements of constant tensors: large ones are resources, whose bytes MLIR's bindings take but do not give back.
+"""Elements of constant tensors.
 
-IR that is to be looked at leaves them out.
+Large constants are resources: MLIR's bindings accept their bytes but do not return them.
+
+IR for inspection omits the elements of large constants.
 """
 
 from __future__ import annotations
@@ -25,14 +27,14 @@ if TYPE_CHECKING:
 
 _RESOURCE = re.compile(r"dense_resource<(\"?)(.*)\1> : ")
 _LEFT_OUT = "__elided__"
-#: What MLIR makes of the name where it is taken.
+#: MLIR's variants of the name if the name is taken.
 _NUMBERED = re.compile(rf"\b{_LEFT_OUT}_\d+\b")
 
 
 def resource_attribute(array: ndarray, type_: Type, name: str = "const") -> Attribute:
-    """An elements attribute of a tensor type for an array's memory, which it holds on to, without a copy."""
+    """Return an elements attribute of a tensor type that shares, and keeps alive, an array's memory."""
     arrays = arrays_of(type_.context)
-    # Numbered as MLIR would, which tries one number after the other.
+    # Numbered like MLIR does, which would try one number after the other.
     count = arrays.counts[name]
     arrays.counts[name] += 1
     wanted = f"{name}_{count}" if count else name
@@ -42,7 +44,10 @@ def resource_attribute(array: ndarray, type_: Type, name: str = "const") -> Attr
 
 
 def resource_of_bytes(data: bytes | memoryview, type_: Type, name: str = "const") -> Attribute:
-    """As `resource_attribute`, of the bytes alone. Raises ValueError where they are not as many as the type says."""
+    """Return an elements attribute like `resource_attribute`, from the bytes.
+
+    Raise ValueError if their number does not match the type.
+    """
     import numpy
 
     size, width = byte_count(type_), element_bytes(type_.element_type)
@@ -53,20 +58,20 @@ def resource_of_bytes(data: bytes | memoryview, type_: Type, name: str = "const"
 
 
 def held_array(attribute: Attribute) -> ndarray | None:
-    """What a resource was made of in this process; None for others."""
+    """Return the array that this process created a resource from, or None."""
     return arrays_of(attribute.context).by_attribute.get(attribute)
 
 
 def _array_of_name(arrays: ContextArrays, name: str) -> Any:
-    """As `held_array`, of another attribute's resource of this name, which MLIR may have seen in another type."""
-    # MLIR gives other names than wanted where text has taken these: it is asked for them where that matters.
+    """Return the array of a resource by its name. Another attribute, perhaps of another type, may have created it."""
+    # MLIR renames a resource if the name is taken in parsed text. The actual names are only queried here.
     for attribute in islice(arrays.by_attribute, len(arrays.by_name), None):
         arrays.by_name[resource_name(attribute)] = arrays.by_attribute[attribute]
     return arrays.by_name.get(name)
 
 
 def resource_name(attribute: Attribute) -> str:
-    """The name of the resource that an elements attribute stands for; empty for any other."""
+    """Return the name of the resource behind an elements attribute, or an empty string."""
     found = _RESOURCE.match(str(attribute)) if is_resource(attribute) else None
     return found.group(2) if found else ""
 
@@ -75,7 +80,7 @@ def is_resource(attribute: Attribute) -> bool:
     if isinstance(attribute, ir.DenseElementsAttr):
         return False
     try:
-        # The bindings hand resources out as plain attributes.
+        # The bindings return resources as plain attributes.
         ir.DenseResourceElementsAttr(attribute)
     except (TypeError, ValueError):
         return False
@@ -83,10 +88,9 @@ def is_resource(attribute: Attribute) -> bool:
 
 
 def elements_bytes(attribute: Attribute) -> memoryview:
-    """A resource's bytes in row-major order, a buffer; without a copy where it was made in this process.
+    """Return a resource's bytes in row-major order as a buffer, without a copy if this process created it.
 
-    Raises RelaxError where it has none, or not as many as its type says: who made it by MLIR's own function was not
-    asked.
+    Raise RelaxError if the bytes are unavailable or do not match the type. MLIR's own function does not check the size.
     """
     data, needed = _resource_data(attribute), byte_count(attribute.type)
     if needed is not None and len(data) != needed:
@@ -110,7 +114,7 @@ def _resource_data(attribute: Attribute) -> memoryview:
 
 
 def byte_count(type_: Type) -> int | None:
-    """How many bytes a constant of a type has: elements of less than a byte have one each. None where unknown."""
+    """Return the number of bytes of a constant, or None if unknown. Elements of less than a byte take one byte each."""
     if not isinstance(type_, ir.ShapedType) or not type_.has_rank or not type_.has_static_shape:
         return None
     width = _width(type_.element_type)
@@ -118,7 +122,7 @@ def byte_count(type_: Type) -> int | None:
 
 
 def element_bytes(type_: Type) -> int | None:
-    """Of one number: of a complex one there are two."""
+    """Return the bytes of one component. A complex element has two components."""
     part = type_.element_type if isinstance(type_, ir.ComplexType) else type_
     width = _width(part)
     return None if width is None else -(-width // 8)
@@ -134,7 +138,7 @@ def _width(element: Type) -> int | None:
 
 
 def retyped(attribute: Attribute, type_: Type) -> Attribute:
-    """The same bytes as elements of another tensor type of the same shape and width."""
+    """Reinterpret the bytes as elements of another tensor type of the same shape and width."""
     import numpy
 
     width = type_.element_type.width
@@ -142,7 +146,7 @@ def retyped(attribute: Attribute, type_: Type) -> Attribute:
         plain = numpy.frombuffer(elements_bytes(attribute), f"int{max(width, 8)}")
         return resource_attribute(plain, type_)
     if 1 < width < 8:
-        # The bindings make no arrays of these.
+        # The bindings create no arrays of these types.
         return ir.Attribute.parse(f"{str(attribute).rpartition(' : ')[0]} : {type_}", attribute.context)
     array = numpy.array(attribute)
     plain = array if array.dtype.kind == "b" else array.view(numpy.dtype(f"int{array.dtype.itemsize * 8}"))
@@ -150,9 +154,9 @@ def retyped(attribute: Attribute, type_: Type) -> Attribute:
 
 
 def print_short(operation: OperationBase, most: int) -> str:
-    """An operation as text, without the elements of larger constants, as MLIR leaves them out.
+    """Print an operation without the elements of larger constants, as MLIR elides them.
 
-    MLIR's own limit for resources writes all of their bytes as text to find out how long that is.
+    MLIR's own limit for resources prints all bytes to find the length of the text.
     """
 
     def name(attribute: Attribute) -> str:
@@ -163,13 +167,12 @@ def print_short(operation: OperationBase, most: int) -> str:
 
 
 def hash_of(value: Attribute) -> str:
-    """A word for a resource that gives its bytes."""
+    """Return a hash of a resource's bytes as a word."""
     return f"sha256_{digest_of_bytes(elements_bytes(value))}"
 
 
 def print_by_content(operation: OperationBase, name_of: Callable[[Attribute], str], *, places: bool = True) -> str:
-    """An operation as text, with or without places, whose resources are words that `name_of` says, and shown without
-    bytes."""
+    """Print an operation, with or without locations. `name_of` names the resources, which are printed without bytes."""
     names: set[str] = set()
 
     def name(attribute: Attribute) -> str:
@@ -182,7 +185,10 @@ def print_by_content(operation: OperationBase, name_of: Callable[[Attribute], st
 
 
 def _print_renamed(operation: OperationBase, name_of: Callable[[Attribute], str], **options: object) -> str:
-    """Resources have the names that are given, and no bytes then; those without stay as they are."""
+    """Print an operation with renamed resources and without their bytes.
+
+    Resources with an empty name stay unchanged.
+    """
     copied = operation.clone()
     with operation.context:
         copied.walk(lambda op: _rename(op, name_of), ir.WalkOrder.PRE_ORDER)
@@ -199,7 +205,7 @@ def _rename(op: Operation, name_of: Callable[[Attribute], str]) -> object:
 
 
 def _renamed(attribute: Attribute, name_of: Callable[[Attribute], str]) -> Attribute:
-    """The attribute itself where nothing in it has another name."""
+    """Return the attribute with renamed resources, or the attribute itself if no name changes."""
     if isinstance(attribute, ir.ArrayAttr):
         items = list(attribute)
         others = [_renamed(item, name_of) for item in items]

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Equality constraints between sizes, by operators: inference refuses what cannot hold; a listener gets all."""
+"""Equality constraints between sizes, from operators.
+
+Inference rejects contradictions; a listener receives all constraints.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 def contradict(one: Dim, other: Dim) -> bool:
-    """Whether two sizes that must be the same never are. Where that is open, it is checked while the program runs."""
+    """Return True if two sizes that must agree never do. Undecided cases are checked at run time."""
     listener = _listener.get()
     if listener is not None and one is not None and other is not None:
         listener(one, other)
@@ -23,5 +26,5 @@ def contradict(one: Dim, other: Dim) -> bool:
 
 
 def reporting_to(listener: Listener) -> AbstractContextManager[None]:
-    """Inference inside reports to `listener` each two sizes that must be the same."""
+    """Report each pair of sizes that must agree to `listener`, while the context manager is active."""
     return holding(_listener, listener)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Further facts of operators' rows, than those which build and check them: how they fuse, windows, layouts, work."""
+"""Further facts in operators' rows: fusion patterns, windows, layouts and work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class OpPattern(IntEnum):
-    """What fusion has to know of a PrimFunc; the higher, the less can be fused."""
+    """Fusion class of a PrimFunc. Higher classes fuse less."""
 
     ELEMWISE = 0
     BROADCAST = 1
@@ -41,28 +41,31 @@ class OpPattern(IntEnum):
 
 
 class WindowsFact(NamedTuple):
-    """Windows slide over the dimensions with these letters; `taps` names the operand or attribute that is as large."""
+    """Sliding windows over the dimensions with these letters.
+
+    `taps` names the operand or attribute with the window's size.
+    """
 
     letters: str
     taps: str
 
 
 class LayoutFact(NamedTuple):
-    """The attribute that is a tensor's layout, and its dimensions: all; one with a ? it may leave out."""
+    """Layout attribute of a tensor, and all of its dimensions. A layout may omit a dimension with a `?`."""
 
     attribute: str
     dimensions: str
 
     def dimensions_in(self, text: str) -> str:
-        """The dimensions of a tensor with this layout, in the order in which the operator is defined."""
+        """Return the dimensions of a tensor with this layout, in the order of the operator's definition."""
         before, mark, behind = self.dimensions.partition("?")
         return (before if before[-1] in text else before[:-1]) + behind if mark else before
 
 
 class Window(NamedTuple):
-    """What slides over one dimension: `taps` elements, `gap` apart. `before` and `after` are the padding."""
+    """Window over one dimension: `taps` elements with distance `gap`. `before` and `after` are the padding."""
 
-    #: A Dim where types state it, a Size in the body of a rule.
+    #: A Dim in types, a Size in the body of a rule.
     taps: Any
     stride: int = 1
     gap: int = 1
@@ -71,7 +74,7 @@ class Window(NamedTuple):
 
     @property
     def reach(self) -> Any:
-        """How many elements it reaches over."""
+        """Return the extent of the window in elements."""
         return dim_add(dim_mul(dim_sub(self.taps, 1), self.gap), 1)
 
     @property
@@ -79,10 +82,10 @@ class Window(NamedTuple):
         return self.before > 0 or self.after > 0
 
     def place(self, position: AffineExpr, tap: AffineExpr) -> AffineExpr:
-        """Where a tap of the window at a position is, as an affine expression of both."""
+        """Return the index of a tap for a window position, as an affine expression of both."""
         return position * self.stride + tap * self.gap
 
 
 def elements(info: Info) -> Dim:
-    """How many numbers a tensor has."""
+    """Return the number of elements of a tensor, or None if unknown."""
     return product(info.shape) if isinstance(info, TensorInfo) and info.shape is not None else None

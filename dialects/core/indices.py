@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Range analysis of indices that are arithmetic of loops' variables, whose extents may be dynamic."""
+"""Range analysis of indices: arithmetic over loop variables, possibly with dynamic extents."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .symbols_terms import Atom, bounds
 
 
 def is_below(index: Size, limit: Size, extents: Mapping[str, Size] = {}) -> bool:
-    """Whether an index of loops with these extents is known to be below a limit."""
+    """Return True if an index of loops with these extents is known to be below a limit."""
     if _is_at_least(limit - index, 1) or _is_remainder(index, limit):
         return True
-    # Loops of open extents: what they add is most at their last step.
+    # With dynamic extents, the contribution of a loop variable is largest at the last step.
     last = {name: extents[name] - 1 for name in variables_of(index) if isinstance(extents.get(name), SymExpr)}
     if not last or not all(_grows_with(index, name) for name in last):
         return False
@@ -25,7 +25,7 @@ def is_below(index: Size, limit: Size, extents: Mapping[str, Size] = {}) -> bool
 
 
 def _is_remainder(index: Size, limit: Size) -> bool:
-    """Whether it is x % limit; of a limit of 0 there are no points."""
+    """Check whether the index is x % limit. With a limit of 0, the loop has no points."""
     atom = sole_atom(index)
     return atom is not None and atom.kind == "%" and atom.args[1] == limit
 
@@ -35,7 +35,7 @@ def is_never_negative(index: Size) -> bool:
 
 
 def regrouped(index: Size) -> Size:
-    """With x//2 for (4*x + y)//8 and 4*(x%2) + y for (4*x + y)%8 where y is below 4: so it goes up with y."""
+    """Rewrite (4*x + y)//8 as x//2, and (4*x + y)%8 as 4*(x%2) + y, for y below 4. The result increases with y."""
     return value_of(index, _regrouped_atom) if divisions(index) else index
 
 
@@ -54,14 +54,14 @@ def _regrouped_atom(atom: Atom) -> Size:
 
 
 def divisions(index: Size) -> int:
-    """How many // and % there are in it."""
+    """Return the number of // and % in an expression."""
     return sum(
         (atom.kind in ("//", "%")) + sum(map(divisions, atom.args)) for monomial in terms_of(index) for atom in monomial
     )
 
 
 def undivided(index: Size) -> Size:
-    """With x for x // n * n + x % n, and x % (m * n) for x // n % m * n + x % n."""
+    """Rewrite x // n * n + x % n as x, and x // n % m * n + x % n as x % (m * n)."""
     found = divisions(index)
     for monomial, coefficient in terms_of(index).items():
         for place, atom in enumerate(monomial if found else ()):
@@ -76,7 +76,7 @@ def undivided(index: Size) -> Size:
 
 
 def _undivided(index: Size, whole: Size, by: Size, times: Size) -> Iterator[Size]:
-    """What an index with x % n may be without it."""
+    """Yield candidates for an index that replace x % n."""
     quotient = whole // by
     left = index - times * (whole % by)
     yield left - times * by * quotient + times * whole
@@ -91,7 +91,7 @@ def _is_at_least(size: Size, least: int) -> bool:
     if low is not None and low >= least:
         return True
     for monomial, factor in terms_of(size).items():
-        # The least of some is no more than each of them, the largest no less.
+        # A min is at most each of its arguments, a max at least.
         if len(monomial) == 1 and (monomial[0].kind, factor > 0) in (("min", False), ("max", True)):
             rest = size - make({monomial: factor})
             return any(_is_at_least(rest + factor * each, least) for each in monomial[0].args)
@@ -99,7 +99,7 @@ def _is_at_least(size: Size, least: int) -> bool:
 
 
 def _grows_with(index: Size, name: str) -> bool:
-    """Whether it is a sum in which a variable has a positive factor."""
+    """Check whether the index is a sum in which a variable has a positive factor."""
     found = [
         (monomial, factor)
         for monomial, factor in terms_of(index).items()
@@ -109,7 +109,7 @@ def _grows_with(index: Size, name: str) -> bool:
 
 
 def evaluated(size: Size, values: Mapping[str, object]) -> Any:
-    """An index at many points at once: values are arrays."""
+    """Evaluate an index at many points at once: the values are arrays."""
 
     def of_atom(atom: Atom) -> object:
         if atom.kind == "variable":

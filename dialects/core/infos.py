@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What operators know about their operands and results: plain values, free of any MLIR context.
+"""Operands and results as operators see them: plain values, independent of any MLIR context.
 
-Element types are written as MLIR writes them: "f32", "bf16", "i8", "ui8", "i1", "f8E4M3FN", "index".
+Element types have MLIR's names: "f32", "bf16", "i8", "ui8", "i1", "f8E4M3FN", "index".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .symbols import Dim, SymbolError, SymExpr, equal, parse
 
 
 class TensorInfo(NamedTuple):
-    """A tensor. `shape` is None where not even the rank is known."""
+    """Tensor. `shape` is None if the rank is unknown."""
 
     shape: tuple[Dim, ...] | None
     dtype: str
@@ -34,7 +34,10 @@ class TensorInfo(NamedTuple):
 
 
 def tensor(shape: Iterable[int | str | SymExpr | None] | None, dtype: object = "float32") -> TensorInfo:
-    """`tensor(("n", 4), "float32")`: sizes are numbers, symbols or expressions; None where nothing is known."""
+    """Return the info of a tensor: `tensor(("n", 4), "float32")`.
+
+    Sizes are numbers, symbols, expressions, or None if unknown.
+    """
     name = dtype_name(dtype)
     if name is None or not is_dtype(name):
         raise RelaxError(f"rx.tensor: {dtype!r} is not an element type{suggest(str(dtype), DTYPE_BY_NAME)}")
@@ -46,7 +49,7 @@ def tensor(shape: Iterable[int | str | SymExpr | None] | None, dtype: object = "
 
 
 def _dim(size: object, axis: int) -> Dim:
-    """A size as inference knows it; what cannot be one is refused."""
+    """Return a size for inference. Raise RelaxError for an invalid size."""
     try:
         known = parse(size) if isinstance(size, str) else size
     except SymbolError as error:
@@ -63,20 +66,20 @@ def _dim(size: object, axis: int) -> Dim:
 
 
 class ShapeInfo(NamedTuple):
-    """A shape as a value, `!relax.shape`. `dims` is None where not even the rank is known."""
+    """Shape as a value, `!relax.shape`. `dims` is None if the rank is unknown."""
 
     dims: tuple[Dim, ...] | None
 
 
 class ScalarInfo(NamedTuple):
-    """A scalar SSA value, with its value where the defining operation states it."""
+    """Scalar SSA value, with its value if the defining operation states it."""
 
     dtype: str
     value: int | float | bool | SymExpr | None = None
 
 
 class VectorInfo(NamedTuple):
-    """A builtin vector: the tir dialect's intrinsics work on these and on scalars."""
+    """Builtin vector. The intrinsics of the tir dialect work on vectors and on scalars."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -88,7 +91,7 @@ class ObjectInfo(NamedTuple):
 
 
 class OtherInfo(NamedTuple):
-    """A type this project attaches no meaning to (memref, !llvm.ptr, ...), as its text."""
+    """Type without a meaning in this project (memref, !llvm.ptr, ...), as text."""
 
     text: str
 
@@ -102,7 +105,7 @@ FLOAT_TYPES = frozenset(
 
 COMPLEX_TYPES = frozenset({"complex<f32>", "complex<f64>"})
 
-# Relax's (and numpy's) names of element types, accepted wherever one is asked for.
+# Element type names of Relax and NumPy, accepted wherever an element type is expected.
 DTYPE_BY_NAME = {
     "bool": "i1", "boolean": "i1",
     **{f"int{bits}": f"i{bits}" for bits in (1, 2, 4, 8, 16, 32, 64)},
@@ -116,18 +119,21 @@ DTYPE_BY_NAME = {
 
 
 def dtype_name(dtype: object) -> str | None:
-    """MLIR's name of an element type, from a name, numpy's type or anything that has one; None for anything else."""
+    """Return MLIR's name of an element type, from a name, a NumPy type or another object with a name.
+
+    Return None for other objects.
+    """
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
     return DTYPE_BY_NAME.get(name, name) if isinstance(name, str) else None
 
 
 def no_element_type(name: object) -> str:
-    """What refuses a name that is none of an element type."""
+    """Return the error message for an unknown element type."""
     return f"{name!r} is not an element type (try float32, int64, uint8, bool, ...)"
 
 
 def is_dtype(name: str) -> bool:
-    """Whether it is MLIR's name of a type that elements of tensors can have."""
+    """Check whether a name is MLIR's name of an element type for tensors."""
     return is_float(name) or is_bool(name) or name in COMPLEX_TYPES or (is_int(name) and 1 <= bit_width(name) <= 128)
 
 
@@ -144,18 +150,21 @@ def is_unsigned(dtype: str) -> bool:
 
 
 def signless(dtype: str) -> str:
-    """The element type without its sign, as LLVM has it: "ui8" -> "i8"."""
+    """Return the element type without signedness, as in LLVM: "ui8" -> "i8"."""
     return dtype[1:] if is_unsigned(dtype) else dtype
 
 
 def is_int(dtype: str) -> bool:
-    """Integers of one bit count as bool, not as int."""
+    """Check for an integer type. Integers of one bit count as bool, not as int."""
     return dtype != "i1" and ((dtype[:1] == "i" and dtype[1:].isdecimal()) or is_unsigned(dtype) or dtype == "index")
 
 
 @lru_cache(maxsize=256)
 def bit_width(dtype: str) -> int:
-    """Bits of one element; f8E4M3FN has 8, i1 has 1, index counts as 64. Refuses what is no element type of tensors."""
+    """Return the bits of one element. f8E4M3FN has 8, i1 has 1, index counts as 64.
+
+    Raise RelaxError for other types.
+    """
     if dtype == "index":
         return 64
     if dtype in COMPLEX_TYPES:
@@ -166,7 +175,7 @@ def bit_width(dtype: str) -> int:
 
 
 def describe(info: Info | None) -> str:
-    """For error messages: as MLIR prints the type."""
+    """Return the type as MLIR prints it, for error messages."""
     if info is None:
         return "nothing"
     if isinstance(info, TensorInfo):
@@ -198,7 +207,7 @@ def _describe_dims(dims: tuple[Dim, ...]) -> str:
 
 
 def is_same_shape(one: Info, other: Info) -> bool:
-    """Whether two tensors have the same sizes whatever the symbols stand for."""
+    """Return True if two tensors have the same sizes for all values of the symbols."""
     left, right = (info.shape if isinstance(info, TensorInfo) else None for info in (one, other))
     if left is None or right is None or len(left) != len(right):
         return False

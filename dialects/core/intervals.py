@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Interval arithmetic: the least and the greatest that an integer can be, None where there is no bound.
+"""Interval arithmetic: the lower and upper bound of an integer, None for no bound.
 
-OPERATIONS take sizes with names as bounds, too: sums are of any, products and quotients of one and a number.
+OPERATIONS accept symbolic bounds too. Sums accept any bounds, products and quotients one symbolic bound and a number.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing would cost more to import than this module
+TYPE_CHECKING = False  # importing typing would cost more than this module
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -45,7 +45,7 @@ def multiply(left: Bounds, right: Bounds) -> Bounds:
 
 
 def floor_divide(left: Bounds, right: Bounds) -> Bounds:
-    """A divisor that cannot be negative counts as 1 or more."""
+    """Return the bounds of a quotient. A divisor that cannot be negative counts as at least 1."""
     (low, high), (smallest, largest) = left, right
     if isinstance(smallest, int) and smallest == largest and smallest > 0:
         return None if low is None else low // smallest, None if high is None else high // smallest
@@ -63,7 +63,7 @@ def floor_divide(left: Bounds, right: Bounds) -> Bounds:
 
 
 def remainder(left: Bounds, right: Bounds) -> Bounds:
-    """With the sign of a divisor that cannot be negative."""
+    """Return the bounds of a remainder, which is not negative if the divisor cannot be negative."""
     (low, high), (smallest, largest) = left, right
     if not isinstance(smallest, int) or smallest < 0:
         return UNKNOWN
@@ -82,11 +82,11 @@ def maximum(*several: Bounds) -> Bounds:
 
 
 def union(*several: Bounds) -> Bounds:
-    """Of one of several."""
+    """Return bounds that contain all given intervals."""
     return minimum(*several)[0], maximum(*several)[1]
 
 
-#: By the operator's sign.
+#: Operations by the operator's sign.
 OPERATIONS: dict[str, Callable[..., Bounds]] = {
     "+": add,
     "-": subtract,

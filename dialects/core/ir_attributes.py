@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Registry of the attributes by which frontends, passes and targets exchange facts about operations.
 
-One row each: on what it stands, of what type, who writes and who reads it, and until when it may stand. The verifier
-checks place and type; docs/attributes.md shows the rows and the comments above them (`make generate`). Attributes of
+Each row states the carrier, the type, the writer and reader, and the last stage of an attribute. The verifier checks
+carrier and type. docs/attributes.md shows the rows and the comments above them (`make generate`). Attributes of
 operators are in the operators' rows.
 """
 
@@ -16,17 +16,17 @@ from ...bindings.mlir import ir
 from ...support.suggest import suggest
 from .facts import OpPattern
 
-#: All attributes that begin so are in the table; what others begin with, users and upstream use as well.
+#: Prefix of attributes that must be in the table. Users and upstream also use other prefixes.
 PREFIX = "tir."
 
 
 class AttributePlace(NamedTuple):
-    """What an attribute can be on: operations by name, all of a dialect, or, where nothing is named, any."""
+    """Carriers of an attribute: operations by name, all operations of a dialect, or any operation."""
 
     text: str
     names: frozenset[str] = frozenset()
     dialect: str = ""
-    #: Of a function: in the dictionary of an argument.
+    #: True for an attribute in the dictionary of a function's argument.
     is_argument: bool = False
 
     def has(self, operation: str) -> bool:
@@ -38,7 +38,7 @@ class AttributePlace(NamedTuple):
 
 
 class AttributeKind(NamedTuple):
-    """What an attribute can be."""
+    """Type of an attribute."""
 
     text: str
     fits: Callable[[Attribute], bool]
@@ -48,15 +48,15 @@ class IRAttribute(NamedTuple):
     name: str
     on: AttributePlace
     kind: AttributeKind
-    #: Who writes it, and who reads it: "relax-fuse-ops -> tir-fuse".
+    #: Writer and reader: "relax-fuse-ops -> tir-fuse".
     flow: str
-    #: The last stage or pass behind which it may stand; empty: as long as what it is on.
+    #: Last stage or pass after which the attribute may exist; empty for the lifetime of its carrier.
     until: str
-    #: The version of the codegen contract since which it is in it; empty: internal.
+    #: Version of the codegen contract that introduced the attribute; empty for an internal attribute.
     contract: str = ""
 
 
-#: By name.
+#: Rows by attribute name.
 TABLE: dict[str, IRAttribute] = {}
 
 
@@ -69,7 +69,7 @@ def _place(text: str, *names: str, dialect: str = "") -> AttributePlace:
     return AttributePlace(text, frozenset(names), dialect)
 
 
-# Functions, graphs' and PrimFuncs, keep what is on them when they become LLVM's.
+# Functions of graphs and PrimFuncs keep their attributes when they become LLVM functions.
 _FUNCTIONS = _place("functions", "func.func", "llvm.func")
 _OPERATORS = _place("functions and assertions", "func.func", "llvm.func", "tir.assert")
 _ARGUMENTS = AttributePlace("arguments of functions", is_argument=True)
@@ -128,7 +128,7 @@ PRIM_FUNC = _row(
     "TVMScript, relax-legalize-ops -> whoever looks for tensor programs",
     contract="1.0",
 )
-#: How a PrimFunc can be fused.
+#: Fusion class of a PrimFunc.
 OP_PATTERN = _row(
     "tir.op_pattern",
     _FUNCTIONS,
@@ -137,28 +137,28 @@ OP_PATTERN = _row(
 )
 #: No two buffers of a PrimFunc overlap.
 NOALIAS = _row("tir.noalias", _FUNCTIONS, _UNIT, "TVMScript -> relax-plan-memory")
-#: The target that a PrimFunc is compiled for, where that is not the module's.
+#: Target of a PrimFunc, if it differs from the module's target.
 TIR_TARGET = _row(
     "tir.target", _FUNCTIONS, _TARGET, "TVMScript, relax-legalize-ops -> tir-fuse, tir-lower-intrinsics, tir-plan"
 )
-#: How a PrimFunc's loops run: the lines of a schedule, or the transform.named_sequence that says it.
+#: Schedule of a PrimFunc: the lines of a schedule, or the name of a transform.named_sequence.
 SCHEDULE = _row("tir.schedule", _FUNCTIONS, _SCHEDULE, "rx.Schedule, TVMScript -> tir-plan, tir-apply-schedule")
-#: Where in a file each of these lines stands, as messages name it.
+#: File location of each of these lines, for messages.
 SCHEDULE_PLACES = _row("tir.schedule_places", _FUNCTIONS, _LINES, "tir-use-schedules -> tir-apply-schedule")
-#: The loops that a PrimFunc's text had around its blocks (passes/loops/text_loops.py), which schedules begin with.
+#: Loops around the blocks in a PrimFunc's text (passes/loops/text_loops.py), with which schedules begin.
 LOOPS = _row("tir.loops", _FUNCTIONS, _LINES, "TVMScript -> rx.Schedule")
-#: The operator that a function computes, several joined by +, for messages; on an assertion the operator of the
-#: function that was inlined.
+#: Operator that a function computes, for messages; several are joined by +. On an assertion, the operator of the
+#: inlined function.
 OPERATOR = _row(
     "relax.operator",
     _OPERATORS,
     _TEXT,
     "relax-legalize-ops, tir-fuse, tir-inline-into-loops, host-add-entries -> relax-lower-calls, host-lower-errors",
 )
-#: Of several operators, that which the others were fused with.
+#: Main operator of a fused function.
 MAIN_OPERATOR = _row("relax.main_operator", _FUNCTIONS, _TEXT, "tir-fuse -> tir-plan, relax-lower-calls")
 
-#: On the stub of a kernel that is compiled apart, what the rest of the program must know of its code.
+#: Facts about a separately compiled kernel that the rest of the program needs, on the kernel's stub.
 CONTRACT = _row(
     "relax.contract",
     _FUNCTIONS,
@@ -168,55 +168,55 @@ CONTRACT = _row(
 
 # ---- functions of graphs, as callers see them ----
 
-#: An argument's name, in errors, for callers and in print-outs.
+#: Name of an argument, in errors, for callers and in printed IR.
 ARGUMENT_NAME = _row("relax.name", _ARGUMENTS, _TEXT, "frontends -> relax-lower-calls, --print-script")
-#: The names of a function's results, where it comes from a model that has names for them.
+#: Names of a function's results, from a model that names them.
 RESULT_NAMES = _row(
     "relax.result_names",
     _FUNCTIONS,
     _TEXTS,
     "rx.from_onnx, relax-lift-transform-params -> host-add-entries, rx.to_onnx",
 )
-#: By the name of a result that stands for strings, these; its elements are places among them.
+#: Strings by result name. The elements of such a result are indices into its strings.
 RESULT_LABELS = _row("relax.result_labels", _FUNCTIONS, _DICTIONARY, "rx.from_onnx -> host-add-entries")
-#: What callers pass, where that is not the arguments one by one.
+#: Arguments of callers, if they differ from the function's arguments.
 INPUT_GROUPS = _row(
     "relax.input_groups", _FUNCTIONS, _DICTIONARIES, "rx.from_onnx, relax-bundle-params -> host-add-entries"
 )
-#: What callers get, where that is not the results one by one.
+#: Results for callers, if they differ from the function's results.
 RESULT_GROUPS = _row(
     "relax.result_groups",
     _FUNCTIONS,
     _DICTIONARIES,
     "rx.from_onnx, relax-lift-transform-params -> host-add-entries, rx.to_onnx",
 )
-#: How the model is called, where that is not with tensors one by one: JSON, as runtime/call_structure.py has it.
+#: Call structure of the model, if it does not take plain tensors: JSON in the format of runtime/call_structure.py.
 STRUCTURE = _row("relax.structure", _FUNCTIONS, _TEXT, "rx.from_torch -> host-add-entries")
-#: The arguments that are buffers which a call grows.
+#: Arguments that are buffers which a call grows.
 GROWN = _row("relax.grown", _FUNCTIONS, _DICTIONARIES, "relax-donate -> host-add-entries")
-#: `{n = array<i64: 1, 64>}`: the least and the most that a symbol of the parameters stands for.
+#: `{n = array<i64: 1, 64>}`: the smallest and largest value of a symbol in the parameters.
 SYMBOL_RANGES = _row(
     "relax.symbol_ranges", _FUNCTIONS, _DICTIONARY, "relax-bind-symbolic-vars -> relax-plan-memory, relax-lower-calls"
 )
-#: `{n = array<i64: 0, 16>}`: the least and the most that a model allows a symbol of the parameters to be. Calls with
-#: others are refused; unlike ranges, limits do not make the plan of memory larger.
+#: `{n = array<i64: 0, 16>}`: the smallest and largest value that a model allows for a symbol in the parameters. Calls
+#: with other values are rejected. Unlike ranges, limits do not enlarge the memory plan.
 SYMBOL_LIMITS = _row(
     "relax.symbol_limits",
     _FUNCTIONS,
     _DICTIONARY,
     "rx.from_torch -> relax-bind-symbolic-vars, relax-lower-calls",
 )
-#: On a function, or on an operation in one that has regions: the target whose rules say what the operators in there
-#: become, where that is not the one that the module is compiled for.
+#: Target that selects the rules of the operators in a function or in an operation with regions, if it differs from the
+#: module's target.
 RELAX_TARGET = _row("relax.target", _ANY, _TARGET, "frontends -> relax-legalize-ops")
-#: Calls of the function stay calls.
+#: Calls of the function are not inlined.
 NO_INLINE = _row("relax.no_inline", _FUNCTIONS, _UNIT, "users -> relax-inline")
-#: A declaration that tir.call_extern needs: it may be of a C library that the target names.
+#: Declaration that tir.call_extern needs. The function may belong to a C library that the target names.
 C_FUNCTION = _row("relax.c_function", _FUNCTIONS, _UNIT, "tir-lower-intrinsics -> rx.compile")
 
 # ---- external codegens ----
 
-#: The name of the pattern of a codegen that a function's body was matched by, `<codegen>.<what>`.
+#: Name of the codegen pattern that matched a function's body, `<codegen>.<what>`.
 COMPOSITE = _row(
     "relax.composite",
     _FUNCTIONS,
@@ -225,7 +225,7 @@ COMPOSITE = _row(
     "relax-run-codegen",
     contract="1.0",
 )
-#: A composite function that is worth a codegen's call only together with others.
+#: Composite function that justifies a codegen's call only together with others.
 NEVER_ALONE = _row(
     "relax.never_alone",
     _FUNCTIONS,
@@ -233,7 +233,7 @@ NEVER_ALONE = _row(
     "relax-fuse-ops-by-pattern -> relax-merge-composite-functions",
     "relax-merge-composite-functions",
 )
-#: What a composite function's values were in the pattern.
+#: Roles of a composite function's values in the pattern.
 PATTERN_ROLES = _row(
     "relax.pattern",
     _FUNCTIONS,
@@ -242,11 +242,11 @@ PATTERN_ROLES = _row(
     "relax-run-codegen",
     contract="1.0",
 )
-#: An operator's number, while a journal wants to know what became of it.
+#: Number of an operator, while a journal tracks its fate.
 PART_NUMBER = _row("relax.number", _ANY, _INTEGER, "relax-partition -> relax-partition", "relax-partition")
-#: Why an operator stays that a pattern has matched.
+#: Reason why an operator that a pattern matched is not offloaded.
 PART_REFUSED = _row("relax.refused", _ANY, _TEXT, "relax-fuse-ops-by-pattern -> relax-partition", "relax-partition")
-#: On a module, or a function that is to become one: the codegen that makes its code.
+#: Codegen that compiles a module, or a function that will become a module.
 CODEGEN = _row(
     "relax.codegen",
     _PARTS,
@@ -255,7 +255,8 @@ CODEGEN = _row(
     "relax-run-codegen",
     contract="1.0",
 )
-#: On a function of an external module: the bytes that it needs; without it the codegen is asked.
+#: Bytes of workspace that a function of an external module needs. Without the attribute, the compiler queries the
+#: codegen.
 WORKSPACE = _row(
     "relax.workspace",
     _FUNCTIONS,
@@ -264,24 +265,24 @@ WORKSPACE = _row(
     "relax-allocate-workspace",
     contract="1.0",
 )
-#: What codegens have made for a module.
+#: Results of codegens for a module.
 EXTERNAL_MODS = _row(
     "relax.external_mods", _MODULES, _DICTIONARIES, "relax-run-codegen -> host-lower-packed, rx.compile"
 )
 
-# ---- what passes on graphs note ----
+# ---- notes of passes on graphs ----
 
-#: A constant's number in the module, which it keeps in copies of the function that it is in.
+#: Number of a constant in the module. Copies of the function keep the number.
 WEIGHT_NUMBER = _row(
     "relax.weight", _CONSTANTS, _INTEGER, "relax-unbind-params -> relax-unbind-params", "relax-unbind-params"
 )
-#: A loop that is one of the parts of another.
+#: Marks a loop that is a part of another loop.
 PART_OF_LOOP = _row("relax.part_of_loop", _LOOPS, _UNIT, "relax-gradient -> relax-gradient")
-#: On a call: the operands that it writes to and that were the graph's own memory when the program was written.
+#: Operands that a call writes to, and that were the graph's own memory in the source program.
 OWN_MEMORY = _row(
     "relax.own", _ANY, _INTEGERS, "relax-canonicalize -> relax-plan-memory, relax-lower-calls", "bufferize"
 )
-#: On a call that writes into operands: those that are copied first.
+#: Operands that a call writes into, and that are copied first.
 COPIED = _row(
     "relax.copied",
     _ANY,
@@ -289,11 +290,11 @@ COPIED = _row(
     "relax-plan-memory, relax-lower-calls -> relax-plan-memory, relax-lower-calls",
     "bufferize",
 )
-#: The calls of a block with this number become one.
+#: Calls of a block with the same number become one call.
 GROUP = _row("relax.group", _PRIM_CALLS, _INTEGER, "relax-fuse-ops -> tir-fuse", "fuse")
-#: Why a call is in no group with one that it reads, for people.
+#: Reason why a call is not in a group with one of its producers, for people.
 APART = _row("relax.apart", _PRIM_CALLS, _TEXTS, "relax-fuse-ops -> people", "fuse")
-#: On calls in a row that may run at the same time: the number of the row.
+#: Number of a series of adjacent calls that may run at the same time.
 CONCURRENT = _row(
     "relax.concurrent",
     _CALLS,
@@ -304,18 +305,18 @@ CONCURRENT = _row(
 
 # ---- memory of graphs ----
 
-#: The kernels' points run in any order and at the same time: a GPU's.
+#: Kernels may run their points in any order and at the same time, as on a GPU.
 ANY_ORDER = _row("relax.any_order", _MODULES, _UNIT, "relax-plan-memory -> relax-plan-memory, relax-lower-calls")
-#: For each result of an operation, where its memory is: "arena 64; 128 bytes; live 3 to 5".
+#: Memory of each result of an operation: "arena 64; 128 bytes; live 3 to 5".
 MEMORY = _row("relax.memory", _ANY, _TEXTS, "relax-plan-memory -> relax-lower-calls", "bufferize")
-#: The arena's bytes, the sizes of the slots, and for people the largest sum of what is alive at a time (`peak`) and the
-#: sum of all (`sum`).
+#: Bytes of the arena and sizes of the slots. For people, also the largest sum of live bytes (`peak`) and the sum of all
+#: bytes (`sum`).
 MEMORY_PLAN = _row(
     "relax.memory_plan", _FUNCTIONS, _DICTIONARY, "relax-plan-memory -> relax-lower-calls, host-add-entries", "entries"
 )
-#: The name of the memref.global that holds a constant's elements.
+#: Name of the memref.global that contains a constant's elements.
 GLOBAL = _row("relax.global", _CONSTANTS, _TEXT, "relax-lower-calls -> relax-lower-calls", "bufferize")
-#: On the allocation that holds a function's temporaries.
+#: Marks the allocation of a function's temporaries.
 ARENA = _row(
     "relax.arena",
     _ALLOCATIONS,
@@ -323,19 +324,19 @@ ARENA = _row(
     "relax-lower-calls, gpu-share-scratch -> host-check-memory, host-keep-arena, gpu-share-scratch",
     "errors",
 )
-#: On an allocation whose sizes make bytes that can be counted: that has been checked.
+#: Marks an allocation whose byte count was checked for overflow.
 COUNTED = _row("relax.counted", _ALLOCATIONS, _UNIT, "relax-lower-calls -> host-check-memory", "errors")
-#: On an allocation: another block gets it, and gives it back.
+#: Marks an allocation that another block receives and frees.
 PASSED_ON = _row("relax.passed", _ANY, _UNIT, "tir-bufferize -> tir-bufferize", "bufferize")
 
-#: The numbers of the parameters that a scheduled function only reads: calls of C functions do not say it themselves.
+#: Indices of the parameters that a scheduled function only reads. Calls of C functions do not show this.
 READ_ONLY = _row("tir.read_only", _FUNCTIONS, _INTEGERS, "tir-apply-schedule -> backends that write source files")
-#: On an allocation: the memory of a device that it is all of, by its name.
+#: Device memory that an allocation occupies completely, by its name.
 DEVICE_MEMORY = _row("tir.memory", _ALLOCATIONS, _TEXT, "tir-apply-schedule -> backends of devices")
 
 # ---- functions of graphs, lowered ----
 
-#: The types of a lowered function's inputs in the graph.
+#: Types of a lowered function's inputs in the graph.
 GRAPH_INPUTS = _row(
     "relax.inputs",
     _FUNCTIONS,
@@ -343,36 +344,36 @@ GRAPH_INPUTS = _row(
     "relax-lower-calls -> host-add-entries, host-profile-kernels, host-lower-errors, webgpu-make-program",
     "errors",
 )
-#: The types of a lowered function's results in the graph.
+#: Types of a lowered function's results in the graph.
 GRAPH_RESULTS = _row("relax.results", _FUNCTIONS, _TYPES, "relax-lower-calls -> host-add-entries", "errors")
-#: The names of a lowered function's inputs.
+#: Names of a lowered function's inputs.
 INPUT_NAMES = _row("relax.input_names", _FUNCTIONS, _TEXTS, "relax-lower-calls -> host-add-entries", "errors")
-#: Where the results of a lowered function come from, for messages.
+#: Origins of a lowered function's results, for messages.
 RESULT_MAKERS = _row("relax.result_makers", _FUNCTIONS, _TEXTS, "relax-lower-calls -> host-add-entries", "errors")
-#: The inputs that a call may write to: callers must not pass what is to stay as it is.
+#: Inputs that a call may write to. Callers must not pass data that must stay unchanged.
 WRITTEN = _row("relax.written", _FUNCTIONS, _INTEGERS, "relax-lower-calls -> host-add-entries", "errors")
-#: What is known of a place where a graph calls a kernel, for profiles: `nodes` and `node_operators`, where the call
-#: comes from (names in a model with "onnx.Conv"; else places in a file with ""); `operators` and `main`, what it
-#: computes, and the one to file it under; `inputs` and `outputs`, their types as "f32[n,4]"; `bytes` of all tensors,
-#: each once, only where every size is known.
+#: Facts about a kernel call in a graph, for profiles. `nodes` and `node_operators`: origin of the call (node names in a
+#: model with "onnx.Conv", or places in a file with ""). `operators` and `main`: the computed operators, and the main
+#: one. `inputs` and `outputs`: types as "f32[n,4]". `bytes`: bytes of all tensors, each counted once, only if every
+#: size is known.
 SITE = _row("relax.site", _CALLS, _DICTIONARY, "relax-lower-calls -> host-profile-kernels", "entries")
-#: The operands' element types, with the signs that memrefs have not.
+#: Element types of the operands with signedness, which memrefs lack.
 PACKED_DTYPES = _row("tir.dtypes", _PACKED, _TEXTS, "relax-lower-calls -> host-lower-packed", "errors")
-#: What is expected of the results.
+#: Expected types of the results.
 PACKED_TYPES = _row("tir.types", _PACKED, _TYPES, "relax-lower-calls -> host-lower-packed", "errors")
-#: A text that is passed before the operands: what relax.print prints.
+#: Text that is passed before the operands, such as the text of relax.print.
 PACKED_TEXT = _row("tir.text", _PACKED, _TEXT, "relax-lower-calls -> host-lower-packed", "errors")
 
 # ---- loops ----
 
-#: How a structured operation is to run.
+#: Plan of a structured operation's loops.
 PLAN = _row("tir.plan", _STRUCTURED, _TEXT, "tir-plan -> tir-apply-plan, gpu-outline-kernels", "threads")
-#: Why a structured operation becomes plain loops.
+#: Reason why a structured operation becomes plain loops.
 UNPLANNED = _row("tir.unplanned", _STRUCTURED, _TEXT, "tir-plan -> tir-apply-plan", "entries")
-#: The input whose rows are read once, one after the other.
+#: Input with rows that are read once, in order.
 STREAM = _row("tir.stream", _STRUCTURED, _INTEGER, "relax-legalize-ops -> tir-apply-plan")
-#: A loop that threads may share: how many of its steps one takes at a time, 0 where that is the pool's to say. Then a
-#: call of a function of a range.
+#: Steps per task of a loop that threads may share; 0 lets the pool decide. Later the attribute is on a call of a
+#: function for a range.
 PARALLEL = _row(
     "tir.parallel",
     _SHARED,
@@ -380,67 +381,68 @@ PARALLEL = _row(
     "emit/loops -> tir-outline-parallel, host-call-parallel, gpu-share-threads",
     "memory",
 )
-#: On such a loop for a device: how many threads run each step, whose code says what each of them does.
+#: Threads per step of such a loop on a device. The loop's code defines the work of each thread.
 THREADS = _row("tir.threads", _LOOPS, _INTEGER, "relax-legalize-ops, tir-apply-schedule -> gpu-outline-kernels")
 
 # ---- programs ----
 
-#: What the places of the table of constants hold, {name, value}.
+#: Entries of the table of constants, {name, value}.
 PLACED_CONSTANTS = _row("relax.constants", _MODULES, _DICTIONARIES, "host-place-constants -> rx.compile")
-#: The names of the functions that a program calls, in the order of its table of them.
+#: Names of the functions that a program calls, in the order of its function table.
 CALLS = _row("relax.calls", _MODULES, _TEXTS, "host-lower-packed -> rx.compile")
-#: For each entry what the manifest says of it, as JSON.
+#: Manifest entry of each entry function, as JSON.
 ENTRIES = _row("relax.entries", _MODULES, _TEXTS, "host-add-entries -> rx.compile")
-#: What kind of device a program is for: "cuda".
+#: Kind of device of a program: "cuda".
 DEVICE = _row(
     "relax.device",
     _MODULES,
     _TEXT,
     "gpu-outline-kernels -> host-add-entries, host-check-memory, host-lower-packed, host-profile-kernels",
 )
-#: How many 64-bit words a kernel takes; on a module that of each of its kernels.
+#: Number of 64-bit words that a kernel takes. On a module, the numbers of its kernels.
 WORDS = _row(
     "relax.words",
     _place("kernels, and modules with kernels", "gpu.func", "builtin.module"),
     _INTEGERS,
     "spirv-take-words -> spirv-convert, opencl-write-kernels, rx.compile",
 )
-#: A program's kernels as text, for drivers that compile such.
+#: Kernels of a program as text, for drivers that compile text.
 KERNELS_TEXT = _row("relax.kernels_text", _MODULES, _TEXT, "opencl-write-kernels -> rx.compile")
-#: The names of a program's kernels.
+#: Names of a program's kernels.
 KERNELS = _row(
     "relax.kernels",
     _MODULES,
     _TEXTS,
     "gpu-outline-kernels, gpu-merge-kernels -> gpu-lower-launches, cuda-make-tensor-maps, rx.compile",
 )
-#: On what says itself where its errors come from: entries and, once lowered, functions of the graph.
+#: Marks functions that report the location of their errors themselves: entries and lowered functions of the graph.
 ENTRY = _row("relax.entry", _FUNCTIONS, _UNIT, "host-add-entries, host-lower-errors -> host-lower-errors")
-#: What the manifest says of the kernels that a call of a graph function may reach, as JSON.
+#: Manifest entry of the kernels that a call of a graph function may reach, as JSON.
 PROFILE = _row("relax.profile", _FUNCTIONS, _TEXT, "host-profile-kernels -> host-add-entries", "errors")
-#: On what makes a value: the function that ends it.
+#: Function that releases a value, on the operation that creates the value.
 ENDED_BY = _row("relax.ended_by", _ANY, _TEXT, "host-add-entries, host-lower-packed -> host-lower-errors")
-#: On what can fail, and on what gives memory back for it: the number of the way out.
+#: Number of the exit, on operations that can fail and on the operations that free memory for them.
 EXIT = _row("relax.exit", _ANY, _INTEGER, "host-lower-errors -> host-lower-errors", "errors")
 
 # ---- kernels of GPUs ----
 
-#: The plan for few rows, in addition to that for any number.
+#: Plan for few rows, in addition to the plan for any number of rows.
 FEW_ROWS = _row("gpu.few_rows", _STRUCTURED, _TEXT, "tir-plan -> gpu-outline-kernels", "kernels")
-#: Of an operation that becomes a step of a loop over rows: which of these loops, and its own loops that are rows.
+#: For an operation that becomes a step of a loop over rows: the number of the loop, and the operation's own loops over
+#: rows.
 ROW_LOOPS = _row("gpu.row_loops", _STRUCTURED, _INTEGERS, "tir-plan -> tir-plan")
-#: What a kernel's blocks and threads share.
+#: Work distribution among a kernel's blocks and threads.
 FORM = _row("gpu.form", _KERNELS, _TEXT, "gpu-outline-kernels -> gpu-share-threads", "kernels")
-#: On the main operation of a kernel: how many points a thread does.
+#: Points per thread, on the main operation of a kernel.
 LANES = _row("gpu.lanes", _STRUCTURED, _INTEGER, "gpu-outline-kernels -> gpu-share-threads", "kernels")
-#: On what a kernel of rows is: threads of a row, elements that one reads at once, and how many times one does, 0 where
-#: a loop does.
+#: For an operation of a row kernel: threads per row, elements per read of a thread, and the number of reads, 0 for a
+#: loop.
 TEAM = _row("gpu.team", _ROWS, _INTEGERS, "gpu-outline-kernels -> gpu-share-threads", "kernels")
-#: It puts parts together, whose memory is for it alone.
+#: Marks a combination of parts that own their memory.
 IS_TOGETHER = _row("gpu.together", _STRUCTURED, _UNIT, "gpu-outline-kernels -> gpu-outline-kernels", "kernels")
-#: The bytes of shared memory that a kernel's launches ask for, where it needs more than any block has.
+#: Bytes of dynamic shared memory that a kernel's launches request, if it needs more than every block has.
 DYNAMIC_SHARED = _row("gpu.dynamic_shared", _KERNELS, _INTEGER, "gpu-place-shared -> gpu-lower-launches")
-#: Of each argument the bytes that launches pass, of what it points to; 0 where they pass it itself.
+#: For each argument, the bytes that launches pass by value from its address; 0 for a plain argument.
 BY_VALUE = _row("gpu.by_value", _KERNELS, _INTEGERS, "cuda-make-tensor-maps -> gpu-lower-launches, rx.compile")
 
 
@@ -450,7 +452,7 @@ ON_ARGUMENTS = [row.name for row in TABLE.values() if row.on.is_argument]
 
 
 def attribute_problems(operation: str, attributes: Mapping[str, Attribute]) -> Iterator[str]:
-    """What is wrong with attributes of an operation of this name, or with those of an argument where it is empty."""
+    """Yield the problems of an operation's attributes, or of an argument's attributes if the name is empty."""
     for name in attributes:
         if name not in TABLE:
             if name.startswith(PREFIX):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Contracts of kernels that are compiled apart: all that the rest of the program must know of their code.
+"""Contracts of separately compiled kernels: all facts about their code that the rest of the program needs.
 
-Such a kernel leaves the program when its loops are planned. A stub takes its place, a PrimFunc on memrefs without
+Such a kernel leaves the program after its loops are planned. A stub replaces it: a PrimFunc on memrefs without
 operations, with the contract as an attribute.
 """
 
@@ -16,16 +16,16 @@ from .ir_attributes import CONTRACT
 
 @dataclass(frozen=True)
 class KernelContract:
-    """The contract of one kernel."""
+    """Contract of one kernel."""
 
-    #: The name of its function in its object file.
+    #: Name of the function in its object file.
     symbol: str
-    #: The results that may be written over operands, by the places of the parameters: the operand, the result, and 1
-    #: if that holds only element over element, 0 if the result may lie anywhere in the operand's memory.
+    #: Results that may overwrite operands, by parameter indices: (operand, result, flag). The flag is 1 if only element
+    #: over element is allowed, and 0 if the result may lie anywhere in the operand's memory.
     overwrites: tuple[tuple[int, int, int], ...]
-    #: Whether it returns a status.
+    #: True if the kernel returns a status.
     can_fail: bool
-    #: The functions and globals of the program, or of its library, that its code refers to.
+    #: Functions and globals of the program, or of its library, that the code refers to.
     needs: tuple[str, ...]
 
     def attribute(self, context: Context) -> Attribute:
@@ -41,7 +41,7 @@ class KernelContract:
 
 
 def contract_of(function: Operation) -> KernelContract | None:
-    """Return the contract of a stub; None for other functions."""
+    """Return the contract of a stub, or None for other functions."""
     if CONTRACT not in function.attributes:
         return None
     fields = ir.DictAttr(function.attributes[CONTRACT])

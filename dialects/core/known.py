@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constant folding while a graph is built: tensors whose elements are known, and the evaluator of operators.
+"""Constant folding during graph construction: tensors with known elements, and the evaluator of operators.
 
-Such a tensor stands where builders take a value. An operator gets it as a value of the graph, a constant mostly, unless
-a folder says what the operator makes of it.
+Builders accept such a tensor in place of a value. A folder may compute the operator's result. Otherwise the operator
+receives the tensor as a value of the graph, mostly a constant.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class KnownTensor(ABC):
-    """In the place of a value of the graph."""
+    """Tensor with known elements, accepted in place of a value of the graph."""
 
     @property
     @abstractmethod
     def type(self) -> Type:
-        """As a value of the graph has it."""
+        """Type of the tensor as a value of the graph."""
 
     @property
     def context(self) -> Context:
@@ -34,10 +34,10 @@ class KnownTensor(ABC):
 
     @abstractmethod
     def in_graph(self) -> Value:
-        """The tensor as a value of the graph."""
+        """Return the tensor as a value of the graph."""
 
 
-#: Given an operator and its arguments by their names, defaults among them: what is built; None where that is an
+#: Folder: takes an operator and its arguments by name, defaults included. It returns the result, or None to build an
 #: operation.
 Folding = Callable[["OpDef", "dict[str, object]"], Any]
 
@@ -45,5 +45,5 @@ folding: ContextVar[Folding | None] = ContextVar("folding", default=None)
 
 
 def folding_by(evaluate: Folding | None) -> AbstractContextManager[None]:
-    """The folder that builders of operators ask inside; none with None."""
+    """Set the folder of the operators' builders while the context manager is active; None disables folding."""
     return holding(folding, evaluate)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The definition of one operator as data: operands, attributes, results, inference, verification."""
+"""Definition of one operator as data: operands, attributes, results, inference, verification."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .symbols import Dim, SymbolError, SymExpr
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-# What an operand may be: the word in the table -> (base types for IRDL, how a message calls it).
+# Kinds of operands: the word in the table -> (base types for IRDL, name in messages).
 OPERAND_KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     "tensor": (("!builtin.tensor", "!builtin.unranked_tensor"), "a tensor"),
     "shape": (("@relax::@shape",), "a shape (!relax.shape)"),
@@ -36,15 +36,15 @@ OPERAND_KINDS: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 class OpProblem(ValueError):
-    """What is wrong with an operation; the message names the operand or attribute at fault."""
+    """Invalid operation. The message names the operand or attribute at fault."""
 
 
-#: What is wrong with an operation, as functions of rows say it: it is reported with the operation's name and place.
+#: Errors that functions of rows raise for an invalid operation. The report adds the operation's name and location.
 PROBLEMS = (OpProblem, AttributeProblem, TypeProblem, SymbolError)
 
 
 class OperandDef(NamedTuple):
-    """One operand of an operator. `arity`: "single", "optional" or "variadic"."""
+    """One operand of an operator. `arity` is "single", "optional" or "variadic"."""
 
     name: str
     kind: str = "tensor"
@@ -52,7 +52,7 @@ class OperandDef(NamedTuple):
 
     @staticmethod
     def parse(text: str) -> OperandDef:
-        """`data`, `shape:shape`, `bias?` (optional), `*tensors` (any number)."""
+        """Parse an operand: `data`, `shape:shape`, `bias?` (optional), `*tensors` (any number)."""
         name, _, kind = text.partition(":")
         plain, kind = name.strip("*?"), kind or "tensor"
         if not plain.isidentifier() or keyword.iskeyword(plain):
@@ -64,10 +64,10 @@ class OperandDef(NamedTuple):
 
 
 class Call:
-    """One use of an operator, as inference and verification see it.
+    """One use of an operator, for inference and verification.
 
-    Operands are infos (None for an absent optional one, a tuple for a variadic one), attributes are Python
-    values with their defaults filled in; both are read as attributes: `call.data`, `call.strides`.
+    Operands are infos: None for an absent optional operand, a tuple for a variadic one. Attributes are Python values
+    with their defaults. Both are Python attributes of the call: `call.data`, `call.strides`.
     """
 
     def __init__(self, definition: OpDef, operands: Mapping[str, Any], attributes: Mapping[str, Any]):
@@ -83,26 +83,26 @@ class Call:
         raise AttributeError(f"{self.definition.full_name} has no operand or attribute '{name}' (it has {known})")
 
     def require(self, condition: object, problem: str) -> None:
-        """Refuses the operation with `problem` unless the condition holds."""
+        """Raise OpProblem with `problem` unless the condition holds."""
         if not condition:
             raise OpProblem(problem)
 
     def fail(self, problem: str) -> OpProblem:
-        """`raise call.fail("operand 'data' ...")`"""
+        """Return an error to raise: `raise call.fail("operand 'data' ...")`."""
         return OpProblem(problem)
 
     def describe(self, name: str) -> str:
-        """`operand 'data' (tensor<4xf32>)` or `attribute 'axis' (3)`, for messages."""
+        """Return `operand 'data' (tensor<4xf32>)` or `attribute 'axis' (3)`, for messages."""
         if name in self.operands:
             value = self.operands[name]
-            # Infos are named tuples; a variadic operand is a plain one.
+            # Infos are named tuples; a variadic operand is a plain tuple.
             shown = ", ".join(map(describe, value)) if type(value) is tuple else describe(value)
             return f"operand '{name}' ({shown})"
         return f"attribute '{name}' ({_shown(self.attributes[name])})"
 
 
 def _shown(value: object) -> str:
-    """An attribute's value, expressions as they are written."""
+    """Return an attribute's value as text, with expressions in source form."""
     if not isinstance(value, tuple):
         return str(value)
     items = [str(item) if isinstance(item, SymExpr) else repr(item) for item in value]
@@ -112,72 +112,73 @@ def _shown(value: object) -> str:
 Infer = Callable[[Call], "Info | Sequence[Info]"]
 Prepare = Callable[["dict[str, object]"], "dict[str, object]"]
 Redirect = Callable[["dict[str, object]"], "OpDef"]
-#: Given the call and how many elements its first result has.
+#: Function of the call and of the element count of its first result.
 Flops = Callable[[Call, Dim], Dim]
 
 
-#: What an operator is for, where it is no computation that a rule has to be found for: a call of something by its
-#: name, a constant or size that is known before the program runs, what gives or checks shapes, an effect.
+#: Purpose of an operator that is not a computation with a rule: a call by name, a constant or compile-time size, a
+#: query or check of shapes, or a side effect.
 Role = Literal["", "call", "literal", "shape", "effect"]
 
 
 class OpRow(TypedDict, total=False):
-    """The columns of an operator's row in its dialect's table, after its name and its operands."""
+    """Columns of an operator's row in its dialect's table, besides its name and operands."""
 
     attrs: Mapping[str, AttrKind] | None
     results: str
     infer: Infer | None
-    #: Given the operation and the call, when all else is right.
+    #: Takes the operation and the call, after all other checks have passed.
     verify: Callable[[Operation, Call], None] | None
-    #: The builder's argument that states the result types, where they are not inferred.
+    #: Builder argument with the result types, if they are not inferred.
     explicit: str
     signature: str
-    #: What the builder takes for operands that the caller leaves out; in the IR they are there.
+    #: Builder defaults of omitted operands. The IR contains these operands.
     defaults: Mapping[str, object] | None
-    #: What the builder does with its arguments first: Python values that mean something only together with the others.
+    #: Preprocessing of the builder's arguments, for Python values that depend on each other.
     prepare: Prepare | None
-    #: Which operator the builder's arguments ask for, where one name in Relax's API makes several.
+    #: Selection of an operator by the builder's arguments, if one name in Relax's API covers several.
     redirect: Redirect | None
-    #: Whether it may be merged with its like, moved, and removed where its results are unused.
+    #: True if the operation may be merged with an equal one, moved, and removed if its results are unused.
     pure: bool
     role: Role
-    #: How what computes it can be fused, the name of an OpPattern: `prim` of a rule's builder takes it.
+    #: Fusion pattern of the computing PrimFunc, the name of an OpPattern; `prim` of a rule's builder takes it.
     pattern: str
-    #: The dimensions that windows slide over, by letters, and the operand or attribute that says of what sizes. Their
-    #: attributes are "strides", "dilation" and "padding".
+    #: Dimensions of sliding windows, by letters, and the operand or attribute with their sizes. The window attributes
+    #: are "strides", "dilation" and "padding".
     windows: tuple[str, str]
-    #: For operands and results, by name: the attribute that is its layout, and the dimensions, as its default orders
-    #: them. Where that attribute is absent, it is as the first of them.
+    #: For operands and results, by name: the layout attribute, and the dimensions in the order of its default. If the
+    #: attribute is absent, the layout is the first of them.
     layouts: Mapping[str, tuple[str, str]]
-    #: The operand whose memory the result is: the same elements in the same order.
+    #: Operand that shares its memory with the result: the same elements in the same order.
     view: str
-    #: The operands, by their names, whose memory it writes to. Where it is a view of one, the result is what is there
-    #: afterwards.
+    #: Operands, by name, that the operation writes to. If the result is a view of such an operand, it shows the written
+    #: contents.
     writes: str
-    #: The attribute that says for each result which operand it is written over, counted from 0; -1 for none.
+    #: Attribute that lists, for each result, the index of the operand that it overwrites, or -1.
     inplace: str
-    #: Whether it writes its results into memory that it is given.
+    #: True if the operation writes its results into memory that it receives.
     destinations: bool
-    #: The operand, a shape, that is the result's.
+    #: Shape operand that is the shape of the result.
     shaped_by: str
-    #: Operations on numbers, for each element of the (first) result, of an operand, (4, "x"), or in all: a function's
-    #: docstring says how many. Silent rows: one where `pattern` lets expect it, of the first operand's to reduce.
+    #: Arithmetic operations per element of the first result, per element of an operand, (4, "x"), or in total by a
+    #: function, as its docstring says. The default is one operation if `pattern` suggests it, per element of the first
+    #: operand for reductions.
     flops: int | tuple[int, str] | Flops
-    #: Whether it takes a few instructions; fusion counts on it.
+    #: True for a computation of a few instructions; fusion relies on it.
     short: bool
-    #: Whether its two operands may be swapped.
+    #: True if the two operands may be swapped.
     commutative: bool
-    #: True for what this project adds to the operators of Relax.
+    #: True for operators that this project adds to those of Relax.
     own: bool
-    #: What it computes, in numpy: `reference(call, *operands)`, as rx.rules.register_reference describes it.
+    #: NumPy reference `reference(call, *operands)`, as rx.rules.register_reference describes.
     reference: Callable[..., Any] | None
     doc: str
 
 
 class OpDef:
-    """What an operator is, as data. operator.py adds what it does."""
+    """Definition of an operator as data. operator.py adds the behavior."""
 
-    # The columns of its row, where that is silent; see OpRow.
+    # Defaults of the row's columns; see OpRow.
     infer: Infer | None = None
     verify: Callable[[Operation, Call], None] | None = None
     explicit = ""
@@ -190,7 +191,7 @@ class OpDef:
     destinations = short = commutative = own = False
     doc = ""
     windows = WindowsFact("", "")
-    #: Where its row stands.
+    #: Location of the row.
     place = ""
 
     def __init__(self, dialect: Any, name: str, operands: str = "", *, family: str = "", **row: Unpack[OpRow]):
@@ -219,23 +220,23 @@ class OpDef:
             *([self.explicit] if self.explicit else []),
         )
         variable = [operand for operand in self.operands if operand.arity != "single"]
-        #: Several operands of variable number: the operation says how many each has.
+        #: With several operands of variable number, the operation stores the number of values per operand.
         self.segmented = len(variable) > 1
-        #: The first of them.
+        #: First operand of variable number.
         self.varying = variable[0] if variable else None
         self._fixed = len(self.operands) - len(variable)
-        #: What each operand is, by its name.
+        #: Kind of each operand, by name.
         self.kinds = {operand.name: operand.kind for operand in self.operands}
-        # Inference looks at the values of scalar operands, so types alone do not decide it.
+        # Inference looks at the values of scalar operands, so types alone do not determine the result.
         self.value_dependent = any(operand.kind == "scalar" for operand in self.operands)
         self._check()
-        #: Where the variadic operand stands among the parameters, if there is one.
+        #: Index of the variadic operand among the parameters, or None.
         self.variadic_parameter = next(
             (self.parameters.index(operand.name) for operand in self.operands if operand.arity == "variadic"), None
         )
 
     def _check(self) -> None:
-        """A definition is users' input too: refuse what would only fail later."""
+        """Check the definition, which may come from users, and reject errors that would only surface later."""
         if (self.infer is None) == (not self.explicit):
             raise RelaxError(f"{self.full_name}: needs either infer= or explicit= (result types stated by the caller)")
         names = [operand.name for operand in self.operands] + list(self.attrs)
@@ -249,7 +250,7 @@ class OpDef:
         if doubled:
             raise RelaxError(f"{self.full_name}: '{doubled[0]}' names two operands or attributes")
         expected = {*names, *([self.explicit] if self.explicit else [])}
-        # An operator that hands over to others also takes what only they have.
+        # An operator that redirects to others also accepts their additional parameters.
         if not expected <= set(self.parameters) or (self.redirect is None and set(self.parameters) != expected):
             raise RelaxError(f"{self.full_name}: signature= must name {sorted(expected)}, not {list(self.parameters)}")
 
@@ -292,7 +293,7 @@ class OpDef:
         return f"<operator {self.full_name}>"
 
     def infer_results(self, call: Call) -> list[Info]:
-        """The results' infos as a list, however the inference function returns them."""
+        """Return the infos of the results as a list, for any return form of the inference function."""
         assert self.infer is not None, f"{self.full_name} states its result types"
         try:
             return as_list(self.infer(call))
@@ -301,11 +302,14 @@ class OpDef:
                 raise
 
     def blaming(self, what: str, function: object) -> blaming:
-        """`with` it a function of the operator's row is called, or what that has raised is raised."""
+        """Return a context manager that attributes errors to a function of the operator's row."""
         return blaming(f"the {what} of '{self.full_name}'", function, answers=PROBLEMS)
 
     def segment(self, values: Sequence[object], sizes: Sequence[int] | None) -> dict[str, Any]:
-        """Values by operand name. `sizes` says how many each operand has (None: at most one varies)."""
+        """Group values by operand name.
+
+        `sizes` holds the number of values per operand; None if at most one operand varies.
+        """
         if sizes is None:
             sizes = self.sizes_for(len(values))
         if self.varying is None:
@@ -322,7 +326,7 @@ class OpDef:
         return by_name
 
     def sizes_for(self, count: int) -> list[int]:
-        """How many values each operand takes when there are `count`. Raises OpProblem when that cannot be."""
+        """Return the number of values per operand for `count` values. Raise OpProblem if no assignment exists."""
         varying, fixed = self.varying, self._fixed
         spare = count - fixed
         most = fixed if varying is None else None if varying.arity == "variadic" else fixed + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Python values as operands: an SSA value is taken as it is, a shape or a number becomes the op that makes it."""
+"""Python values as operands. SSA values are used directly; shapes and numbers become operations that produce them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .known import KnownTensor
 from .opdef import OpProblem
 from .symbols import SymbolError, SymExpr, parse
 
-if TYPE_CHECKING:  # what stubs say that operators take and give
+if TYPE_CHECKING:  # types for stubs of operators
     from collections.abc import Callable, Sequence
     from typing import TypeAlias, TypedDict
 
     from ...bindings.ir import InsertionPoint, Location
 
     class At(TypedDict, total=False):
-        """Where an operation is made: its location and insertion point; the current ones otherwise."""
+        """Location and insertion point of an operation; by default the current ones."""
 
         loc: Location | None
         ip: InsertionPoint | None
@@ -35,7 +35,10 @@ if TYPE_CHECKING:  # what stubs say that operators take and give
 
 
 def as_value(value: object) -> Any:
-    """The SSA value of a value, or of an operation with one result, or what stands for one; None for anything else."""
+    """Return the SSA value of a value or of an operation with one result, or None for other objects.
+
+    A KnownTensor is returned unchanged.
+    """
     if isinstance(value, (Value, KnownTensor)):
         return value
     if isinstance(value, (Operation, OpView)) and len(value.operation.results) == 1:
@@ -44,7 +47,10 @@ def as_value(value: object) -> Any:
 
 
 def as_operand(value: object, kind: str, name: str, create: Create) -> Value:
-    """The SSA value for an operand. `create(name, info, attributes, *operands)` makes one where it is needed."""
+    """Return the SSA value for an operand.
+
+    `create(name, info, attributes, *operands)` builds an operation if one is needed.
+    """
     ssa = as_value(value)
     if isinstance(ssa, KnownTensor):
         return ssa.in_graph()
@@ -64,7 +70,7 @@ def as_operand(value: object, kind: str, name: str, create: Create) -> Value:
 
 
 def _as_tensor(value: Value, create: Create) -> Value:
-    """The value itself, but a tensor where it is a scalar."""
+    """Return the value, converted to a tensor if it is a scalar."""
     if not isinstance(value.type, (ir.IntegerType, ir.FloatType, ir.IndexType)):
         return value
     dtype = str(value.type)
@@ -84,7 +90,7 @@ def _shape_operand(value: Any, name: str, create: Create) -> Value:
 
 
 def as_dim(item: object, name: str) -> int | SymExpr:
-    """A size given as an integer, a symbolic expression or its text."""
+    """Return a size, given as an integer, a symbolic expression or its text."""
     try:
         return size_of(item)
     except (SymbolError, AttributeProblem) as problem:
@@ -111,10 +117,10 @@ def _scalar_operand(value: object, name: str, create: Create) -> Value:
 
 
 def _typed_operand(value: Any, name: str, create: Create) -> Value:
-    """A number that has an element type, numpy's or the like, keeps it."""
+    """Return a scalar operand that keeps the element type of a NumPy number or the like."""
     dtype = dtype_name(value.dtype) or ""
     if is_unsigned(dtype) and getattr(value, "shape", None) == ():
-        return _scalar_operand(int(value), name, create)  # scalars have no sign: as a Python integer
+        return _scalar_operand(int(value), name, create)  # scalars have no sign: convert to a Python integer
     if getattr(value, "shape", None) != () or not (is_float(dtype) or is_int(dtype) or is_bool(dtype)):
         raise OpProblem(f"operand '{name}' must be a number or a scalar value, got {type(value).__name__} {value!r}")
     type_ = element_type(dtype, ir.Context.current)
@@ -130,7 +136,7 @@ def _number(kind: AttrKind, value: object, name: str) -> int:
 
 
 def operand_info(value: Value) -> Info:
-    """The info of an SSA value; a scalar's says which value it has where its defining operation states it."""
+    """Return the info of an SSA value. The info of a scalar includes its value if the defining operation states it."""
     info = decode(value.type)
     if not isinstance(info, ScalarInfo):
         return info

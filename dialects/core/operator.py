@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""An operator: a definition that can be called to build an operation and that verifies operations for MLIR."""
+"""Operators: definitions that can be called to build an operation, and that verify operations for MLIR."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ X = TypeVar("X")
 
 
 class _Documented:
-    """An attribute that is worked out when `help`, an editor or a notebook asks an operator for it."""
+    """Attribute that is computed when `help`, an editor or a notebook reads it."""
 
     def __init__(self, name: str, of_class: object):
         self._name = name
@@ -26,7 +26,7 @@ class _Documented:
     def __get__(self, operator: OpDef | None, owner: type) -> Any:
         if operator is None:
             return self._of_class
-        from . import documentation  # costs 5 ms, which no tool's start should pay
+        from . import documentation  # costs 5 ms, which should not slow down a tool's start
 
         return getattr(documentation, self._name)(operator)
 
@@ -44,26 +44,26 @@ class Operator(OpDef):
 
     @callback(failed=False)
     def verify_invariants(self, op: OpView) -> bool:
-        """MLIR calls this, before IRDL's own checks, whose messages do not name operands."""
+        """Verify an operation. MLIR calls this method before IRDL's own checks, whose messages do not name operands."""
         return verify(self, op)
 
 
-#: Operands and result types of the operation that each thread verifies, while the operation holds others. Python could
-#: not free them in a threading.local, at the end of a thread that is not its own.
+#: Operands and result types of the operation that each thread verifies, while the operation has substitutes. A
+#: threading.local would fail here: Python could not free its contents at the end of a foreign thread.
 _set_aside: dict[int, tuple[Operation, list[Value], list[Type]]] = {}
 
 
 class VariadicOperator(Operator):
-    # IRDL insists that the values of one variadic operand share one type, which rules out every concat. That
-    # check runs between the two calls that MLIR makes here, so for its duration the operation gets values that
-    # pass: a variadic operand's first value in the place of its others, and so for results' types. Operations
-    # here have no regions, so a thread makes the two calls back to back. An operator is shared by all threads, which
-    # verify modules of their own at the same time, so each thread has its own place for the values.
+    # IRDL insists that the values of one variadic operand share one type, which rules out every concat. That check runs
+    # between the two calls that MLIR makes here. During the check, the operation therefore has substitute values that
+    # pass: the first value of a variadic operand replaces its others, and the same holds for result types. Operations
+    # here have no regions, so a thread makes the two calls back to back. All threads share an operator and may verify
+    # at the same time, so each thread stores its own values.
     __doc__ = _Documented("docstring", "An operator with a variable number of operands or results, of whatever types.")
 
     @callback(failed=False)
     def verify_invariants(self, op: OpView) -> bool:
-        # Whatever an earlier call has left behind belongs to an operation that IRDL refused and that is gone.
+        # An entry of an earlier call belongs to an operation that IRDL rejected and that no longer exists.
         _set_aside.pop(get_ident(), None)
         if not verify(self, op):
             return False
@@ -81,7 +81,7 @@ class VariadicOperator(Operator):
 
     @fragile
     def verify_region_invariants(self, op: OpView) -> bool:
-        """Restores what `verify_invariants` has set aside."""
+        """Restore the operands and types that `verify_invariants` saved."""
         values = _set_aside.pop(get_ident(), None)
         if values is not None:
             operation, operands, types = values
@@ -98,7 +98,7 @@ def _replace(operation: Operation, operands: list[Value], types: list[Type]) -> 
 
 
 def _uniform(declared: Sequence[OperandDef], values: list[X], types: list[Type], operation: Operation) -> list[X]:
-    """The values with each variadic group's first in the place of its others; the same list if that changes nothing."""
+    """Replace the values of each variadic group by the first one. Return the same list if nothing changes."""
     sizes = group_sizes(declared, len(values), operation)
     result, start = values, 0
     for item, size in zip(declared, sizes, strict=True):
@@ -110,7 +110,7 @@ def _uniform(declared: Sequence[OperandDef], values: list[X], types: list[Type],
 
 
 def group_sizes(declared: Sequence[OperandDef], count: int, operation: Operation) -> list[int]:
-    """How many of an operation's operands (or results) belong to each declared one."""
+    """Return the number of an operation's operands (or results) per declared operand."""
     if sum(item.arity != "single" for item in declared) > 1:
         return list(operation.attributes["operandSegmentSizes"])
     spare = count - sum(item.arity == "single" for item in declared)

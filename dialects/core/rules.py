@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rules of which each operator has one: its derivative, its definition by others, what it makes of known elements."""
+"""Rules with at most one per operator: derivative, decomposition, and evaluation on known elements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .dialect import find_op
 
 @dataclass(frozen=True)
 class OperatorRule:
-    """What is registered for an operator. `place` says where it is written."""
+    """Registered rule of an operator. `place` is the location of its definition."""
 
     op: str
     function: Callable[..., Any]
@@ -26,7 +26,7 @@ class OperatorRule:
 
 @dataclass(frozen=True)
 class RuleByTypes(OperatorRule):
-    #: Whether types, attributes and known scalars alone decide what it does.
+    #: True if types, attributes and known scalars alone determine the result.
     by_types: bool = False
 
 
@@ -35,10 +35,10 @@ Rule = TypeVar("Rule", bound=OperatorRule)
 
 
 class OperatorRules(Registry[Rule]):
-    """Rules by operator; this project's are in the modules of a package."""
+    """Rules by operator. This project's rules are in the modules of a package."""
 
     def __init__(self, kind: type[Rule], what: str, families: str):
-        """`what` each operator can have one of, for messages: "a rule for its derivative"."""
+        """Create the registry. `what` names the kind of rule in messages: "a rule for its derivative"."""
         self._kind = kind
         super().__init__(
             lambda rule: (rule.op,),
@@ -47,10 +47,13 @@ class OperatorRules(Registry[Rule]):
         )
 
     def register(self, op: str | Sequence[str], **options: bool) -> Callable[[Function], Function]:
-        """A decorator for the rule of an operator, or several. Refuses unknown operators, and a second rule of one."""
+        """Return a decorator that registers a rule for one or several operators.
+
+        Raise RelaxError for unknown operators, and for a second rule.
+        """
 
         def rules(function: Function, place: str) -> list[Rule]:
-            if not is_ours(function):  # this project's families do not ask for one another while they are imported
+            if not is_ours(function):  # this project's families do not query each other during their import
                 self.load()
             return [self._kind(find_op(name).full_name, function, place, **options) for name in names_of(op)]
 

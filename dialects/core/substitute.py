@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Symbolic sizes of whole functions: which names occur, how they are written, and other sizes in their place."""
+"""Symbolic sizes of whole functions: their names, their canonical form, and their substitution."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from .dialect import find_op
 from .infos import Info, ShapeInfo, TensorInfo
 from .symbols import Dim, SymbolError, SymExpr, parse
 
-#: Operators with expressions in attributes, a text or a list with texts in it.
+#: Operators with expressions in attributes: a text, or a list that contains texts.
 _SIZED = {"relax.shape_expr": ("dims",), "relax.prim_value": ("value",), "relax.strided_slice": ("begin", "end")}
 
 
 def dims_of(info: Info) -> tuple[Dim, ...]:
-    """The sizes in an info; none where it has no sizes or they are not known."""
+    """Return the sizes in an info, or an empty tuple if it has none or the rank is unknown."""
     if isinstance(info, TensorInfo):
         return info.shape or ()
     return info.dims or () if isinstance(info, ShapeInfo) else ()
 
 
 def with_dims(info: Info, dims: tuple[Dim, ...]) -> Info:
-    """An info that has sizes, with others."""
+    """Return an info with its sizes replaced."""
     if isinstance(info, TensorInfo):
         return info.with_shape(dims) if info.shape is not None else info
     return ShapeInfo(dims) if isinstance(info, ShapeInfo) and info.dims is not None else info
 
 
 def symbols_of(type_: Type) -> frozenset[str]:
-    """The names of symbolic sizes in a type. Raises TypeProblem for a malformed one."""
+    """Return the names of symbolic sizes in a type. Raise TypeProblem for a malformed type."""
     known = cache_of(type_.context).symbols
     found: frozenset[str] | None = known.get(type_)
     return known.remember(type_, _variables(dims_of(decode(type_)))) if found is None else found
 
 
 def symbols_in(operation: OperationBase) -> set[str]:
-    """The names of symbolic sizes in an operation and in everything inside it."""
+    """Return the names of symbolic sizes in an operation and its regions."""
     found: set[str] = set()
     seen: set[Type] = set()
     for inside in _operations(operation):
@@ -54,7 +54,7 @@ def symbols_in(operation: OperationBase) -> set[str]:
 
 
 def sizes_in(operations: Iterable[Operation]) -> set[SymExpr]:
-    """The symbolic sizes in operations and in what is inside them, as they are written."""
+    """Return the symbolic sizes, as written, in operations and their regions."""
     found: set[Dim] = set()
     types: set[Type] = set()
     for inside in (each for operation in operations for each in _operations(operation)):
@@ -66,13 +66,16 @@ def sizes_in(operations: Iterable[Operation]) -> set[SymExpr]:
 
 
 def symbols_of_operation(operation: Operation) -> frozenset[str]:
-    """The names in the types of an operation's own operands, results and blocks, and in its attributes."""
+    """Return the names in an operation's attributes and in its own types.
+
+    The operation's own types belong to operands, results and block arguments.
+    """
     types = {value.type for value in (*operation.operands, *_values(operation))}
     return _variables(_attribute_dims(operation)).union(*map(symbols_of, types))
 
 
 def substitute(operation: OperationBase, sizes: Mapping[str, Dim]) -> None:
-    """Replaces symbolic sizes in the types and attributes of everything inside an operation, in place."""
+    """Replace symbolic sizes, in place, in the types and attributes of an operation and its regions."""
     types: dict[Type, Type] = {}
     for inside in _operations(operation):
         with _at(inside):
@@ -85,9 +88,9 @@ def substitute(operation: OperationBase, sizes: Mapping[str, Dim]) -> None:
 
 
 def canonicalize_types(module: Operation) -> bool:
-    """Writes all sizes as inference writes them: types are compared as text, where `n+1` is not `n + 1`.
+    """Rewrite all sizes in canonical form: types are compared as text, in which `n+1` differs from `n + 1`.
 
-    False, and it is reported where, if a type cannot be written otherwise.
+    Return False, after reporting the location, if a type cannot be rewritten.
     """
     for inside in _operations(module):
         with _at(inside):
@@ -103,7 +106,7 @@ def canonicalize_types(module: Operation) -> bool:
     return True
 
 
-#: Their elements have the type as well, and cannot be given another.
+#: The elements of a constant also have the type, which cannot be changed.
 _CONSTANTS = ("arith.constant", "relax.constant")
 
 
@@ -115,7 +118,7 @@ def _canonicalize_signature(function: Operation) -> None:
 
 
 def substituted_type(type_: Type, sizes: Mapping[str, Dim]) -> Type:
-    """The type with other sizes in the place of symbols; the type itself where none of them occurs."""
+    """Return the type with symbols replaced by other sizes, or the type itself if none of the symbols occurs."""
     info = decode(type_)
     if _variables(dims_of(info)).isdisjoint(sizes):
         return type_
@@ -131,12 +134,12 @@ def _variables(dims: tuple[Dim, ...]) -> frozenset[str]:
 
 
 def has_sized_attributes(operation: Operation) -> bool:
-    """Whether sizes may stand in its attributes."""
+    """Check whether the operation's attributes may contain sizes."""
     return operation.name in _SIZED
 
 
 def _attribute_dims(operation: Operation) -> tuple[Dim, ...]:
-    """The expressions that stand in attributes."""
+    """Return the expressions in the operation's attributes."""
     return tuple(parse(text.value) for name in _names(operation) for text in _texts(operation.attributes[name]))
 
 
@@ -161,13 +164,13 @@ def _substitute_attributes(operation: Operation, sizes: Mapping[str, Dim]) -> No
             if isinstance(attribute, ir.ArrayAttr)
             else ir.StringAttr.get(str(_substituted(parse(attribute.value), sizes)), operation.context)
         )
-        # As the operator itself would write it: numbers alone may be another kind of attribute.
+        # In the operator's own encoding: numbers alone may be another kind of attribute.
         kind = find_op(operation.name).attrs[name]
         operation.attributes[name] = kind.encode(kind.decode(replaced), operation.context)
 
 
 def _replaced(item: Attribute, sizes: Mapping[str, Dim]) -> Attribute:
-    """An integer or an expression in a list of them."""
+    """Substitute in one item of a list of integers and expressions."""
     if not _texts(item):
         return item
     (encoded,) = encode_dims((_substituted(parse(item.value), sizes),), item.context)
@@ -175,7 +178,7 @@ def _replaced(item: Attribute, sizes: Mapping[str, Dim]) -> Attribute:
 
 
 def _values(operation: Operation) -> Iterator[Value]:
-    """The values that an operation defines: results and its blocks' arguments."""
+    """Yield the values that an operation defines: results and block arguments."""
     yield from operation.results
     for region in operation.regions:
         for block in region.blocks:
@@ -183,7 +186,7 @@ def _values(operation: Operation) -> Iterator[Value]:
 
 
 def _operations(operation: OperationBase) -> list[Operation]:
-    """The operation and everything inside it."""
+    """Return the operation and all operations in its regions."""
     found: list[Operation] = []
 
     def visit(inside: Operation) -> object:
@@ -195,7 +198,7 @@ def _operations(operation: OperationBase) -> list[Operation]:
 
 
 class _at:
-    """Malformed types become errors at the operation's location."""
+    """Context manager that reports malformed types at the operation's location."""
 
     def __init__(self, operation: Operation):
         self._operation = operation

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Arithmetic of dimensions: an int, a SymExpr such as `2*n + 1`, or None for an unknown size without a name.
 
-Variables stand for sizes: what is assumed of them and of divisors is written in symbols_expr.py.
+Variables represent sizes. symbols_expr.py states the assumptions about variables and divisors.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ __all__ = [
     "total",
 ]
 
-#: What no dimension can be named by.
+#: Reserved names, which no dimension may have.
 FUNCTIONS = ("min", "max", "ceildiv")
 _MAX_NESTING = 2 * MAX_DEPTH + 2  # a level of an expression takes at most two in text: 2*((n + 1)//4)
 _DIGITS = frozenset("0123456789")
@@ -66,7 +66,7 @@ _NAME_PART = _NAME_START | _DIGITS | {"."}
 
 
 def sym(name: str) -> SymExpr:
-    """The variable of that name."""
+    """Return the variable of that name. Raise SymbolError for an invalid name."""
     if not isinstance(name, str):
         raise SymbolError(f"a dimension is named by text, got {type(name).__name__} {name!r}")
     if name in FUNCTIONS:
@@ -78,7 +78,7 @@ def sym(name: str) -> SymExpr:
     return make_variable(name)
 
 
-# Arithmetic with unknown dimensions: the result is unknown where an operand is.
+# Arithmetic with unknown dimensions: the result is unknown if an operand is.
 
 
 def _where_known(function: Callable[[Size, Size], Size]) -> Callable[[Dim, Dim], Dim]:
@@ -106,12 +106,12 @@ def dim_max(a: Dim, b: Dim) -> Dim:
 
 
 def product(dims: Iterable[Dim]) -> Dim:
-    """The number of elements of a shape; unknown where it would be too long an expression."""
+    """Return the number of elements of a shape, or None if the expression would be too long."""
     return _all_of(dim_mul, 1, dims)
 
 
 def total(dims: Iterable[Dim]) -> Dim:
-    """Their sum, likewise."""
+    """Return the sum of the sizes, or None if the expression would be too long."""
     return _all_of(dim_add, 0, dims)
 
 
@@ -123,7 +123,7 @@ def _all_of(join: Callable[[Dim, Dim], Dim], start: Dim, dims: Iterable[Dim]) ->
 
 
 def equal(a: Dim, b: Dim) -> bool | None:
-    """True or False where that holds for all sizes, None where unknown."""
+    """Return True or False if that holds for all sizes, or None if undecided."""
     if a is None or b is None:
         return None
     if a == b:
@@ -133,7 +133,10 @@ def equal(a: Dim, b: Dim) -> bool | None:
 
 @functools.lru_cache(maxsize=4096)
 def _are_equal(a: Size, b: Size, *limits: object) -> bool | None:
-    """Remembered by the limits of variables, too: one of the same name may have others elsewhere."""
+    """Compare two sizes.
+
+    The cache key includes the variables' limits, because a variable of the same name may have other limits elsewhere.
+    """
     try:
         difference = a - b
         without_mod = _open_mods(difference)
@@ -150,12 +153,12 @@ def _are_equal(a: Size, b: Size, *limits: object) -> bool | None:
     return None
 
 
-#: The most cases that are looked at for one comparison, and remainders of one division.
+#: Limits of the cases per comparison, and of the remainders per division.
 _MOST_CASES, _MOST_REMAINDERS = 64, 8
 
 
 def at_most(a: Size, b: Size) -> bool:
-    """Whether a <= b is certain for all sizes."""
+    """Return True if a <= b is certain for all sizes."""
     return a <= b if isinstance(a, int) and isinstance(b, int) else _is_at_most(a, b, _limits(a), _limits(b))
 
 
@@ -165,7 +168,7 @@ def _limits(size: Size) -> frozenset[tuple[str, int]]:
 
 @functools.lru_cache(maxsize=4096)
 def _is_at_most(a: Size, b: Size, *limits: object) -> bool:
-    """Remembered by limits, as `_are_equal`."""
+    """Compare two sizes. The cache key includes the variables' limits, as in `_are_equal`."""
     try:
         return _is_natural(_open_mods(b - a), [_MOST_CASES])
     except SymbolError:  # too large to compare
@@ -173,14 +176,17 @@ def _is_at_most(a: Size, b: Size, *limits: object) -> bool:
 
 
 def _is_natural(size: Size, cases: list[int]) -> bool:
-    """Whether a size is 0 or more: by bounds, else case by case. `cases` is how many may still be looked at."""
+    """Return True if a size is known to be at least 0, by bounds or by case distinction.
+
+    `cases[0]` is the number of remaining cases.
+    """
     terms = terms_of(size)
     lower, _ = bounds(terms)
     cases[0] -= 1
     if lower is not None and lower >= 0 or cases[0] < 0:
         return lower is not None and lower >= 0
     choices = list(_choices(size))
-    # What is added is least where its min is, which each argument may be: nothing is lost by that.
+    # A sum is smallest where its min is, and each argument may be the min: splitting there loses nothing.
     for is_each, alternatives in sorted(choices, key=lambda choice: not choice[0]):
         if is_each:
             return all(_is_natural(each, cases) for each in alternatives)
@@ -190,7 +196,10 @@ def _is_natural(size: Size, cases: list[int]) -> bool:
 
 
 def _choices(size: Size) -> Iterator[tuple[bool, list[Size]]]:
-    """What a size is with an argument in the place of a min or max: each must be natural (True), or any needs be."""
+    """Yield the size with each argument in place of a min or max.
+
+    The flag is True if all alternatives must be natural, False if one suffices.
+    """
     for monomial, coefficient in terms_of(size).items():
         for place, atom in enumerate(monomial):
             rest = (*monomial[:place], *monomial[place + 1 :])
@@ -201,7 +210,7 @@ def _choices(size: Size) -> Iterator[tuple[bool, list[Size]]]:
 
 
 def _by_remainder(size: Size) -> list[Size]:
-    """For a size in which p//4 is, what it is where p's first variable is 4*n, 4*n + 1, 4*n + 2 and 4*n + 3."""
+    """Split a size that contains p//4 by the remainder of p's first variable: 4*n, 4*n + 1, 4*n + 2 and 4*n + 3."""
     for atom in (atom for monomial in terms_of(size) for atom in monomial):
         if atom.kind == "//" and isinstance(divisor := atom.args[1], int) and 1 < divisor <= _MOST_REMAINDERS:
             name = min(atom.variables)
@@ -217,13 +226,13 @@ def _substituted(size: Size, values: dict[str, Dim]) -> Size:
 
 
 def _is_never_zero(terms: Terms) -> bool:
-    """Whether divisibility says so: 60*n - 80 is no multiple of 60, whatever n is."""
+    """Check by divisibility whether a size is never zero: 60*n - 80 is not a multiple of 60 for any n."""
     divisor = gcd(*(coefficient for monomial, coefficient in terms.items() if monomial))
     return divisor > 0 and terms.get((), 0) % divisor != 0
 
 
 def _open_mods(size: Size) -> Size:
-    """x%a as x - a*(x//a), so that 4*(n//4) + n%4 is seen to be n."""
+    """Rewrite x%a as x - a*(x//a), so that 4*(n//4) + n%4 simplifies to n."""
 
     def opened(atom: Atom) -> Size:
         return atom.args[0] - atom.args[1] * floordiv(*atom.args) if atom.kind == "%" else make({(atom,): 1})
@@ -231,19 +240,19 @@ def _open_mods(size: Size) -> Size:
     return value_of(size, opened)
 
 
-# Reading text.
+# Parsing.
 
 
 @functools.lru_cache(maxsize=1024)
 def parse(text: str) -> Size:
-    """Reads names, integers, + - * // % with Python's precedence, min(..), max(..) and ceildiv(a, b)."""
+    """Parse names, integers, + - * // % with Python's precedence, min(..), max(..) and ceildiv(a, b)."""
     if len(text) > MAX_TEXT:
         raise SymbolError(f"expression is {len(text)} characters long, at most {MAX_TEXT} are allowed")
     return _Parser(text).parse()
 
 
 def _scan(text: str) -> list[tuple[str, int]]:
-    """The tokens with their columns, ended by an empty one."""
+    """Return the tokens with their columns, ended by an empty token."""
     tokens = []
     start = 0
     while start < len(text):
@@ -268,7 +277,7 @@ def _scan(text: str) -> list[tuple[str, int]]:
 
 
 class _Parser:
-    """Recursive descent, three calls for a level of nesting."""
+    """Recursive descent parser, with three calls per level of nesting."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -318,7 +327,7 @@ class _Parser:
         return int(digits)
 
     def bracketed(self, function: str = "") -> list[Size]:
-        """What stands in parentheses: one expression, or a function's arguments."""
+        """Parse the contents of parentheses: one expression, or a function's arguments."""
         self.expect("(")
         self.nesting += 1
         if self.nesting > _MAX_NESTING:
@@ -383,5 +392,5 @@ def _read(text: str) -> SymExpr:
     return expression
 
 
-# An expression is pickled and copied as its text.
+# An expression is pickled and copied as text.
 copyreg.pickle(SymExpr, lambda expression: (_read, (str(expression),)))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """SymExpr, the canonical form of symbolic expressions (symbols.py), and the simplification of // % min and max.
 
-Variables stand for sizes, so they are >= 0; division floors as in Python. A divisor counts as non-zero: where
-it is zero the expression has no value that simplification could change, so (n*m)//n is m. Hence a divisor
-that cannot be negative counts as >= 1.
+Variables represent sizes, so they are >= 0; division floors as in Python. A divisor counts as non-zero: where it is
+zero, the expression has no value that simplification could change, so (n*m)//n is m. Hence a divisor that cannot be
+negative counts as >= 1.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from .symbols_terms import (
     term_order,
 )
 
-TYPE_CHECKING = False  # typing would cost more to import than this module
+TYPE_CHECKING = False  # importing typing would cost more than this module
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any, TypeVar
 
     Value = TypeVar("Value")
 
-# Limits keep hostile text from costing time or stack: beyond them an operation raises SymbolError.
+# Limits against hostile text, which could cost time or stack. Beyond them an operation raises SymbolError.
 MAX_TEXT = 4096
 MAX_DEPTH = 32
 MAX_DIGITS = 600  # Python can be configured to convert no more than 640 digits
@@ -44,29 +44,29 @@ _MAX_ARGUMENTS = 32
 
 
 class SymbolError(ValueError):
-    """A symbolic expression that cannot be read, built or evaluated."""
+    """Symbolic expression that cannot be parsed, built or evaluated."""
 
 
 class SymExpr:
-    """An immutable, canonical, never constant expression; made by sym(), parse() and operators."""
+    """Immutable, canonical, never constant expression; created by sym(), parse() and operators."""
 
     __slots__ = ("_hash", "_terms", "_text", "limits", "variables")
     _terms: Terms
-    # Made when they are asked for, as most expressions are steps on the way to another one.
+    # Computed on demand, because most expressions are intermediate steps.
     _text: str
     _hash: int
     variables: frozenset[str]  #: The names that the expression depends on.
     limits: frozenset[tuple[str, int]]  #: Highest values of variables: equal expressions may differ in these.
 
     def __init__(self, terms: Terms) -> None:
-        """Takes terms as make() leaves them: no zero coefficients, in canonical order, not a constant."""
+        """Take terms as make() returns them: no zero coefficients, in canonical order, not a constant."""
         _check_size(terms)
         _set(self, "_terms", terms)
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            """A slot that is empty as yet."""
+            """Compute the value of an empty slot."""
             if name not in _LATER:
                 raise AttributeError(f"a symbolic expression has no '{name}'")
             value = _LATER[name](self._terms)
@@ -123,7 +123,7 @@ class SymExpr:
         return mod(other, self) if isinstance(other, int) else NotImplemented
 
     def evaluate(self, values: Mapping[str, int]) -> int:
-        """The value for the given sizes; every variable needs one, and it must be >= 0."""
+        """Return the value for the given sizes. Every variable needs a value, which must be >= 0."""
         for name in sorted(self.variables):
             if name not in values:
                 raise SymbolError(f"cannot evaluate '{shorten(self)}': no value for '{name}'")
@@ -138,7 +138,7 @@ class SymExpr:
         return found
 
     def substitute(self, values: Mapping[str, Dim]) -> Dim:
-        """Replaces variables, all at once; unknown (None) if the replacement of one of them is."""
+        """Replace variables, all at once. Return None if a replacement is None (unknown)."""
         known: dict[str, Size] = {}
         for name in sorted(self.variables & values.keys()):
             value = values[name]
@@ -165,7 +165,7 @@ Dim = int | SymExpr | None
 
 
 def shorten(text: object) -> str:
-    """Text cut to fit in an error message."""
+    """Cut text to the length of an error message."""
     whole = str(text)
     return whole if len(whole) <= 60 else whole[:57] + "..."
 
@@ -182,7 +182,7 @@ def _check_size(terms: Terms) -> None:
         bits = coefficient.bit_length()
         if bits > _MAX_BITS:
             check_number(coefficient)
-        # What is between factors and around each of them, and the digits, of which a bit is less than one.
+        # Separators between and around factors, and the digits; a bit adds less than one digit.
         letters += bits + 4
         for atom in monomial:
             letters += len(atom) + 3
@@ -215,7 +215,7 @@ def make(terms: Terms) -> Size:
 
 @lru_cache(maxsize=4096)
 def make_variable(name: str, highest: int | None = None) -> SymExpr:
-    """No value above `highest` is given to it, where that is known: of a loop's variable."""
+    """Return a variable. `highest` is its largest value, if known, as for the variable of a loop."""
     return _make_atom(name, "variable", (), frozenset([name]), 0, (0, highest))
 
 
@@ -247,7 +247,7 @@ def _render_operand(size: Size) -> str:
 
 
 def sole_atom(size: Size) -> Atom | None:
-    """The atom that is the whole expression, if it is one."""
+    """Return the atom that forms the whole expression, or None."""
     if isinstance(size, int) or len(size._terms) != 1:
         return None
     ((monomial, coefficient),) = size._terms.items()
@@ -255,25 +255,25 @@ def sole_atom(size: Size) -> Atom | None:
 
 
 def _leading(size: Size) -> int:
-    """The first coefficient: negative only where nothing but a constant is added."""
+    """Return the first coefficient, which is negative only if at most a constant is added."""
     return size if isinstance(size, int) else next(iter(size._terms.values()))
 
 
 def _at_least(a: Size, b: Size, margin: int = 0) -> bool:
-    """Whether a >= b + margin for all sizes, as far as bounds say."""
+    """Return True if bounds prove a >= b + margin for all sizes."""
     lower, _ = bounds(add_terms(terms_of(a), terms_of(b), -1))
     return lower is not None and lower >= margin
 
 
 def _sum(a: Size, b: Size, scale: int = 1) -> Size:
-    """a + scale*b"""
+    """Return a + scale*b."""
     if isinstance(a, int) and scale == 1:
         a, b = b, a
     if not isinstance(b, int) or isinstance(a, int):
         return make(add_terms(terms_of(a), terms_of(b), scale))
     if not b:
         return a
-    # All but the constant, which is last, stays as it is.
+    # All terms except the constant, which comes last, stay unchanged.
     terms = dict(a._terms)
     constant = terms.pop((), 0) + scale * b
     return SymExpr({**terms, (): constant} if constant else terms)
@@ -289,7 +289,7 @@ def _product(a: Size, b: Size) -> Size:
     return make(multiply_terms(terms_of(a), terms_of(b)))
 
 
-# Division. Each rule rewrites to a simpler division and starts over: what is left stays when read again.
+# Division. Each rule rewrites to a simpler division and starts over, so that the result is a fixed point.
 
 
 def floordiv(p: Size, q: Size) -> Size:
@@ -312,7 +312,7 @@ def floordiv(p: Size, q: Size) -> Size:
     quotient = _bounded_quotient(p, q)
     if quotient is not None:
         return quotient
-    if _leading(p) < 0:  # the negated ceiling of what is subtracted, so that -(-n//4) is ceildiv(n, 4)
+    if _leading(p) < 0:  # the negated ceiling of the subtrahend, so that -(-n//4) is ceildiv(n, 4)
         return -floordiv(q - 1 - p, q)
     merged = _merge_nested(p, q)
     return _make_call("//", (p, q)) if merged is None else floordiv(*merged)
@@ -345,13 +345,13 @@ def ceildiv_sizes(p: Size, q: Size) -> Size:
         raise SymbolError(f"division by zero: ceildiv({shorten(p)}, 0)")
     if not _at_least(q, 0) or (isinstance(p, int) and isinstance(q, int)):
         return -floordiv(-p, q)
-    # A sum as divisor does not show any more in p + q - 1 that it divides p.
+    # If the divisor is a sum, p + q - 1 no longer shows that the divisor divides p.
     whole, rest = _split(p, q)
     return whole if rest == 0 else floordiv(p + q - 1, q)
 
 
 def _split(p: Size, q: Size) -> tuple[Size, Size]:
-    """(whole, rest) with p == whole*q + rest. Where the divisor is a sum, all of p is taken or nothing."""
+    """Return (whole, rest) with p == whole*q + rest. If the divisor is a sum, whole takes all of p or nothing."""
     q_terms = terms_of(q)
     if len(q_terms) > 1:
         quotient = divide_exactly(terms_of(p), q_terms)
@@ -362,10 +362,8 @@ def _split(p: Size, q: Size) -> tuple[Size, Size]:
 
 
 def _cancel(p: Size, q: Size) -> tuple[Size, Size, Size, int]:
-    """(factor, left, divisor, remainder) with p == factor*left + remainder and q == factor*divisor.
-
-    The remainder is in [0, factor), which a divisor that is not negative takes away: (2*n + 1)//4 is n//2.
-    """
+    """Return (factor, left, divisor, remainder) with p == factor*left + remainder and q == factor*divisor. The
+    remainder is in [0, factor). A divisor that is not negative absorbs it: (2*n + 1)//4 is n//2."""
     p_terms, q_terms = terms_of(p), terms_of(q)
     rounds = _at_least(q, 0)
     number = gcd(*q_terms.values(), *(c for monomial, c in p_terms.items() if monomial or not rounds))
@@ -379,7 +377,7 @@ def _cancel(p: Size, q: Size) -> tuple[Size, Size, Size, int]:
 
 
 def _bounded_quotient(p: Size, q: Size) -> int | None:
-    """p//q where bounds leave only one value; q >= 1."""
+    """Return p//q, for q >= 1, if bounds leave only one value, else None."""
     if isinstance(q, int):
         lower, upper = bounds(terms_of(p))
         return lower // q if lower is not None and upper is not None and lower // q == upper // q else None
@@ -393,7 +391,7 @@ def _bounded_quotient(p: Size, q: Size) -> int | None:
 
 
 def _merge_nested(p: Size, q: Size) -> tuple[Size, Size] | None:
-    """(x//a + rest)//q as (x + a*rest)//(a*q), for q >= 1: n//2//3 is n//6."""
+    """Rewrite (x//a + rest)//q as (x + a*rest)//(a*q), for q >= 1: n//2//3 is n//6."""
     quotients = [
         monomial for monomial, c in terms_of(p).items() if c == 1 and [atom.kind for atom in monomial] == ["//"]
     ]
@@ -406,7 +404,7 @@ def _merge_nested(p: Size, q: Size) -> tuple[Size, Size] | None:
 
 
 def _open_nested_mod(p: Size, q: Size) -> Size | None:
-    """p with one x%a replaced by x where that is the same modulo q: (n%8 + m)%4 is (n + m)%4."""
+    """Replace one x%a in p by x if both are equal modulo q: (n%8 + m)%4 is (n + m)%4."""
     for monomial, coefficient in terms_of(p).items():
         for atom in monomial:
             if atom.kind == "%" and mod(coefficient * atom.args[1], q) == 0:
@@ -419,7 +417,7 @@ def _open_nested_mod(p: Size, q: Size) -> Size | None:
 
 
 def extremum(kind: str, sizes: Iterable[Size]) -> Size:
-    """The "min" or "max" of sizes."""
+    """Return the "min" or "max" of sizes."""
     flat: set[Size] = set()
     for size in sizes:
         atom = sole_atom(size)
@@ -435,7 +433,7 @@ def extremum(kind: str, sizes: Iterable[Size]) -> Size:
 
 
 def is_cut(size: Size, whole: Size) -> bool:
-    """Whether a size is min(whole, other sizes of at least 1)."""
+    """Check whether a size is min(whole, other sizes of at least 1)."""
     atom = sole_atom(size)
     if atom is None or atom.kind != "min" or whole not in atom.args:
         return False
@@ -443,7 +441,7 @@ def is_cut(size: Size, whole: Size) -> bool:
 
 
 def _decides(kind: str, a: Size, b: Size) -> bool:
-    """Whether b can be dropped in favour of a."""
+    """Check whether b can be dropped in favour of a."""
     inner = sole_atom(b)
     if inner is not None and {kind, inner.kind} == {"min", "max"} and a in inner.args:
         return True  # max(n, min(n, 8)) is n
@@ -454,7 +452,7 @@ def _decides(kind: str, a: Size, b: Size) -> bool:
 
 
 def value_of(size: Size, of_atom: Callable[[Atom], Value]) -> Value | int:
-    """An expression in any arithmetic that has + and *, by what its atoms are there; a number where it has none."""
+    """Evaluate an expression in any arithmetic with + and *, given the values of its atoms. Constants stay numbers."""
     total: Any = 0
     for monomial, coefficient in terms_of(size).items():
         term: Any = coefficient
@@ -465,7 +463,7 @@ def value_of(size: Size, of_atom: Callable[[Atom], Value]) -> Value | int:
 
 
 def substituted(size: Size, values: Mapping[str, Size]) -> Size:
-    """With values in place of variables, which may be below 0 here: an index at a place before where it started."""
+    """Replace variables by values, which may be negative here: an index before the start of a loop, for example."""
     return _substitute(size, values) if isinstance(size, SymExpr) and not size.variables.isdisjoint(values) else size
 
 

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from .intervals import Bounds, multiply
 
-TYPE_CHECKING = False  # typing would cost more to import than this module
+TYPE_CHECKING = False  # importing typing would cost more than this module
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -18,7 +18,7 @@ MAX_TERMS = 256
 
 
 class Atom(str):
-    """A variable, floordiv, mod, min or max. It is its canonical text, to compare, hash and sort."""
+    """Variable, floordiv, mod, min or max. The string is the canonical text, used for comparison, hash and order."""
 
     __slots__ = ("args", "depth", "highest", "kind", "lowest", "variables")
     kind: str  # "variable", "//", "%", "min" or "max"
@@ -33,7 +33,7 @@ class Atom(str):
         return self.kind in ("//", "%")
 
 
-Monomial = tuple[Atom, ...]  # sorted, an atom repeated for its power; () is the constant's
+Monomial = tuple[Atom, ...]  # sorted, with an atom repeated for its power; () belongs to the constant
 Terms = dict[Monomial, int]
 
 
@@ -43,13 +43,16 @@ _depth = attrgetter("depth")
 
 
 def term_order(term: tuple[Monomial, int]) -> tuple[bool, bool, int, bool, Monomial]:
-    """Constant last; before it what is added, then what is subtracted; short, plain terms first; by name."""
+    """Return the sort key of a term: added terms, subtracted terms, then the constant.
+
+    Short, plain terms come first, then the order is by name.
+    """
     monomial, coefficient = term
     return not monomial, coefficient < 0, len(monomial), any(map(_depth, monomial)), monomial
 
 
 def render(terms: Terms) -> str:
-    """The text of terms in canonical order."""
+    """Return the text of terms in canonical order."""
     pieces: list[str] = []
     for monomial, coefficient in terms.items():
         # A leading minus binds tighter than //, so -(n//4) needs its parentheses and m - n//4 does not.
@@ -76,7 +79,7 @@ def _render_term(monomial: Monomial, coefficient: int, bare: bool) -> str:
 
 
 def bounds(terms: Terms, of_atom: Callable[[Atom], Bounds] = attrgetter("lowest", "highest")) -> Bounds:
-    """Of an expression, by its atoms' own or those that are given."""
+    """Return the bounds of an expression, from the bounds of its atoms or from `of_atom`."""
     low: int | None = 0
     high: int | None = 0
     for monomial, coefficient in terms.items():
@@ -89,7 +92,7 @@ def bounds(terms: Terms, of_atom: Callable[[Atom], Bounds] = attrgetter("lowest"
 
 
 def limits(terms: Terms) -> frozenset[tuple[str, int]]:
-    """The highest values of the variables that have some."""
+    """Return the upper bounds of the variables that have them."""
     return frozenset().union(*(_limits_of_atom(atom) for monomial in terms for atom in monomial))
 
 
@@ -99,11 +102,11 @@ def _limits_of_atom(atom: Atom) -> frozenset[tuple[str, int]]:
     return frozenset().union(*(arg.limits for arg in atom.args if not isinstance(arg, int)))
 
 
-# Arithmetic. Results may hold zero coefficients.
+# Arithmetic. Results may contain zero coefficients.
 
 
 def add_terms(a: Terms, b: Terms, scale: int = 1) -> Terms:
-    """a + scale*b"""
+    """Return a + scale*b."""
     total = dict(a)
     for monomial, coefficient in b.items():
         total[monomial] = total.get(monomial, 0) + scale * coefficient
@@ -124,7 +127,7 @@ def times(a: Monomial, b: Monomial) -> Monomial:
 
 
 def over(a: Monomial, b: Monomial) -> Monomial | None:
-    """a/b, or None where b does not divide a."""
+    """Return a/b, or None if b does not divide a."""
     left = list(a)
     for atom in b:
         if atom not in left:
@@ -146,14 +149,14 @@ def greatest_common_monomial(monomials: Iterable[Monomial]) -> Monomial:
 
 
 def divide_by_term(p: Terms, divisor: Monomial, number: int) -> tuple[Terms, Terms]:
-    """(whole, rest) with p == whole*number*divisor + rest; number > 0."""
+    """Return (whole, rest) with p == whole*number*divisor + rest, for number > 0."""
     whole: Terms = {}
     rest: Terms = {}
     for monomial, coefficient in p.items():
         factor = over(monomial, divisor)
         count = 0
         if factor is not None:
-            # The rest keeps its sign, so that (n - m)//2 stays as written; a constant rest is never negative.
+            # The rest keeps its sign, so that (n - m)//2 stays as written. A constant rest is never negative.
             count = coefficient // number if coefficient > 0 or not factor else -(-coefficient // number)
             whole[factor] = count
         rest[monomial] = coefficient - count * number
@@ -161,7 +164,7 @@ def divide_by_term(p: Terms, divisor: Monomial, number: int) -> tuple[Terms, Ter
 
 
 def divide_exactly(p: Terms, q: Terms) -> Terms | None:
-    """p/q by long division, or None where a rest is left."""
+    """Return p/q by long division, or None if a rest remains."""
     quotient: Terms = {}
     rest = dict(p)
     lead = _lead(q)
@@ -180,5 +183,5 @@ def divide_exactly(p: Terms, q: Terms) -> Terms | None:
 
 
 def _lead(terms: Terms) -> Monomial:
-    """The first monomial by degree, then name: an order that products keep, so that long division ends."""
+    """Return the first monomial by degree, then name. Products keep this order, so that long division ends."""
     return min(terms, key=lambda monomial: (-len(monomial), monomial))

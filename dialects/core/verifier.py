@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Verifies an operation against its definition: operands, attributes, then inference against the stated types."""
+"""Verification of an operation against its definition: operands, attributes, and inferred against stated types."""
 
 from __future__ import annotations
 
@@ -35,14 +35,17 @@ _INFO_CLASSES: dict[str, tuple[type, ...]] = {
 
 
 def verify(definition: OpDef, op: OpView) -> bool:
-    """MLIR's protocol: True when valid; otherwise the problem is reported at the operation's location."""
+    """Verify an operation by MLIR's protocol.
+
+    Return True if the operation is valid, else report the problem at its location and return False.
+    """
     operation = op.operation
     try:
         check(definition, operation)
     except (OpProblem, TypeProblem, SymbolError) as problem:
         operation.location.emit_error(f"'{definition.full_name}' op {problem}")
         return False
-    except RelaxError as error:  # of a function in the row of another package's operator
+    except RelaxError as error:  # from a function in the row of another package's operator
         raise located_error(error.message, operation.location, error.notes) from error.__cause__
     except (RuntimeError, UnicodeDecodeError) as error:
         if not is_not_utf8(error):
@@ -53,12 +56,12 @@ def verify(definition: OpDef, op: OpView) -> bool:
 
 
 def check(definition: OpDef, operation: Operation) -> None:
-    """Raises OpProblem or TypeProblem for what is wrong with the operation."""
+    """Raise OpProblem or TypeProblem if the operation is invalid."""
     values = operation.operands
     types = [value.type for value in values]
     attributes = operation.attributes
     verified = cache_of(operation.context).verified
-    # Nothing else decides whether an op is valid, unless its operands' values or its surroundings matter.
+    # Nothing else affects the validity of an operation, unless operand values or its surroundings matter.
     key: Hashable = None
     if not definition.value_dependent:
         key = (definition, *types, None, *operation.results.types, *items_of(attributes))
@@ -76,7 +79,10 @@ def check(definition: OpDef, operation: Operation) -> None:
 
 
 def items_of(attributes: Attributes) -> list[tuple[str, Any]]:
-    """Names and attributes; None for one that the bindings cannot hand out (locations, arrays of odd widths)."""
+    """Return names and attributes.
+
+    The value is None for attributes that the bindings cannot return (locations, arrays of odd widths).
+    """
     if not len(attributes):
         return []
     try:
@@ -93,7 +99,7 @@ def _get(attributes: Attributes, name: str) -> Any:
 
 
 def call_of(definition: OpDef, operation: Operation) -> Call:
-    """The operation as inference sees it. Raises OpProblem for wrong operand counts and attributes."""
+    """Return the operation as a Call for inference. Raise OpProblem for wrong operand counts and attributes."""
     infos = [operand_info(value) for value in operation.operands]
     operands = definition.segment(infos, segment_sizes(definition, operation, len(infos)))
     return Call(definition, operands, _decode_attributes(definition, operation.attributes))
@@ -121,7 +127,7 @@ def segment_sizes(definition: OpDef, operation: Operation, count: int) -> Sequen
 def _decode_attributes(definition: OpDef, attributes: Attributes) -> dict[str, object]:
     present = dict(items_of(attributes))
     for name in present:
-        # Names with a dot are other people's annotations; MLIR keeps them on any op.
+        # Names with a dot are annotations by others; MLIR accepts them on any operation.
         segments = name == _SEGMENTS and definition.segmented
         if name not in definition.attrs and "." not in name and not segments:
             known = ", ".join(definition.attrs) or "none"
@@ -141,7 +147,7 @@ def _decode_attributes(definition: OpDef, attributes: Attributes) -> dict[str, o
 
 
 def check_operand_kinds(call: Call) -> None:
-    """Refuses an operand that is not what the definition's table says."""
+    """Raise OpProblem for an operand whose kind differs from the definition."""
     for operand in call.definition.operands:
         classes = _INFO_CLASSES[operand.kind]
         info = call.operands[operand.name]
@@ -176,7 +182,7 @@ def _check_results(call: Call, stated: Sequence[Info]) -> None:
 
 
 def compatible(inferred: Info, stated: Info) -> bool:
-    """Whether a stated type may stand where another is inferred: nothing known to both may differ."""
+    """Check whether a stated type agrees with an inferred type: no fact known to both may differ."""
     if isinstance(inferred, TensorInfo) and isinstance(stated, TensorInfo):
         return inferred.dtype == stated.dtype and compatible_dims(inferred.shape, stated.shape)
     if isinstance(inferred, ShapeInfo) and isinstance(stated, ShapeInfo):
@@ -187,7 +193,10 @@ def compatible(inferred: Info, stated: Info) -> bool:
 
 
 def compatible_dims(inferred: Sequence[Dim] | None, stated: Sequence[Dim] | None) -> bool:
-    """A size is compatible with an unknown one, with an equal one, and with an expression that may equal it."""
+    """Check whether sizes agree.
+
+    A size agrees with an unknown size, an equal size, and an expression that may equal it.
+    """
     if inferred is None or stated is None:
         return True
     if len(inferred) != len(stated):

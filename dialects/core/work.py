@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cost model of operations, by their operators' rows and the sizes in their types, symbols among them."""
+"""Cost model of operations, from their operators' rows and the sizes in their types, which may be symbolic."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .verifier import call_of
 
 
 class Work(NamedTuple):
-    """None where a size, or the operator's row, does not state it."""
+    """Cost of an operation. A field is None if a size or the operator's row is unknown."""
 
-    #: Operations on numbers; a function such as exp counts as one.
+    #: Arithmetic operations; a function such as exp counts as one.
     flops: Dim
-    #: Of the tensors that are read and written.
+    #: Bytes of the tensors that the operation reads and writes.
     bytes: Dim
 
 
 def work_of(op: OpView) -> Work:
-    """What an operation of the graph costs."""
+    """Return the cost of an operation of the graph."""
     operation, row = op.operation, row_of(op)
     if row is None:
         return Work(None, None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The relax dialect. `relax.add(x, y)` and `relax.nn.conv2d(x, w, strides=2)` build operations."""
+"""Dialect relax. `relax.add(x, y)` and `relax.nn.conv2d(x, w, strides=2)` build operations."""
 
 from __future__ import annotations
 

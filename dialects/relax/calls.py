@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Crossing levels: calls from the graph to PrimFuncs, to external functions and to packed functions."""
+"""Calls across levels: from the graph to PrimFuncs, to external functions and to packed functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .dialect import op
 
 
 def _lookup(operation: Operation, name: str) -> Operation | None:
-    """What a symbol ("outer::inner" where nested) names; None where there is no module to look in."""
+    """Return the operation of a symbol (nested ones as "outer::inner"), or None outside of a module."""
     found = innermost(operation, "builtin.module")
     if found is None:
         return None
@@ -37,8 +37,8 @@ def _lookup(operation: Operation, name: str) -> Operation | None:
 
 
 def _symbols_in(operation: Operation) -> SymbolTable | None:
-    """The symbol table of an operation; None where it has none."""
-    # An operation that has not been verified yet may be malformed, and MLIR's symbol table crashes on that.
+    """Return the symbol table of an operation, or None if it has none."""
+    # An unverified operation may be malformed, and MLIR's symbol table crashes on such an operation.
     if len(operation.regions) != 1 or len(operation.regions[0].blocks) != 1:
         return None
     try:
@@ -57,13 +57,13 @@ def _results(operation: Operation) -> list[Info]:
 
 
 def _verify_call_tir(operation: Operation, call: Call) -> None:
-    """The PrimFunc must be there and take the arguments, then the results, in destination-passing style."""
+    """Check that the PrimFunc exists and takes the arguments, then the results, in destination-passing style."""
     results = _results(operation)
     _check_prim_func(operation, call, results, list(range(len(results))))
 
 
 def _verify_call_tir_inplace(operation: Operation, call: Call) -> None:
-    """Results that take an argument's place have no parameter of their own."""
+    """Check the call. Results that overwrite an argument have no parameter of their own."""
     results = _results(operation)
     _check_inplace(call, results, "relax.call_tir")
     own = [i for i, index in enumerate(call.inplace_indices) if index == -1]
@@ -71,7 +71,7 @@ def _verify_call_tir_inplace(operation: Operation, call: Call) -> None:
 
 
 def _check_prim_func(operation: Operation, call: Call, results: Sequence[Info], outputs: Sequence[int]) -> None:
-    """`outputs` are the results that are passed as parameters."""
+    """Check the signature of the PrimFunc. `outputs` are the results that are passed as parameters."""
     _check_allocated(results, outputs)
     function = _lookup(operation, call.func)
     if function is None:
@@ -81,7 +81,7 @@ def _check_prim_func(operation: Operation, call: Call, results: Sequence[Info], 
     if PRIM_FUNC not in function.attributes:
         raise OpProblem(f"attribute 'func': @{call.func} is no PrimFunc (it has no attribute {PRIM_FUNC})")
     if "function_type" not in function.attributes:
-        return  # malformed, which its own verifier will say
+        return  # malformed, which its own verifier reports
     type_ = function_type_of(function)
     _check_parameters(call, list(type_.inputs), results, outputs)
     if type_.results:
@@ -101,12 +101,12 @@ def _check_parameters(call: Call, parameters: Sequence[Type], results: Sequence[
 
 
 def _verify_call_external(operation: Operation, call: Call) -> None:
-    """The external module must be there, with the function, which takes the arguments and gives the results."""
+    """Check that the external module has the function, with the call's arguments and results."""
     results = _results(operation)
     _check_allocated(results, list(range(len(results))))
     function = _lookup(operation, call.func)
     if function is None or "function_type" not in function.attributes:
-        return  # not in a module yet, or malformed, which its own verifier will say
+        return  # not in a module yet, or malformed, which its own verifier reports
     shown = f"@{call.func.replace('::', '::@')}"
     module = function.parent.operation
     if function.name != "func.func" or "::" not in call.func or CODEGEN not in module.attributes:
@@ -121,19 +121,19 @@ def _verify_call_external(operation: Operation, call: Call) -> None:
 
 
 def _unnamed(info: Info) -> Info:
-    """Without symbols, which are names within one function."""
+    """Return the info without symbols, whose names are local to a function."""
     if not isinstance(info, TensorInfo) or info.shape is None:
         return info
     return info.with_shape(_fixed(info.shape))
 
 
 def _fixed(shape: Sequence[Dim]) -> list[int | None]:
-    """Across functions only fixed sizes can contradict."""
+    """Drop symbolic sizes: across functions, only static sizes can contradict."""
     return [dim if isinstance(dim, int) else None for dim in shape]
 
 
 def _check_returned(call: Call, returned: Sequence[Type], results: Sequence[Info]) -> None:
-    """A PrimFunc on tensors returns what it has written; one on memrefs returns nothing."""
+    """Check the results: a PrimFunc on tensors returns its outputs; one on memrefs returns nothing."""
     if len(returned) != len(results):
         raise OpProblem(f"@{call.func} returns {len(returned)} values, but the call has {len(results)} results")
     for index, (info, type_) in enumerate(zip(results, returned, strict=True)):
@@ -142,12 +142,15 @@ def _check_returned(call: Call, returned: Sequence[Type], results: Sequence[Info
 
 
 def _fits(info: Info, parameter: Type) -> bool:
-    """Tensors go to tensors and memrefs of the same element type and rank; sizes may not contradict."""
+    """Check whether a value fits a parameter.
+
+    Tensors fit tensors and memrefs of the same element type and rank, unless sizes contradict.
+    """
     if not isinstance(info, TensorInfo):
         return compatible(info, decode(parameter))
     if not isinstance(parameter, ir.ShapedType) or isinstance(parameter, ir.VectorType):
         return False
-    # PrimFuncs are signless: there the operations say how they take a number.
+    # PrimFuncs are signless: their operations state the signedness of numbers.
     if str(parameter.element_type) not in (info.dtype, signless(info.dtype)):
         return False
     if not parameter.has_rank or info.shape is None:
@@ -157,7 +160,10 @@ def _fits(info: Info, parameter: Type) -> bool:
 
 
 def _check_inplace(call: Call, results: Sequence[Info], without: str) -> None:
-    """Each result names the argument whose place it takes, or -1. `without`: the operator for none of these."""
+    """Check the indices of the overwritten arguments, or -1, for each result.
+
+    `without` names the operator for calls without any.
+    """
     indices: tuple[int, ...] = call.inplace_indices
     if len(indices) != len(results):
         raise OpProblem(f"attribute 'inplace_indices' has {len(indices)} entries for {len(results)} results")
@@ -175,7 +181,7 @@ def _check_inplace(call: Call, results: Sequence[Info], without: str) -> None:
 
 
 def _check_allocated(results: Sequence[Info], outputs: Sequence[int]) -> None:
-    """The caller allocates these results, so their types must say what."""
+    """Check that the result types state a known rank: the caller allocates these results."""
     if not results:
         raise OpProblem("has no result for the function to write to")
     for index in outputs:

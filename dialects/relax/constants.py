@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constant tensors: upstream's `arith.constant`, made from numbers and arrays."""
+"""Constant tensors: upstream's `arith.constant`, created from numbers and arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .dialect import op
 if TYPE_CHECKING:
     import numpy
 
-# Larger constants are resources: their bytes stay where they are and out of the printed text.
+# Larger constants are resources, whose bytes are not copied and not printed.
 _MOST_INLINE_BYTES = 1024
 _NATIVE = {"i1": "bool", "f16": "float16", "f32": "float32", "f64": "float64", "index": "int64"}
 _NATIVE.update(
@@ -31,7 +31,7 @@ _NUMPY_NAME = {mlir: name for name, mlir in DTYPE_BY_NAME.items()}
 
 
 class Elements(AttrKind):
-    """The elements of a constant tensor, in place or as a resource; the Python value is MLIR's attribute."""
+    """Elements of a constant tensor, inline or as a resource. The Python value is MLIR's attribute."""
 
     expects = "an elements attribute"
     label = "elements"
@@ -46,7 +46,7 @@ class Elements(AttrKind):
         if isinstance(attribute, ir.DenseElementsAttr):
             return attribute
         try:
-            # The bindings hand resources out as plain attributes.
+            # The bindings return resources as plain attributes.
             return ir.DenseResourceElementsAttr(attribute)
         except (TypeError, ValueError):
             raise self.refuse(attribute) from None
@@ -59,9 +59,11 @@ op("constant", "", attrs={"value": Elements()}, infer=lambda call: decode(call.v
 def const(
     value: object, dtype: str | None = None, *, loc: Location | None = None, ip: InsertionPoint | None = None
 ) -> Any:
-    """A constant tensor: a number gives a 0-D tensor, an array one of its shape; `dtype` converts first.
+    """Create a constant tensor.
 
-    Without a dtype, Python's floats are float32, its integers int64 and its booleans bool, as in Relax.
+    A number gives a 0-D tensor, an array a tensor of its shape; `dtype` converts first.
+
+    Without a dtype, Python's floats become float32, integers int64 and booleans bool, as in Relax.
     """
     context = _context(loc, ip)
     try:
@@ -74,11 +76,11 @@ def const(
     if handles is not None and (ip is not None or handles.context_id != id(context)):
         handles = None
     if handles is not None and loc is None:
-        # Past this function.
+        # Skip this function.
         location = handles.line(location, 2)
     with context, location:
         attribute = elements_attribute(array, element)
-        # Upstream's constants are folded and shared by upstream's passes, but they are signless.
+        # Upstream's passes fold and share upstream's constants, which are signless.
         name = "relax.constant" if is_unsigned(name) else "arith.constant"
         created = ir.Operation.create(
             name, results=[attribute.type], attributes={"value": attribute}, loc=location, ip=ip
@@ -94,7 +96,7 @@ def _context(loc: Location | None, ip: InsertionPoint | None) -> Context:
 
 
 def as_array(value: object, dtype: object) -> tuple[numpy.ndarray, str]:
-    """The value as an array that holds the element type's bytes, and that type's MLIR name."""
+    """Return an array with the bytes of the element type, and the type's MLIR name."""
     import numpy
 
     array = numpy.asarray(value)
@@ -104,13 +106,13 @@ def as_array(value: object, dtype: object) -> tuple[numpy.ndarray, str]:
         python_floats = array.dtype == numpy.float64 and not hasattr(value, "dtype")
         dtype = "float32" if python_floats else array.dtype
     name = dtype if isinstance(dtype, str) and dtype in _NATIVE else DType().normalize(dtype)
-    # Immutable arrays are not copied: large constants are the caller's memory itself.
+    # Immutable arrays are not copied: a large constant is the caller's memory.
     return _in_order(array.astype(storage_dtype(name), copy=array.flags.writeable)), name
 
 
 @lru_cache
 def storage_dtype(name: str) -> numpy.dtype:
-    """As numpy holds elements of an MLIR type. Raises AttributeProblem where it has none."""
+    """Return the NumPy dtype that stores elements of an MLIR type. Raise AttributeProblem if there is none."""
     import numpy
 
     if name in _NATIVE:
@@ -125,14 +127,15 @@ def storage_dtype(name: str) -> numpy.dtype:
     return numpy.dtype(found)
 
 
-#: Where programs take constants' memory as it is; they copy what is unaligned, which is nothing for few bytes.
+#: Alignment that programs need to use constants without a copy. They copy unaligned constants, which costs nothing for
+#: few bytes.
 _ALIGNMENT = 64
 _LEAST_ALIGNED = 65536
 _CACHED_COLUMNS = 64
 
 
 def _in_order(array: numpy.ndarray) -> numpy.ndarray:
-    """The array, or a copy of one with gaps, in memory that programs take as it is."""
+    """Return the array, or a contiguous and aligned copy that programs can use without another copy."""
     import numpy
 
     if array.flags.c_contiguous:
@@ -142,7 +145,7 @@ def _in_order(array: numpy.ndarray) -> numpy.ndarray:
     room = numpy.empty(array.nbytes + _ALIGNMENT, numpy.uint8)
     start = -room.ctypes.data % _ALIGNMENT
     placed = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    # What is read with gaps is read in columns that stay in the cache; numpy by itself takes rows: 6 times the time.
+    # Strided input is read in columns that stay in the cache. NumPy's own order is by rows, and takes 6 times as long.
     columns = array.shape[-1] if array.strides[-1] == array.itemsize else _CACHED_COLUMNS
     for first in range(0, array.shape[-1], columns):
         placed[..., first : first + columns] = array[..., first : first + columns]
@@ -150,12 +153,15 @@ def _in_order(array: numpy.ndarray) -> numpy.ndarray:
 
 
 def elements_attribute(array: object, element: Type, type_: Type | None = None) -> Attribute:
-    """The elements attribute of an array whose bytes are those of the MLIR element type; `type_`: its own, if known."""
+    """Return the elements attribute of an array with the bytes of the MLIR element type.
+
+    `type_` is the tensor type, if known.
+    """
     import numpy
 
     plain = array = _in_order(numpy.asarray(array))
     shape, dtype = array.shape, array.dtype
-    # Types that numpy does not know itself (bf16, float8, int4) pass as integers of the same width.
+    # Types unknown to NumPy (bf16, float8, int4) are passed as integers of the same width.
     if dtype.isbuiltin != 1:
         plain = array.view(numpy.dtype(f"uint{dtype.itemsize * 8}"))
     if isinstance(element, ir.IntegerType) and element.width in (2, 4):
@@ -166,18 +172,18 @@ def elements_attribute(array: object, element: Type, type_: Type | None = None) 
 
 
 def array_of_attribute(attribute: Attribute, dtype: str, shape: Sequence[int]) -> numpy.ndarray:
-    """The numpy array of an elements attribute of any type; what has less than a byte is in one each."""
+    """Return the NumPy array of an elements attribute. Elements of less than a byte take one byte each."""
     import numpy
 
     stored = storage_dtype(dtype)
     if is_resource(attribute):
-        # What has less than a byte is a number in one.
+        # An element of less than a byte takes a whole byte.
         as_held = "uint8" if bit_width(dtype) < 8 and not is_float(dtype) else stored
         held = numpy.frombuffer(elements_bytes(attribute), as_held)
         return held.astype(stored, copy=False).reshape(shape)
     if stored.isbuiltin == 1:
         return numpy.ascontiguousarray(numpy.array(attribute)).astype(stored).reshape(shape)
-    # Of types that numpy does not know itself: the bindings hand them out as text only.
+    # For types unknown to NumPy, the bindings only return text.
     elements, _, _ = str(attribute).removeprefix("dense<").rpartition("> : ")
     if elements.startswith('"0x'):
         return numpy.frombuffer(bytes.fromhex(elements[3:-1]), stored).reshape(shape)
@@ -187,7 +193,7 @@ def array_of_attribute(attribute: Attribute, dtype: str, shape: Sequence[int]) -
 
 
 def _number_in(word: str, stored: numpy.dtype) -> object:
-    """What is no finite number is written as its bits."""
+    """Parse a number. Infinities and NaNs are written as their bits."""
     import numpy
 
     if word.startswith("0x"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors made from shapes and numbers."""
+"""Tensors created from shapes and numbers."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def full_like(call: Call) -> TensorInfo:
 
 
 def filled(call: Call) -> TensorInfo:
-    """A tensor of the shape that operand 'shape' gives."""
+    """Infer a tensor of the shape in operand 'shape'."""
     return TensorInfo(call.shape.dims, asked_dtype(call, "dtype", "", *ANY))
 
 
 def like(call: Call) -> TensorInfo:
-    """A tensor like operand 'x', if wanted with other elements."""
+    """Infer a tensor like operand 'x', with another element type if requested."""
     return call.x.with_dtype(asked_dtype(call, "dtype", call.x.dtype, *ANY))
 
 
@@ -88,7 +88,7 @@ def arange(call: Call) -> TensorInfo:
 
 
 def _steps(call: Call, start: Any, end: Any, step: Any) -> Dim:
-    """How many steps lead from start to before end."""
+    """Return the number of steps from start to before end, or None if unknown."""
     values = (start, end, step)
     if all(isinstance(value, (int, SymExpr)) for value in values):
         count = dim_max(0, ceildiv(dim_sub(end, start), step))
@@ -109,7 +109,7 @@ def _ceil_quotient(call: Call, end: float, start: float, step: float) -> int:
 
 
 def _from_zero(arguments: dict[str, object]) -> dict[str, object]:
-    """`arange(end)` is `arange(0, end)`."""
+    """Rewrite `arange(end)` as `arange(0, end)`."""
     if arguments["end"] is None and "start" in arguments:
         return {**arguments, "start": 0, "end": arguments["start"]}
     return arguments

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Element types changed: elements converted, or their bits taken for another type's."""
+"""Changes of element types: conversion of elements, or reinterpretation of their bits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bitcast(call: Call) -> TensorInfo:
 
 
 def _stored_bits(dtype: str) -> int:
-    """A bool is a byte."""
+    """Return the stored bits of an element. A bool takes a byte."""
     return 8 if is_bool(dtype) else bit_width(dtype)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators with an effect."""
+"""Operators with side effects."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def printing(call: Call) -> Sequence[Info]:
 
 
 def _check_format(call: Call, count: int) -> None:
-    """Refuses a format string whose fields do not fit the values."""
+    """Raise OpProblem for a format string whose fields do not match the values."""
     shown = f"attribute 'format' ({call.format!r})"
     try:
         fields = list(_fields(call.format))
@@ -45,7 +45,7 @@ def _check_format(call: Call, count: int) -> None:
 
 
 def _fields(text: str, nesting: int = 2) -> Iterator[str]:
-    """What stands in the replacement fields, those inside of format specifications included."""
+    """Yield the replacement fields, including those inside format specifications."""
     from string import Formatter
 
     if not nesting:
@@ -63,6 +63,6 @@ op("assert_op", "condition:any *format_args:any",
    doc="Stops the program unless the condition holds.")  # fmt: skip
 op("print", "*values:any", attrs={"format": Str("", doc="by Python's str.format; empty: the values one by one")},
    results="", infer=printing, role="effect", pure=False, doc="Prints values.")  # fmt: skip
-# Not pure: each use is a key of its own.
+# Not pure: each use is a separate key.
 op("random_key", infer=lambda call: ScalarInfo("i64"), role="effect", pure=False, own=True,
    doc="What random numbers are made of: 0, 1, 2 and so on, each time that a loaded program asks.")  # fmt: skip

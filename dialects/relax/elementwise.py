@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Elementwise operators: one line each."""
+"""Elementwise operators, one per line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .infer.sizes import same_shape
 
 
 def unary(*classes: str) -> Callable[[Call], TensorInfo]:
-    """The result is like the one operand, which must have elements of these classes."""
+    """Return an inference function for one operand of these classes, with a result like the operand."""
 
     def infer(call: Call) -> TensorInfo:
         name = call.definition.operands[0].name
@@ -34,7 +34,10 @@ def predicate(call: Call) -> TensorInfo:
 
 
 def binary(*classes: str, result: str = "") -> Callable[[Call], TensorInfo]:
-    """Two operands x1, x2 of one element type, broadcast; the result has that type or `result`."""
+    """Return an inference function for operands x1, x2 of one element type, broadcast.
+
+    The result has that type or `result`.
+    """
 
     def infer(call: Call) -> TensorInfo:
         check_dtype(call, "x1", *classes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attributes of graph functions: names, and what callers see as one, a list of several arguments or results."""
+"""Attributes of graph functions: names, and groups of arguments or results that callers see as one list."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...bindings.mlir import i64_attribute, ir, string_array, string_value
 from ...bindings.navigation import body_of
 from ..core.ir_attributes import ARGUMENT_NAME, GROWN, RESULT_LABELS
 
-#: Who may see a function; upstream's, absent: everybody.
+#: Visibility of a function; upstream's attribute, absent for public functions.
 VISIBILITY = "sym_visibility"
 
 
@@ -21,7 +21,10 @@ VALUE, LIST, NOTHING = "value", "list", "nothing"
 def function_attributes(
     name: str, inputs: Sequence[Type], results: Sequence[Type], names: Sequence[str] = (), private: bool = False
 ) -> dict[str, Attribute]:
-    """Of a graph's function, in the current context. `names` are its arguments', where they have some."""
+    """Return the attributes of a graph function, in the current context.
+
+    `names` are the names of its arguments, if any.
+    """
     attributes: dict[str, Attribute] = {
         "sym_name": ir.StringAttr.get(name),
         "function_type": ir.TypeAttr.get(ir.FunctionType.get(list(inputs), list(results))),
@@ -35,20 +38,21 @@ def function_attributes(
 
 
 class Group(NamedTuple):
-    """One thing that callers pass or get, and how many arguments or results of the function it is."""
+    """One argument or result of the callers, and the number of the function's arguments or results for it."""
 
     kind: str
     size: int
     name: str = ""
-    #: Of results. Whether the first value, a 0-D bool, says if there is anything; None stands for nothing.
+    #: For results: True if the first value, a 0-D bool, says whether the result is present. An absent result becomes
+    #: None.
     is_optional: bool = False
-    #: Whether the last two values are any number of further tensors of a list: their elements one behind the other,
-    #: and a row of integers for each tensor, its number of elements and its shape.
+    #: True if the last two values encode any number of further tensors of a list: their concatenated elements, and a
+    #: row of integers per tensor with its element count and its shape.
     has_rest: bool = False
 
 
 def encode_groups(groups: Sequence[Group]) -> Attribute:
-    """The attribute, in the current context."""
+    """Return the attribute, in the current context."""
     return ir.ArrayAttr.get([ir.DictAttr.get(_encoded(each)) for each in groups])
 
 
@@ -63,7 +67,7 @@ def _encoded(group: Group) -> dict[str, Attribute]:
 
 
 def decode_groups(attribute: Attribute, count: int) -> list[Group]:
-    """The groups of as many arguments or results. Raises ValueError with what is wrong."""
+    """Return the groups for `count` arguments or results. Raise ValueError for an invalid attribute."""
     if not isinstance(attribute, ir.ArrayAttr):
         raise ValueError("must be an array")
     groups = [_decoded(each) for each in attribute]
@@ -81,7 +85,7 @@ def _decoded(attribute: Attribute) -> Group:
     if not (isinstance(kind, ir.StringAttr) and isinstance(size, ir.IntegerAttr) and isinstance(name, ir.StringAttr)):
         raise ValueError("must hold dictionaries of kind (text), size (an integer) and name (text)")
     group = Group(string_value(kind), size.value, string_value(name), "optional" in held, "rest" in held)
-    # What is left of the values when those that tell something of the others are gone.
+    # Number of values besides the flag and the encoded rest.
     plain = group.size - int(group.is_optional) - 2 * int(group.has_rest)
     possible = {
         VALUE: plain == 1 and not group.has_rest,
@@ -94,12 +98,12 @@ def _decoded(attribute: Attribute) -> Group:
 
 
 def encode_labels(labels: Mapping[str, Sequence[str]]) -> Attribute:
-    """The attribute, in the current context."""
+    """Return the attribute, in the current context."""
     return ir.DictAttr.get({name: string_array(words) for name, words in labels.items()})
 
 
 def decode_labels(function: Operation) -> dict[str, tuple[str, ...]]:
-    """The strings that a function's results stand for, by the results' names. Raises ValueError with what is wrong."""
+    """Return the strings behind a function's results, by result name. Raise ValueError for an invalid attribute."""
     if RESULT_LABELS not in function.attributes:
         return {}
     held = function.attributes[RESULT_LABELS]
@@ -110,7 +114,7 @@ def decode_labels(function: Operation) -> dict[str, tuple[str, ...]]:
 
 
 def argument_names(function: Operation) -> list[str]:
-    """The names of a function's arguments; where they have none, their places."""
+    """Return the names of a function's arguments. Unnamed arguments get their index."""
     names = [f"arg{index}" for index in range(len(body_of(function).arguments))]
     if "arg_attrs" in function.attributes:
         for index, held in enumerate(function.attributes["arg_attrs"]):
@@ -120,21 +124,21 @@ def argument_names(function: Operation) -> list[str]:
 
 
 class Grown(NamedTuple):
-    """A buffer with room that a call writes new rows into, behind those that it has."""
+    """Buffer with spare room that a call appends rows to."""
 
-    #: The names of the arguments that it is, and the one with its number of rows.
+    #: Names of the argument for the buffer, and of the argument for its number of rows.
     input: str
     length: str
     axis: int
-    #: How many rows are new: a number, or the symbol that is one.
+    #: Number of new rows: a number, or the name of a symbol.
     added: str
-    #: Which result it would be if it were returned, and that one's name; -1 for none.
+    #: Index and name of the result that the buffer would be if the function returned it; -1 for none.
     result: int
     name: str
 
 
 def encode_grown(grown: Sequence[Grown]) -> Attribute:
-    """The attribute, in the current context."""
+    """Return the attribute, in the current context."""
     i64 = ir.IntegerType.get_signless(64)
 
     def encoded(value: int | str) -> Attribute:
@@ -145,7 +149,7 @@ def encode_grown(grown: Sequence[Grown]) -> Attribute:
 
 
 def decode_grown(function: Operation) -> list[Grown]:
-    """What a function says of the buffers that it grows. Raises ValueError for what is no such attribute."""
+    """Return the buffers that a function grows. Raise ValueError for an invalid attribute."""
     if GROWN not in function.attributes:
         return []
     try:

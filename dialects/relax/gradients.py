@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Marks for derivatives (relax-gradient); a program that runs does not see them."""
+"""Markers for derivatives (relax-gradient), which have no effect at run time."""
 
 from __future__ import annotations
 

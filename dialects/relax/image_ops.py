@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images and volumes: resizing, sampling."""
+"""Images and volumes: resizing and sampling."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def resize(call: Call) -> TensorInfo:
 
 
 def _target_size(call: Call, *ranks: int) -> Shape | None:
-    """The spatial sizes in operand 'size', one of these numbers of them; None where unknown."""
+    """Return the spatial sizes in operand 'size', or None if unknown. `ranks` are the accepted numbers of sizes."""
     dims: Shape | None = call.size.dims
     counts = " or ".join(map(str, ranks))
     fits = dims is None or len(dims) in ranks
@@ -39,7 +39,7 @@ def _target_size(call: Call, *ranks: int) -> Shape | None:
 
 
 def spread_size(spatial: int) -> Callable[[dict[str, object]], dict[str, object]]:
-    """For the builder: a single size stands for each of the spatial ones."""
+    """Return a function for the builder that repeats a single size for each spatial dimension."""
 
     def prepare(arguments: dict[str, object]) -> dict[str, object]:
         size = arguments.get("size")
@@ -53,7 +53,10 @@ def spread_size(spatial: int) -> Callable[[dict[str, object]], dict[str, object]
 
 
 def grid_sample(call: Call) -> TensorInfo:
-    """The grid is [batch, coordinates, ...]: where in the data each element of the result comes from."""
+    """Infer the samples.
+
+    The grid is [batch, coordinates, ...]: the position in the data for each element of the result.
+    """
     check_dtype(call, "data", "float")
     check_dtype(call, "grid", "float")
     layout = layouts_of(call)["data"]
@@ -68,7 +71,7 @@ def grid_sample(call: Call) -> TensorInfo:
 
 
 def affine_grid(call: Call) -> TensorInfo:
-    """The data is one matrix [spatial, spatial + 1] for each image; the result is a grid for grid_sample."""
+    """Infer a grid for grid_sample. The data has one matrix [spatial, spatial + 1] per image."""
     check_dtype(call, "data", "float")
     batch, rows, _ = shape_of_rank(call, "data", 3)
     target = _target_size(call, 2, 3)
@@ -102,7 +105,7 @@ _ROUNDING = ("round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil"
 
 
 def _resized(dimensions: str, rounding: str) -> dict[str, Any]:
-    """The columns of resizing images with these dimensions."""
+    """Return the columns of a row that resizes images with these dimensions."""
     spatial = len(dimensions) - 2
     attrs = {
         "roi": Floats(None, broadcast=2 * spatial, doc="the region for tf_crop_and_resize: all starts, then all ends"),

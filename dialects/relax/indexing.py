@@ -44,7 +44,7 @@ def take(call: Call) -> TensorInfo:
 
 
 def _indices_shape(call: Call) -> Shape | None:
-    """The shape of the indices, a tensor of integers or a single one."""
+    """Return the shape of the indices: a tensor of integers, or a single integer."""
     info: TensorInfo | ScalarInfo = call.indices
     call.require(is_int(info.dtype), f"{call.describe('indices')} must have int elements")
     return info.shape if isinstance(info, TensorInfo) else ()
@@ -71,7 +71,7 @@ def strided_slice(call: Call) -> TensorInfo:
 
 
 def _check_inbound(call: Call, name: str, bound: Dim, axis: int) -> None:
-    """Refuses a bound that is outside although the operator promises that none is."""
+    """Raise OpProblem for a bound outside the dimension, although the operator promises that none is."""
     size = call.x.shape[axis]
     if bound not in (OPEN, -OPEN) and (exceeds(bound, size) or exceeds(dim_sub(0, size), bound)):
         raise call.fail(f"{call.describe(name)}: {bound} is outside of dimension {axis} of {call.describe('x')}")
@@ -102,7 +102,7 @@ def gather_elements(call: Call) -> TensorInfo:
 
 
 def check_indices_within(call: Call, axis_name: str) -> None:
-    """Refuses indices, one for each element of the result, that reach beyond the ranked data outside of the axis."""
+    """Raise OpProblem for indices, one per element of the result, that exceed the data outside of the axis."""
     data, indices = call.data.shape, call.indices.shape
     chosen = normalize_axis(call, axis_name, len(data), call.attributes[axis_name])
     if indices is None:
@@ -135,7 +135,10 @@ def gather_nd(call: Call) -> TensorInfo:
 
 
 def check_depth(call: Call, depth: Dim, rank: int) -> None:
-    """Refuses index tuples, the last dimension of operand 'indices', that are longer than the data has axes."""
+    """Raise OpProblem for index tuples with more entries than the data has axes.
+
+    The last dimension of operand 'indices' is the length of the tuples.
+    """
     if exceeds(depth, rank):
         indices, data = call.describe("indices"), call.describe("data")
         raise call.fail(f"{indices}: its last dimension must be at most {rank}, as many as {data} has axes to index")
@@ -155,7 +158,7 @@ def index_tensor(call: Call) -> TensorInfo:
 
 
 def indexed_shape(call: Call) -> Shape | None:
-    """The shape of `data[indices]`: the indices' broadcast shape, then the dimensions that are not indexed."""
+    """Return the shape of `data[indices]`: the indices' broadcast shape, then the other dimensions."""
     indices: Sequence[TensorInfo] = call.indices
     call.require(indices, "operand 'indices' is empty: at least one tensor is needed")
     for position, info in enumerate(indices):
@@ -248,7 +251,7 @@ def _slice_of(call: Call, size: Dim) -> Dim:
 
 
 class _Bounds(AttrKind):
-    """Integers and expressions over symbols. In the IR plain integers unless there is an expression, as its text."""
+    """Integers and expressions over symbols. The IR stores plain integers, or text if there is an expression."""
 
     expects = "a list of integers and expressions over symbols"
     label = "bounds"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constants as rules see them: the one number that a tensor is filled with, or a numpy array of its elements."""
+"""Constants as rules see them: the single number that fills a tensor, or a NumPy array of its elements."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .values import dtype_of, tensor_info
 if TYPE_CHECKING:
     from numpy import ndarray
 
-# Element types whose arithmetic numpy does exactly as the compiled program does.
+# Element types for which NumPy's arithmetic equals that of the compiled program.
 NUMPY_NAME = {
     "i1": "bool", "f16": "float16", "f32": "float32", "f64": "float64",
     **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
     **{f"ui{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
 }  # fmt: skip
 
-#: As numpy holds the elements that a constant can be made of: those without a type of numpy's by their bits.
+#: NumPy dtypes that store elements of constants. Types unknown to NumPy are stored as their bits.
 STORAGE_NAME = {
     **NUMPY_NAME,
     "bf16": "uint16",
@@ -37,19 +37,19 @@ _FULL = ("relax.full", "relax.full_like")
 _NUMBERS = {"relax.zeros": 0, "relax.zeros_like": 0, "relax.ones": 1, "relax.ones_like": 1}
 #: Operators that fill a tensor with one number.
 FILLED = (*_FULL, *_NUMBERS)
-#: What makes constants: integers without a sign, and types that arith does not have, are relax's.
+#: Operations that create constants. relax.constant covers unsigned integers, and types that arith lacks.
 CONSTANTS = ("arith.constant", "relax.constant")
-#: What makes values of which `splat` may know the number.
+#: Operations whose fill value `splat` may know.
 SPLATS = ("arith.constant", *FILLED)
 
 
 def is_constant(value: Value) -> bool:
-    """Whether its elements are known, numbers without a sign (ui8) included."""
+    """Check whether the elements of a value are known, including unsigned ones (ui8)."""
     return defining_op(value, *CONSTANTS) is not None
 
 
 def splat(value: Value) -> int | float | bool | None:
-    """The number that every element of a tensor is, where it is known."""
+    """Return the number that fills a tensor, or None."""
     owner = defining_op(value, *SPLATS)
     if owner is None:
         return None
@@ -67,7 +67,10 @@ def splat(value: Value) -> int | float | bool | None:
 
 
 def array_of(value: Value, limit: int) -> ndarray | None:
-    """The elements of a constant as a numpy array; None for others, for more than `limit`, for types numpy lacks."""
+    """Return the elements of a constant as a NumPy array.
+
+    Return None for other values, for more than `limit` elements, and for types unknown to NumPy.
+    """
     attribute = _dense(value)
     if attribute is None:
         return None
@@ -80,7 +83,10 @@ def array_of(value: Value, limit: int) -> ndarray | None:
 
 
 def elements_of(value: Value) -> ndarray | None:
-    """As `array_of`, of constants of any size and sign, and of scalars; large ones are not copied."""
+    """Return elements like `array_of`, for constants of any size and signedness, and for scalars.
+
+    Large constants are not copied.
+    """
     owner = defining_op(value, *CONSTANTS)
     if owner is None:
         return None
@@ -94,7 +100,10 @@ def elements_of(value: Value) -> ndarray | None:
 
 
 def stored_elements(value: Value) -> ndarray | None:
-    """As `elements_of`; of large constants of types without one of numpy's the bits, by STORAGE_NAME."""
+    """Return elements like `elements_of`.
+
+    Large constants of types unknown to NumPy are returned as bits, by STORAGE_NAME.
+    """
     known = elements_of(value)
     owner = defining_op(value, "arith.constant")
     if known is not None or owner is None or not is_resource(owner.operation.attributes["value"]):
@@ -107,7 +116,7 @@ def stored_elements(value: Value) -> ndarray | None:
 
 
 def elements_in(attribute: Attribute, info: Info) -> ndarray | None:
-    """As `elements_of`, of what a constant tensor of this type has."""
+    """Return the elements of an attribute with this type, like `elements_of`."""
     if not isinstance(info, TensorInfo) or info.shape is None or info.dtype not in NUMPY_NAME:
         return None
     import numpy
@@ -129,7 +138,7 @@ def _dense(value: Value) -> Attribute | None:
 
 
 def can_be_constant(type_: Type) -> bool:
-    """Whether arith.constant can have the type: sizes are numbers, and integers, if that it holds, are signless."""
+    """Check whether arith.constant can have the type: static sizes, and signless elements if they are integers."""
     if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape or type_.encoding is not None:
         return False
     element = type_.element_type
@@ -137,7 +146,7 @@ def can_be_constant(type_: Type) -> bool:
 
 
 def make_constant(array: ndarray, type_: Type) -> Operation | None:
-    """A constant of this type; None where the array does not fit it, or there is none of the type."""
+    """Create a constant of this type, or return None if the array does not fit or the type has no constants."""
     if not can_be_constant(type_) or not _fits(array, type_):
         return None
     import numpy
@@ -147,7 +156,10 @@ def make_constant(array: ndarray, type_: Type) -> Operation | None:
 
 
 def make_elements(array: ndarray, type_: Type) -> Operation | None:
-    """As `make_constant`, of any size and sign, and of STORAGE_NAME; large ones are resources, which have no text."""
+    """Create a constant like `make_constant`, of any size and signedness, and of the types in STORAGE_NAME.
+
+    Large constants are resources without text.
+    """
     if type_.encoding is not None or not _fits(array, type_):
         return None
     return constant_op(elements_attribute(array, type_.element_type), type_)
@@ -156,7 +168,7 @@ def make_elements(array: ndarray, type_: Type) -> Operation | None:
 def constant_op(
     attribute: Attribute, type_: Type | None = None, **place: Location | InsertionPoint | None
 ) -> Operation:
-    """The constant with these elements; upstream's refuses unsigned ones. `place`: loc, ip."""
+    """Create the constant with these elements. Upstream's constant rejects unsigned elements. `place`: loc, ip."""
     type_ = type_ or attribute.type
     element = type_.element_type
     is_signed = not isinstance(element, ir.IntegerType) or not element.is_unsigned
@@ -165,44 +177,44 @@ def constant_op(
 
 
 def _fits(array: ndarray, type_: Type) -> bool:
-    # A dtype is equal to None where it is float64.
+    # A dtype compares equal to None if it is float64.
     name = STORAGE_NAME.get(str(type_.element_type))
     return name is not None and list(array.shape) == list(type_.shape) and array.dtype == name
 
 
 def make_splat(number: int | bool, type_: Type) -> Operation:
-    """A constant of this type with one integer everywhere, however many elements that are."""
+    """Create a constant of this type that repeats one integer, for any number of elements."""
     element = element_type(str(type_.element_type), type_.context)
     return constant_op(ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(element, number)), type_)
 
 
 def make_i64(number: int) -> Attribute:
-    """The attribute of a 0-D tensor of a 64-bit integer."""
+    """Return the attribute of a 0-D tensor of a 64-bit integer."""
     import numpy
 
     return ir.DenseElementsAttr.get(numpy.array(number, dtype=numpy.int64))
 
 
 def make_floats(array: ndarray, dtype: str, context: Context) -> Value:
-    """A constant of floats of this type, with the array's numbers."""
+    """Create a constant of floats of this type with the array's numbers."""
 
     converted = array.astype(storage_dtype(dtype), order="C", copy=False)
     return constant_op(elements_attribute(converted, element_type(dtype, context))).results[0]
 
 
 def floats_of(value: Value) -> ndarray | None:
-    """The elements of a constant of floats to compute with, as f64 where they are that, else as f32."""
+    """Return the elements of a constant of floats for computation: f64 elements as f64, others as f32."""
     constant = made_by(value, "arith.constant")
     return None if constant is None else floats_in(constant)
 
 
 def floats_in(constant: Operation) -> ndarray | None:
-    """As `floats_of`, of what an arith.constant gives."""
+    """Return the elements of an arith.constant, like `floats_of`."""
     return floats_in_elements(constant.attributes["value"], decode(constant.results[0].type))
 
 
 def floats_in_elements(attribute: Attribute, info: Info) -> ndarray | None:
-    """As `floats_of`, of what a constant of this type has."""
+    """Return the elements of an attribute with this type, like `floats_of`."""
     if not isinstance(info, TensorInfo) or info.dtype not in ("f16", "bf16", "f32", "f64"):
         return None
     if info.dtype == "bf16":
@@ -212,7 +224,7 @@ def floats_in_elements(attribute: Attribute, info: Info) -> ndarray | None:
 
 
 def _from_bf16(attribute: Attribute, type_: Type) -> ndarray:
-    """numpy has no such type: its bits are the upper half of a float's."""
+    """Decode bf16, a type that NumPy lacks: its bits are the upper half of an f32."""
     import numpy
 
     data = elements_bytes(attribute) if is_resource(attribute) else _bytes_in(str(attribute))
@@ -221,7 +233,7 @@ def _from_bf16(attribute: Attribute, type_: Type) -> ndarray:
 
 
 def _bytes_in(text: str) -> bytes:
-    """The elements of a dense attribute of bf16 from its text, which the bindings do not hand out otherwise."""
+    """Parse the elements of a dense bf16 attribute from its text, because the bindings offer no other access."""
     elements, _, _ = text.removeprefix("dense<").rpartition("> : ")
     if elements.startswith('"0x'):
         return bytes.fromhex(elements[3:-1])
@@ -231,6 +243,6 @@ def _bytes_in(text: str) -> bytes:
 
 
 def _upper_half(number: float) -> int:
-    """The bits of a bf16 that is written with enough digits to round to it."""
+    """Return the bits of a bf16 whose text has enough digits to round to it."""
     (bits,) = struct.unpack("<I", struct.pack("<f", number))
     return (bits + 0x8000) >> 16

@@ -27,7 +27,7 @@ def matmul(call: Call) -> TensorInfo:
 
 
 def _product_shape(call: Call, left: Shape, right: Shape) -> Shape:
-    """A vector is a row on the left and a column on the right, and is no dimension of the result."""
+    """Return the shape of a product. A vector is a row on the left and a column on the right, and adds no dimension."""
     length, other = left[-1], right[-2] if len(right) > 1 else right[0]
     if contradict(length, other):
         raise call.fail(

@@ -21,17 +21,17 @@ from .infer.broadcast import check_broadcast
 from .infer.index_map import IndexMap, layout_transform
 from .infer.sizes import Shape, at_least, normalize_axes, normalize_axis, ordered_axes
 
-# ---- reshaping: what -1 and 0 stand for in a new shape, and whether the elements fit ----
+# ---- reshaping: the meaning of -1 and 0 in a new shape, and agreement of the element counts ----
 
 
 def resolve_new_shape(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The builder's arguments with -1 and 0 in a Python shape replaced by the sizes that they stand for."""
+    """Return the builder's arguments with -1 and 0 in a Python shape replaced by their sizes."""
     given, source = arguments.get("shape"), as_value(arguments.get("x"))
     if given is None or source is None or as_value(given) is not None:
         return arguments
     try:
         items = (given,) if isinstance(given, (int, str, SymExpr)) else tuple(given)
-    except TypeError:  # no list of sizes: the builder says so
+    except TypeError:  # not a list of sizes: the builder reports it
         return arguments
     wanted = [as_dim(item, "shape") for item in items]
     info = decode(source.type)
@@ -61,7 +61,7 @@ def _resolve(wanted: Sequence[Any], source: TensorInfo) -> list[Any]:
 
 
 def _copied(axis: int, source: TensorInfo) -> Dim:
-    """The size that a 0 stands for: the source's at the same place."""
+    """Return the size that a 0 copies: the source's size at the same index."""
     if source.shape is None or axis >= len(source.shape) or source.shape[axis] is None:
         raise OpProblem(
             f"operand 'shape': 0 copies size {axis} of operand 'x' ({describe(source)}), which is not there or unknown"
@@ -79,7 +79,7 @@ def reshape(call: Call) -> TensorInfo:
 
 
 def _may_match(old: Shape, new: Shape) -> bool:
-    """Whether both shapes can have the same number of elements."""
+    """Check whether both shapes can have the same number of elements."""
     old_count, new_count = product(old), product(new)
     if old_count is not None and new_count is not None:
         return not contradict(old_count, new_count)
@@ -91,7 +91,7 @@ def _may_match(old: Shape, new: Shape) -> bool:
 
 
 def _completed(new: Shape, count: Dim) -> Shape:
-    """The shape with its one unknown size, if it is one, computed from the number of elements."""
+    """Compute the only unknown size of a shape from the number of elements, if possible."""
     rest = product(size for size in new if size is not None)
     if new.count(None) != 1 or not at_least(rest, 1):
         return new
@@ -113,7 +113,7 @@ def broadcast_to(call: Call) -> TensorInfo:
     check_broadcast(call, "x", old, "shape", new)
     padded = (1,) * (len(new) - len(old)) + old
     sizes = zip(padded, new, strict=True)
-    # Only a size of 1 can change: any other says what an unknown target is.
+    # Only a size of 1 can change: any other size determines an unknown target size.
     return call.x.with_shape(one if target is None and equal(one, 1) is False else target for one, target in sizes)
 
 
@@ -126,7 +126,7 @@ def collapse_sum_to(call: Call) -> TensorInfo:
 
 
 def _collapse_sum(call: Call, target_name: str, target: Shape | None) -> TensorInfo:
-    """Undoes a broadcast by summing over it, so the target must broadcast to the data."""
+    """Infer the sum that reverses a broadcast. The target must broadcast to the data."""
     if call.data.shape is not None and target is not None:
         check_broadcast(call, target_name, target, "data", call.data.shape)
     return call.data.with_shape(target)
@@ -147,7 +147,7 @@ def squeeze(call: Call) -> TensorInfo:
     if shape is None:
         return call.x
     if call.axis is None:
-        # A size that may be 1 may have to go: not even the result's rank is known then.
+        # A size that may be 1 may be dropped: not even the result's rank is known then.
         open_question = any(equal(size, 1) is None for size in shape)
         return call.x.with_shape(None if open_question else [size for size in shape if size != 1])
     dropped = normalize_axes(call, "axis", len(shape), call.axis)
@@ -204,7 +204,7 @@ def tile(call: Call) -> TensorInfo:
 
 
 class _IndicesOrSections(AttrKind):
-    """An integer or a list of integers: what it is stays what it is."""
+    """Integer or list of integers, without conversion between the two."""
 
     expects = "an integer or a list of integers"
     label = "int or ints"

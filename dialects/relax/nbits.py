@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products with matrices of few bits an element: blocks of codes, with a scale and a zero point each."""
+"""Products with matrices of few bits per element: blocks of codes, each with a scale and a zero point."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WIDTHS = (2, 4, 8)
 REALS = ("f16", "bf16", "f32")
-#: Bytes that hold neighbors of one column; a block has a whole number of them.
+#: Bytes of adjacent codes of one column; a block has a whole number of words.
 WORD = 4
 
 
@@ -86,7 +86,7 @@ def _check_shape(call: Call, name: str, wanted: Sequence[Dim], last: str) -> Non
 
 
 def _check_depth(call: Call, blocks: Dim) -> None:
-    """Rows of x end in the last block."""
+    """Check that rows of x end in the last block."""
     depth = call.x.shape[-1] if call.x.shape else None
     if isinstance(depth, int) and equal(blocks, -(-depth // call.block_size)) is False:
         raise call.fail(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention. Query, key and value are [batch, length, heads, size of a head]."""
+"""Attention. Query, key and value are [batch, length, heads, head size]."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _check_window(call: Call) -> None:
 
 
 def _check_heads(call: Call, heads: Dim, name: str, own: Dim) -> None:
-    """A head of key and value may serve several of query."""
+    """Check the number of heads: a head of key and value may serve several heads of query."""
     if equal(own, 0) is True or equal(dim_mod(heads, own), 0) is False:
         raise call.fail(
             f"{call.describe('query')} must have a multiple of the heads of {call.describe(name)}, "
@@ -73,7 +73,10 @@ def _check_bias(call: Call, scores: tuple[Dim, ...]) -> None:
 
 
 def attention_cached(call: Call) -> TensorInfo:
-    """Heads of keys and values stand before their rows, of which the first `length` count."""
+    """Infer attention with cached keys and values.
+
+    Their heads precede their rows, of which the first `length` count.
+    """
     check_dtype(call, "query", "float")
     check_same_dtype(call, "query", "key", "value")
     _check_window(call)
@@ -93,13 +96,13 @@ def attention_cached(call: Call) -> TensorInfo:
 
 
 def _length(call: Call) -> Dim:
-    """How many rows count; None where dynamic."""
+    """Return the number of rows that count, or None if dynamic."""
     known = call.length.value
     return known if isinstance(known, (int, SymExpr)) else None
 
 
 def attention_var_len(call: Call) -> TensorInfo:
-    """All sequences stand one after the other in a batch of one; the other operands say where each starts."""
+    """Infer attention over sequences that are concatenated in a batch of one. The other operands state their starts."""
     result = attention(call)
     for name in ("query", "key", "value"):
         expect_size(call, name, 0, 1, "batch")
@@ -133,7 +136,7 @@ _ATTRS = {
 
 
 def with_or_without_bias(arguments: dict[str, object]) -> Operator:
-    """Relax's `attention(query, key, value, bias)` is another operator with a bias than without."""
+    """Select the operator. Relax's `attention(query, key, value, bias)` covers one with and one without a bias."""
     return relax.ops["nn.attention" if arguments.get("bias") is None else "nn.attention_bias"]
 
 

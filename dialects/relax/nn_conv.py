@@ -34,7 +34,7 @@ def convolution(call: Call) -> TensorInfo:
 
 
 def transposed_convolution(call: Call) -> TensorInfo:
-    """A transposed convolution (the gradient of a convolution by its input)."""
+    """Infer a transposed convolution (the gradient of a convolution by its input)."""
     layouts = layouts_of(call)
     check_windows(call)
     _check_output_padding(call)
@@ -112,7 +112,7 @@ def _check_output_padding(call: Call) -> None:
 
 
 def _spread(call: Call, dimension: str, size: Dim, window: Window, output_padding: int) -> Dim:
-    """The size that a convolution with this window would turn into `size`."""
+    """Return the size that a convolution with this window would reduce to `size`."""
     reach = dim_add(dim_mul(dim_sub(size, 1), window.stride), window.reach)
     result = dim_add(reach, output_padding - window.before - window.after)
     if isinstance(result, int) and result < 1:
@@ -127,7 +127,7 @@ _PADDING = "one entry, one per dimension, or all befores, then all afters"
 
 
 def _row(spatial: str, channels: str, doc: str) -> OpRow:
-    """The columns of a convolution over these dimensions; `channels` starts the kernel's layout."""
+    """Return the columns of a convolution over these dimensions. `channels` starts the kernel's layout."""
     count = len(spatial)
     data, kernel = f"NC{spatial}", f"{channels}{spatial}"
     attrs: dict[str, AttrKind] = {

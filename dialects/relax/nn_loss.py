@@ -28,7 +28,7 @@ def nll_loss(call: Call) -> TensorInfo:
 
 
 def _losses(call: Call) -> Shape | None:
-    """The targets' shape: that of the predictions, [batch, classes, ...] or [classes], without classes."""
+    """Return the targets' shape: the predictions' shape, [batch, classes, ...] or [classes], without classes."""
     shape: Shape | None = call.predictions.shape
     call.require(shape != (), f"{call.describe('predictions')} must be at least 1-D")
     without_classes = None if shape is None else () if len(shape) == 1 else (shape[0], *shape[2:])

@@ -21,7 +21,7 @@ def batch_norm(call: Call) -> tuple[TensorInfo, TensorInfo, TensorInfo]:
 
 
 def layer_norm(call: Call) -> TensorInfo:
-    """Also RMS norm: parameters have the sizes of all normalized axes."""
+    """Infer layer norm or RMS norm. The parameters have the sizes of all normalized axes."""
     _check_common(call)
     call.require(call.axes, f"{call.describe('axes')} must name at least one axis")
     if call.data.shape is not None:
@@ -47,7 +47,7 @@ def group_norm(call: Call) -> TensorInfo:
 
 
 def _channels(call: Call) -> Dim:
-    """The number of channels, one parameter for each; the axes to normalize must be others."""
+    """Return the number of channels, which have one parameter each. The normalized axes must be other axes."""
     (channels,) = _parameter_sizes(call, "channel_axis", (call.channel_axis,))
     if call.data.shape is not None:
         channel_axis = normalize_axis(call, "channel_axis", call.data.rank, call.channel_axis)
@@ -64,7 +64,7 @@ def _check_common(call: Call) -> None:
 
 
 def _parameter_sizes(call: Call, attribute: str, axes: Sequence[int]) -> list[Dim]:
-    """The data's sizes along the axes, which every other operand must have as its shape."""
+    """Return the data's sizes along the axes. Every other operand must have them as its shape."""
     sizes: list[Dim] = [None] * len(axes)
     if call.data.shape is not None:
         sizes = [call.data.shape[normalize_axis(call, attribute, call.data.rank, axis)] for axis in axes]

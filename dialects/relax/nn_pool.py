@@ -32,7 +32,7 @@ def pool_work(call: Call, count: Dim) -> Dim:
 
 
 def adaptive_pool(call: Call) -> TensorInfo:
-    """Pooling to a given size; where none is given the size stays."""
+    """Infer pooling to a given size. Without a size, the shape is unchanged."""
     layouts = layouts_of(call)
     check_dtype(call, "data", "float", "int")
     batch, channels, *sizes = sizes_in_layout(call, "data", layouts["data"])
@@ -48,7 +48,7 @@ _PADDING = "one entry, one per dimension, or all befores, then all afters"
 
 
 def _row(spatial: str, attrs: Mapping[str, AttrKind], doc: str) -> OpRow:
-    """The columns of pooling over these dimensions, with attributes in addition to those of layouts."""
+    """Return the columns of pooling over these dimensions, with attributes in addition to the layout attributes."""
     dimensions = f"NC{spatial}"
     laid_out = {"layout": Str(dimensions), "out_layout": Str(None, doc="absent: as layout")}
     return {

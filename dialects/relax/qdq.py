@@ -62,7 +62,7 @@ def _check_sizes(call: Call) -> None:
     shape = call.data.shape
     if shape is None:
         return
-    # There is no slice of a single number, so that its scale and zero point are single numbers too.
+    # A single number has no slices, so its scale and zero point are single numbers too.
     axis = normalize_axis(call, "axis", max(1, len(shape)), call.axis)
     slices = shape[axis] if shape else 1
     expected = "1 element" if slices == 1 else f"1 or {slices} elements"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions over axes and scans along one."""
+"""Reductions over axes, and scans along an axis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from .infer.sizes import Shape, normalize_axes, normalize_axis
 
 
 def reduction(*classes: str, result: str = "") -> Callable[[Call], TensorInfo]:
-    """Reduces the one operand over `axis`; the result has its element type, or `result`."""
+    """Return an inference function that reduces the operand over `axis`.
+
+    The result has its element type, or `result`.
+    """
 
     def infer(call: Call) -> TensorInfo:
         name = call.definition.operands[0].name
@@ -27,7 +30,7 @@ def reduction(*classes: str, result: str = "") -> Callable[[Call], TensorInfo]:
 
 
 def _reduced_shape(call: Call, shape: Shape | None) -> Shape | None:
-    """No axis means all of them; no axes (an empty list) means none."""
+    """Return the reduced shape. An absent axis means all axes; an empty list means none."""
     if shape is None:
         return () if call.axis is None and not call.keepdims else None
     axes = range(len(shape)) if call.axis is None else _axes(call, len(shape))
@@ -47,7 +50,10 @@ _positions = reduction(*ANY, result="i64")
 
 
 def position_reduction(call: Call) -> TensorInfo:
-    """Among no elements none is at any position; the other reductions have a value for that."""
+    """Infer positions.
+
+    Without elements there is no position, whereas the other reductions have a value for this case.
+    """
     result, shape = _positions(call), call.x.shape
     if shape is not None:
         axes = range(len(shape)) if call.axis is None else _axes(call, len(shape))
@@ -58,14 +64,14 @@ def position_reduction(call: Call) -> TensorInfo:
 
 
 def median(call: Call) -> list[TensorInfo]:
-    """Over one axis the positions come too; there is no position in several."""
+    """Infer the median. A single axis adds the positions; several axes have none."""
     values = number_reduction(call)
     positions = [values.with_dtype("i64")] if call.axis is not None and len(call.axis) == 1 else []
     return [values, *positions]
 
 
 def scan(call: Call) -> TensorInfo:
-    """Without an axis, along the flattened operand."""
+    """Infer a scan. Without an axis, the operand is flattened."""
     check_dtype(call, "data", *ANY)
     dtype = asked_dtype(call, "dtype", call.data.dtype, "float", "int")
     if is_bool(dtype):

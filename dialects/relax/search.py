@@ -63,7 +63,7 @@ def _topk_shape(call: Call, shape: Shape | None) -> Shape | None:
 
 
 def unique(call: Call) -> list[TensorInfo]:
-    """The values, then what the flags ask for: where they first are, which each element is, how many."""
+    """Infer the unique values, then the results that the flags request: first indices, inverse, counts."""
     check_dtype(call, "x", *ANY)
     check_flag(call, "sorted")
     axis = _known_axis(call)
@@ -76,7 +76,7 @@ def unique(call: Call) -> list[TensorInfo]:
 
 
 def _known_axis(call: Call) -> int | None:
-    """The axis, counted from the front; None where it is absent, or is only known at run time."""
+    """Return the axis, counted from the front, or None if it is absent or only known at run time."""
     axis, rank = integer(call, "axis"), call.x.rank
     if not isinstance(axis, int) or rank is None:
         return None
@@ -86,7 +86,7 @@ def _known_axis(call: Call) -> int | None:
 
 
 def _unique_shape(call: Call, axis: int | None, count: Dim) -> Shape | None:
-    """Without an axis the values of the flattened operand, with one its unique slices."""
+    """Return the shape of the unique values: of the flattened operand without an axis, else of its unique slices."""
     shape = call.x.shape
     if call.axis is None:
         return (count,)
@@ -96,7 +96,7 @@ def _unique_shape(call: Call, axis: int | None, count: Dim) -> Shape | None:
 
 
 def _inverse_size(call: Call, axis: int | None) -> Dim:
-    """A number for each element, or for each slice along the axis."""
+    """Return the length of the inverse: a number per element, or per slice along the axis."""
     shape = call.x.shape
     if shape is None or (axis is None and call.axis is not None):
         return None
@@ -104,7 +104,7 @@ def _inverse_size(call: Call, axis: int | None) -> Dim:
 
 
 def nonzero(call: Call) -> TensorInfo:
-    """A row for each dimension, a column for each element that is not zero."""
+    """Infer a row per dimension and a column per nonzero element."""
     check_dtype(call, "x", *ANY)
     rank = call.x.rank
     return TensorInfo((None if rank is None else max(1, rank), None), "i64")

@@ -15,12 +15,12 @@ from ..core.symbols import Size, SymbolError
 from ..core.verifier import compatible
 from .dialect import elementwise_op, op
 
-# A tensor of more elements than this does not list a shape's sizes.
+# A tensor with more elements than this is no list of a shape's sizes.
 _MOST_DIMENSIONS = 64
 
 
 class _SizeText(Str):
-    """A size: an integer or an expression over symbols, in the IR as its text."""
+    """Size: an integer or an expression over symbols, stored as text in the IR."""
 
     expects = "an expression over symbols"
     label = "size"
@@ -37,7 +37,7 @@ class _SizeText(Str):
 
 
 class _ShapeSizes(AttrKind):
-    """The sizes of a shape."""
+    """Sizes of a shape."""
 
     expects = "a list of sizes"
     label = "sizes"
@@ -103,7 +103,7 @@ op("shape_expr", "", attrs={"dims": _ShapeSizes()}, infer=lambda call: ShapeInfo
    doc="A shape as a value; its sizes are integers and expressions over the function's symbols.")  # fmt: skip
 op("prim_value", "", attrs={"value": _SizeText()}, infer=lambda call: ScalarInfo("i64", call.value), role="literal",
    own=True, doc="The value of a symbolic expression as a 64-bit integer.")  # fmt: skip
-# Not pure: the check must stay even where the result is unused, and the symbols it defines live on in types.
+# Not pure: the check must stay even if the result is unused, and types refer to the symbols that it defines.
 op("match_cast", "value:any", explicit="ty", verify=_verify_match_cast, pure=False, role="shape", view="value",
    own=True, doc="The value with a more precise type, checked at run time; new symbols get their values.")  # fmt: skip
 op("shape_of", "input", infer=lambda call: ShapeInfo(call.input.shape), role="shape", doc="The shape of a tensor.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the rules have in common: types, chains of operations, new operations of a given type."""
+"""Helpers of rules: types, chains of operations, new operations of a given type."""
 
 from __future__ import annotations
 
@@ -22,17 +22,20 @@ def result_type(op: OpView) -> Type:
 
 
 def as_result(op: OpView, value: Value) -> Value | None:
-    """The value as a replacement, or None: users keep the type they have, to the last symbol."""
+    """Return the value as a replacement, or None if its type differs.
+
+    Users of a result keep their type, down to the last symbol.
+    """
     return value if value.type == result_type(op) else None
 
 
 def stated(value: Value, type_: Type) -> Value:
-    """The value with the type that its users know, checked when the program runs where that says more."""
+    """Return the value with the type that its users know. A more precise type is checked at run time."""
     return value if value.type == type_ else dialect.ops["match_cast"](value, type_)
 
 
 def removal(ops: str | tuple[str, ...], operand: str, does_nothing: Callable[[OpView], bool], name: str) -> Pattern:
-    """Where the condition holds for an operation, it gives an operand as it is."""
+    """Return a pattern that replaces an operation by an operand if the condition holds."""
 
     def remove(op: OpView, rewriter: Rewriter) -> Value | None:
         return as_result(op, getattr(op, operand)) if does_nothing(op) else None
@@ -43,10 +46,10 @@ def removal(ops: str | tuple[str, ...], operand: str, does_nothing: Callable[[Op
 def make(
     op: OpView, name: str, operands: Sequence[Value], attributes: Mapping[str, Attribute] | None = None
 ) -> Operation | None:
-    """An operation of the very result type that `op` has, not of the one that would be inferred.
+    """Create an operation with the result type of `op` instead of the inferred type.
 
-    None where the operation would not verify: where two steps each may fit and both together cannot, the program
-    has an error that its run will find.
+    Return None if the operation would not verify. Two steps may each be valid while their combination is not; the
+    program then has an error that surfaces at run time.
     """
     given = dict(attributes or {})
     made = ir.Operation.create(name, results=[result_type(op)], operands=list(operands), attributes=given)
@@ -62,7 +65,7 @@ def is_valid(operation: Operation) -> bool:
 
 
 def ints(values: Sequence[int]) -> Attribute:
-    """The attribute of a list of integers."""
+    """Return the attribute of a list of integers."""
     return ir.DenseI64ArrayAttr.get(list(values))
 
 
@@ -81,14 +84,15 @@ def dtype_of(value: Value) -> str:
 
 
 def with_dtype(value: Value, dtype: str) -> Type:
-    """A tensor's type, with other elements."""
+    """Return a tensor's type with another element type."""
     return encode(tensor_info(value).with_dtype(dtype), value.context)
 
 
 def keeps_shape(value: Value, *others: Value) -> bool:
-    """Whether broadcasting a value with the others gives it no other shape.
+    """Return True if broadcasting a value with the others never changes its shape.
 
-    An unknown size of the value may be 1, which the other's size would enlarge: it must be 1 or provably the same.
+    An unknown size of the value may be 1, which the other's size would enlarge. The other size must be 1 or provably
+    equal.
     """
     shape = shape_of(value)
     return all(_is_covered(shape_of(other), shape) for other in others)
@@ -104,12 +108,12 @@ def _is_covered(other: tuple[Dim, ...] | None, shape: tuple[Dim, ...] | None) ->
 
 
 def is_known(shape: tuple[Dim, ...] | None) -> bool:
-    """Whether every size is a number or an expression over symbols."""
+    """Check whether every size is a number or an expression over symbols."""
     return shape is not None and None not in shape
 
 
 def same_known_shape(one: Value, other: Value) -> bool:
-    """Whether two tensors have the same shape for certain; equal types with unknown sizes do not say so."""
+    """Return True if two tensors provably have the same shape. Equal types with unknown sizes prove nothing."""
     return is_same_shape(tensor_info(one), tensor_info(other))
 
 
@@ -118,7 +122,7 @@ def normal_axis(axis: int, rank: int) -> int:
 
 
 def listed_dims(value: Value) -> tuple[Dim, ...] | None:
-    """The sizes of a shape: as its operation lists them, else as its type says."""
+    """Return the sizes of a shape, from its operation's list or its type, or None if unknown."""
     owner = defining_op(value, "relax.shape_expr")
     if owner is not None:
         return tuple(owner.dims)

@@ -29,7 +29,7 @@ def all_class_non_max_suppression(call: Call) -> list[TensorInfo]:
         check_dtype(call, name, dtype)
         check_one_element(call, name)
     if call.output_format == "onnx":
-        # As many rows as boxes are selected: known when it runs.
+        # The number of rows equals the number of selected boxes, which is only known at run time.
         return [TensorInfo((None, 3), "i64"), TensorInfo((1,), "i64")]
     most = dim_mul(classes, boxes)
     return [TensorInfo((batch, most, 2), "i64"), TensorInfo((batch, most), "f32"), TensorInfo((batch,), "i64")]
@@ -54,7 +54,7 @@ def non_max_suppression(call: Call) -> list[TensorInfo]:
 
 
 def _check_suppression(call: Call) -> Shape:
-    """The shape of the data, [batch, anchors, values], made more precise by the other operands."""
+    """Return the shape of the data, [batch, anchors, values], refined by the other operands."""
     check_dtype(call, "data", "float")
     _, _, values = shape = shape_of_rank(call, "data", 3)
     for name, rank in (("valid_count", 1), ("indices", 2)):
@@ -71,7 +71,7 @@ def _check_suppression(call: Call) -> Shape:
 
 
 def _check_index(call: Call, name: str, least: int, data: Shape, length: int = 1) -> None:
-    """Refuses an attribute that does not point at `length` of the values that data has for an anchor."""
+    """Raise OpProblem unless an attribute is the index of `length` values in the data of an anchor."""
     values, index = data[2], call.attributes[name]
     most = values - length if isinstance(values, int) else None
     if index < least or (most is not None and index > most):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions of 3x3 taps by Winograd's minimal filtering: tiles and kernels are transformed, and take fewer products.
+"""Convolutions of 3x3 taps by Winograd's minimal filtering: transformed tiles and kernels need fewer products.
 
-A tile of m x m results takes (m + 2)^2 products for each channel instead of 9 m^2.
+A tile of m x m results takes (m + 2)^2 products per channel instead of 9 m^2.
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""IR as TVMScript: what frontends/script reads back as the same IR. Printing imports what it needs (print_script)."""
+"""IR as TVMScript, which frontends/script parses to the same IR. The printer is imported on demand (print_script)."""

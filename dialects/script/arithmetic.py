@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Numbers: constants, Python's signs between scalars and vectors, words for what has no sign."""
+"""Numbers: constants, Python's operators on scalars and vectors, and named functions for other operations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _constant(printer: Printer, op: Operation) -> Expr | None:
     if attribute in printer.constants:
         return printer.constants[attribute]
     type_ = op.results[0].type
-    if is_scalar(type_) and str(type_) != "i0":  # which has no numbers
+    if is_scalar(type_) and str(type_) != "i0":  # i0 has no numbers
         return printer.constants.setdefault(attribute, number(attribute, printer.type_text(type_)))
     if is_tensor(type_) and op.name != constant_operation(str(type_.element_type)):
         return None
@@ -35,12 +35,12 @@ def _splat(attribute: Attribute) -> str:
         return ""
     try:
         return number(attribute.get_splat_value(), "").bare
-    except (TypeError, ValueError, RuntimeError):  # elements that Python has no numbers for
+    except (TypeError, ValueError, RuntimeError):  # elements without Python numbers
         return ""
 
 
 def _tensor(printer: Printer, attribute: Attribute) -> Expr | None:
-    """`R.const([1.0, 2.0], "float32")`; one number for all elements has the whole type with it."""
+    """Print a constant tensor: `R.const([1.0, 2.0], "float32")`. A splat prints one number with the whole type."""
     type_ = attribute.type
     if not isinstance(attribute, ir.DenseElementsAttr):
         return None

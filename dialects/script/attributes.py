@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attributes as Python's literals; what Python has none for is MLIR's text: `I.attr("affine_map<(i) -> (i)>")`."""
+"""Attributes as Python literals, or as MLIR text if there is no literal: `I.attr("affine_map<(i) -> (i)>")`."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .words import quoted
 
 
 def attribute_text(attribute: Attribute, inner: Callable[[Attribute], str] | None = None) -> str:
-    """What reads back as the same attribute. `inner` writes what is in a list or a dictionary."""
+    """Return text that parses to the same attribute. `inner` prints the items of a list or dictionary."""
     kind = type(attribute).__name__
     nested, write = _NESTED.get(kind), _WRITERS.get(kind)
     try:
         text = nested(attribute, inner or attribute_text) if nested else write(attribute) if write else ""
-    except TypeError:  # it has something in it that the bindings have no class for
+    except TypeError:  # an item has no class in the bindings
         text = ""
     return text or f"I.attr({quoted(str(attribute))})"
 
 
 def _string(attribute: Attribute) -> str:
-    if not str(attribute).endswith('"'):  # it has a type
+    if not str(attribute).endswith('"'):  # the string has a type
         return ""
     try:
         return quoted(attribute.value_bytes.decode())
@@ -49,7 +49,7 @@ def _array(attribute: Attribute, inner: Callable[[Attribute], str]) -> str:
 
 
 def _dictionary(attribute: Attribute, inner: Callable[[Attribute], str]) -> str:
-    # Not `item.attr`, which ends the process where the bindings have no class for it.
+    # `item.attr` would end the process for attributes without a class in the bindings.
     return f"{{{', '.join(f'{quoted(item.name)}: {inner(attribute[item.name])}' for item in attribute)}}}"
 
 
@@ -75,7 +75,7 @@ _WRITERS: dict[str, Callable[[Attribute], str]] = {
 
 
 def number_text(attribute: Attribute) -> str:
-    """The literal of an integer's or float's constant; empty for what Python's literals cannot say."""
+    """Return the literal of an integer or float constant, or an empty string if Python has no literal."""
     if isinstance(attribute, ir.FloatAttr):
         value = attribute.value
         return float_text(value, attribute.type) if math.isfinite(value) and attribute.type.width <= 64 else ""
@@ -84,17 +84,17 @@ def number_text(attribute: Attribute) -> str:
 
 
 def special_number(attribute: Attribute) -> str:
-    """ "inf", "-inf" or "nan", where that says which one it is."""
+    """Return "inf", "-inf" or "nan" if the word identifies the number, else an empty string."""
     if not isinstance(attribute, ir.FloatAttr) or math.isfinite(attribute.value):
         return ""
     text = str(attribute.value)
     with ir.Location.unknown(attribute.context):
-        # Anew, as a reader does: NaNs have a sign and bits of their own.
+        # Parsed again, as a reader does: NaNs have a sign and a payload.
         return text if ir.FloatAttr.get(attribute.type, float(text)) == attribute else ""
 
 
 def float_text(value: float, type_: object) -> str:
-    """The shortest text that reads back as the same number of its type."""
+    """Return the shortest text that parses to the same number of its type."""
     text = repr(value)
     if isinstance(type_, ir.F32Type):
         candidates = (format(value, f".{digits}g") for digits in range(6, 10))
@@ -111,11 +111,14 @@ def _same_float(text: str, value: float) -> bool:
 
 
 def elements_text(attribute: Attribute) -> str:
-    """The elements of a tensor as nested lists; of rank 0 the number. Empty where Python's numbers cannot say them."""
+    """Return the elements of a tensor as nested lists, or a number for rank 0.
+
+    Return an empty string without Python numbers.
+    """
     element, shape = attribute.type.element_type, list(attribute.type.shape)
     try:
         values = [attribute[index] for index in range(len(attribute))]
-    except (TypeError, ValueError):  # the bindings have no numbers for those of less than a byte
+    except (TypeError, ValueError):  # the bindings have no numbers for elements of less than a byte
         text = str(attribute).removeprefix("dense<").rpartition("> :")[0]
         return text if isinstance(element, ir.IntegerType) and '"' not in text else ""
     if any(isinstance(value, float) and not math.isfinite(value) for value in values):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Elements and parts of tensors and buffers: `A[i, j]`, `A.shape[0]`, `A.vload([i, j], T.Vector((8,), "float32"))`."""
+"""Elements and slices of tensors and buffers: `A[i, j]`, `A.shape[0]`, `A.vload([i, j], T.Vector((8,), "float32"))`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .words import SEGMENTS
 
 
 def index_texts(exprs: Sequence[Expr]) -> list[str]:
-    """Numbers are indices here."""
+    """Return the texts of indices, without types of numbers."""
     return [expr.bare or expr.text for expr in exprs]
 
 
@@ -59,7 +59,7 @@ def _store(printer: Printer, op: Operation) -> bool:
 
 
 def _stored_to(printer: Printer, op: Operation, target: Value, value: Value) -> str:
-    """The name that a store assigns to: a tensor's, which is a new one's from here on, or a buffer's."""
+    """Return the name that a store assigns to: a new name for a tensor, or the name of a buffer."""
     return printer.overwritten(op, target, [value], op.operands) if is_tensor(target.type) else printer.text_of(target)
 
 
@@ -67,7 +67,10 @@ def _stored_to(printer: Printer, op: Operation, target: Value, value: Value) -> 
 
 
 def _is_plain_transfer(op: Operation, tensor: Value, vector: Value) -> bool:
-    """Elements one after the other along the last dimensions, all of them inside, perhaps with a mask."""
+    """Check whether a transfer moves adjacent elements along the last dimensions, all in bounds.
+
+    The transfer may have a mask.
+    """
     if set(op.attributes) != {"in_bounds", SEGMENTS, "permutation_map"} or not tensor.type.has_rank:
         return False
     if not isinstance(vector.type, ir.VectorType):
@@ -81,7 +84,7 @@ def _is_plain_transfer(op: Operation, tensor: Value, vector: Value) -> bool:
 
 @expression("vector.transfer_read")
 def _vload(printer: Printer, op: Operation) -> Expr | None:
-    """`A.vload([i, j], T.float32x8, mask=m)`: what the mask leaves out is zero."""
+    """Print `A.vload([i, j], T.float32x8, mask=m)`. Masked lanes are zero."""
     source, *rest = op.operands
     if not _is_named(printer, source) or not _is_plain_transfer(op, source, op.results[0]):
         return None
@@ -107,7 +110,7 @@ def _vstore(printer: Printer, op: Operation) -> bool:
     name = _stored_to(printer, op, target, vector)
     text, _, *rest = printer.take(op.operands)
     rank = len(target.type.shape)
-    # As the operation has it: what is stored, where, and the mask.
+    # In the order of the operation: value, indices, mask.
     items = [text.text, f"[{', '.join(index_texts(rest[:rank]))}]", *(f"mask={each.text}" for each in rest[rank:])]
     printer.emit(f"{name}.vstore({', '.join(items)})")
     for result in op.results:

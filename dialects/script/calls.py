@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Operations as calls: `vector.broadcast(x, T.Vector((8,), "float32"))`, operands, then types, then attributes.
 
-Where no types are written, there is one result, of the last operand's type. Regions are what stands indented below
-`with`.
+A call without types has one result, of the last operand's type. Regions are indented blocks below `with`.
 """
 
 from __future__ import annotations
@@ -35,7 +34,11 @@ def _any(printer: Printer, op: Operation) -> bool:
 
 
 def _operator_line(printer: Printer, op: Operation, items: list[str], *, stated: bool) -> bool:
-    """A call whose result types are written: before the sign where there is one, as an argument for several."""
+    """Print a call with explicit result types.
+
+    The type of a single result is an annotation of the target, unless it is `stated`. Otherwise the types are an
+    argument.
+    """
     types = [printer.type_text(result.type) for result in op.results]
     if types and (stated or len(types) > 1):
         items.append(f"out_sinfo={types[0] if len(types) == 1 else '[' + ', '.join(types) + ']'}")
@@ -46,7 +49,7 @@ def _operator_line(printer: Printer, op: Operation, items: list[str], *, stated:
 
 
 def _targets(printer: Printer, op: Operation, annotation: str = "") -> str:
-    """The names that an operation's results get, and the sign."""
+    """Return the names of an operation's results, and the assignment sign."""
     printer.flush()
     names = [printer.name(op, result) for result in op.results]
     return f"{', '.join(names)}{annotation} = " if names else ""
@@ -72,7 +75,7 @@ def _call(printer: Printer, op: Operation) -> str:
 
 
 def _mixed_items(printer: Printer, op: Operation) -> list[str] | None:
-    """Operands, then lists of sizes that are constants or values: `tensor.extract_slice(A, [i, 0], [4, 8], [1, 1])`."""
+    """Return operands, then lists of constant and dynamic sizes: `tensor.extract_slice(A, [i, 0], [4, 8], [1, 1])`."""
     count, names = MIXED.get(op.name, (0, ()))
     if not names or any(name not in op.attributes for name in names):
         return None
@@ -82,13 +85,16 @@ def _mixed_items(printer: Printer, op: Operation) -> list[str] | None:
     items = [expr.text for expr in exprs[:count]]
     for name in names:
         sizes = [str(size) for size in attribute_of(op, name)]
-        # A value that is a number is a value all the same, with its type.
+        # A dynamic size that is a number keeps its type, to remain a value.
         items.append(f"[{', '.join(next(values).text if size == dynamic else size for size in sizes)}]")
     return items
 
 
 def operand_texts(exprs: Sequence[Expr], values: Sequence[Value]) -> list[str]:
-    """Numbers that are of the type of the last operand that is no number have none themselves."""
+    """Return the texts of operands.
+
+    Numbers omit their type if it equals the type of the last operand that is not a number.
+    """
     if not any(expr.bare for expr in exprs):
         return [expr.text for expr in exprs]
     last = next(
@@ -133,9 +139,9 @@ def _with_regions(printer: Printer, op: Operation) -> bool:
 
 
 def write_region(printer: Printer, region: Region) -> None:
-    """The operations of a region of one block without arguments; else a function for each block."""
+    """Print the operations of a region with one block without arguments, else a function for each block."""
     blocks = list(region.blocks)
-    # A block that shows nothing would be no block.
+    # A block without printed operations would vanish.
     if len(blocks) == 1 and not len(blocks[0].arguments) and any(op.name not in LEAVES for op in blocks[0].operations):
         printer.block(blocks[0])
         return
@@ -146,7 +152,7 @@ def write_blocks(printer: Printer, blocks: Sequence, named: Sequence) -> None:
     for block in named:
         printer.labels[block] = printer.names.numbered("bb")
     for block in blocks:
-        # Names of arguments reach as far as those of results: blocks further down may use them.
+        # Names of arguments have the scope of names of results: blocks further down may use them.
         arguments = [(value, printer.names.numbered("arg")) for value in block.arguments]
         parameters = [f"{name}: {printer.type_text(value.type)}" for value, name in arguments]
         for value, name in arguments:

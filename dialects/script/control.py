@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops and branches: what they carry are names that exist before and are assigned again inside."""
+"""Loops and branches. Carried values are names that exist before and are reassigned inside."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def _for(printer: Printer, op: Operation) -> bool:
             printer.bind(argument, name)
         printer.block(block, lambda end: printer.yielded(end, carried))
     items = [upper] if (lower, step) == ("0", "1") else [lower, upper] if step == "1" else [lower, upper, step]
-    # In the order of their first assignment, as a reader finds them; else they are named.
-    is_memory = any(isinstance(init.type, ir.MemRefType) for init in inits)  # whose elements are assigned to as well
+    # The reader finds carried names in the order of their first assignment. Any other order needs an explicit list.
+    is_memory = any(isinstance(init.type, ir.MemRefType) for init in inits)  # elements are assigned alike
     if is_memory or [name for name in assigned if name in carried] != carried:
         items.append(f"carry={_list(carried)}")
     printer.writer.lines[header] = f"{printer.writer.margin}for {index} in range({', '.join(items)}):"
@@ -56,7 +56,7 @@ def _list(names: Sequence[str]) -> str:
 
 @statement("scf.if")
 def _if(printer: Printer, op: Operation) -> bool:
-    """What it gives is what both sides assign last."""
+    """Print a branch. Its results are the values that both sides assign last."""
     if printer.other_attributes(op):
         return False
     condition, then, other = printer.texts(op.operands)[0], op.regions[0], op.regions[1]
@@ -69,7 +69,7 @@ def _if(printer: Printer, op: Operation) -> bool:
         _side(printer, other, names)
         if not names and _ends_with_value(printer, then) and _ends_with_value(printer, other):
             with printer.writer.indented():
-                printer.writer.line("pass")  # else what both sides name last would be what it gives
+                printer.writer.line("pass")  # else the last names of both sides would become results
     return True
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pieces of text: names, tuples, expressions that know how strongly they bind; lines of them."""
+"""Pieces of text: names, tuples, expressions with their precedence, and lines."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .words import Sign
 
 _NO_NAME = re.compile(r"\W+", re.ASCII)
 _MOST_NAME = 40
-#: Names that are shortened may get a number, and stay what they are when they come back.
+#: Shortened names may get a number, and must stay unchanged when they are parsed again.
 _MOST_KEPT = 60
-#: Calls and signatures that are wider are wrapped.
+#: Wider calls and signatures are wrapped.
 WIDTH = 110
 _INDENT = "    "
 
 
 def as_name(text: str) -> str:
-    """An identifier like the text; empty where nothing in it could stand in one."""
+    """Return an identifier similar to the text, or an empty string if no character is usable."""
     if len(text) <= _MOST_KEPT and is_name(text):
         return text
     name = _NO_NAME.sub("_", text).strip("_")[:_MOST_NAME]
@@ -39,7 +39,7 @@ def as_tuple(items: Sequence[str]) -> str:
 
 
 class Level:
-    """How strongly an expression's outermost operator binds, as in Python."""
+    """Precedence of an expression's outermost operator, as in Python."""
 
     ANY = 0
     COMPARE = 4
@@ -54,26 +54,26 @@ class Level:
 
 
 class Expr(NamedTuple):
-    """The text of a value."""
+    """Text of a value."""
 
     text: str
     level: int = Level.ATOM
-    #: Of a number: its text where its type is clear.
+    #: For a number: its text where the context determines the type.
     bare: str = ""
 
     def at(self, level: int) -> str:
-        """The text, in parentheses where it binds less strongly than its place asks for."""
+        """Return the text, in parentheses if its precedence is below the required level."""
         return self.text if self.level >= level else f"({self.text})"
 
     def plain(self) -> Expr:
-        """A number without its type."""
+        """Return a number without its type."""
         return Expr(self.bare, Level.SIGN if self.bare.startswith("-") else Level.ATOM) if self.bare else self
 
 
 def infix(left: Expr, sign: Sign, right: Expr) -> Expr:
-    """Two values with a sign between, grouping from the left; comparisons do not chain.
+    """Return an infix expression, grouped from the left; comparisons do not chain.
 
-    A number together with something that determines its type has none itself.
+    A number omits its type if the other operand determines it.
     """
     if left.bare and not right.bare:
         left = left.plain()
@@ -84,7 +84,7 @@ def infix(left: Expr, sign: Sign, right: Expr) -> Expr:
 
 
 class Writer:
-    """Collects lines."""
+    """Collector of lines."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -98,12 +98,15 @@ class Writer:
         self.lines.append(_INDENT * self.depth + text)
 
     def gap(self) -> None:
-        """An empty line, but no second one."""
+        """Add an empty line, unless the last line is empty."""
         if self.lines and self.lines[-1]:
             self.lines.append("")
 
     def call(self, head: str, items: Sequence[str], tail: str, *, each: bool = False) -> None:
-        """`head` + items + `tail`, over several lines where one is too short. `each`: then one item a line."""
+        """Write `head` + items + `tail`, wrapped if the line is too long.
+
+        With `each`, a wrapped call has one item per line.
+        """
         text = f"{head}{', '.join(items)}{tail}"
         if not items or len(_INDENT) * self.depth + len(text) <= WIDTH:
             self.line(text)

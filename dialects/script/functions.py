@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules as classes, functions as decorated functions; what else a module has, as MLIR's text."""
+"""Modules as classes, functions as decorated functions, and other contents of a module as MLIR text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .words import quoted
 _HEADER = "from relax_mlir.script import ir as I, relax as R, tir as T"
 _FUNCTION_SHOWN = frozenset({"sym_name", "function_type", "arg_attrs", "res_attrs"})
 _CLASS = "Module"
-# What MLIR prints for an operand that is not in what is printed.
+# MLIR's text for an operand from outside of the printed operation.
 _NOT_THERE = "<<UNKNOWN SSA VALUE>>"
 
 
@@ -30,7 +30,7 @@ _NOT_THERE = "<<UNKNOWN SSA VALUE>>"
 
 
 def header(printer: Printer) -> str:
-    """The words that Python meets where it runs a class's statements."""
+    """Return the names that a class's statements need when Python executes them."""
     known = [name for name in sorted(printer.imported) if name in UPSTREAM_DIALECTS]
     return ", ".join([_HEADER, *known])
 
@@ -56,7 +56,10 @@ def _module(printer: Printer, op: Operation) -> bool:
 
 
 def _members(printer: Printer, module: Operation) -> None:
-    """What has no form as a script is MLIR's text; with the whole module where it needs symbols of that."""
+    """Print the members of a module.
+
+    Members without a script form become MLIR text, or the whole module does if they need its symbols.
+    """
     operations = operations_of(module.regions[0].blocks[0])
     start = _mark(printer)
     for op in operations:
@@ -87,7 +90,7 @@ def _back_to(printer: Printer, mark: tuple[int, int]) -> None:
 
 
 def _fragment(module: Operation, op: Operation) -> str:
-    """An operation as the text of a module of its own; empty where that would not be valid."""
+    """Return an operation as the text of a separate module, or an empty string if that would be invalid."""
     alone = ir.Module.create()
     for name in module.attributes:
         alone.operation.attributes[name] = attribute_of(module, name)
@@ -121,7 +124,7 @@ def _own_names(printer: Printer) -> Iterator[None]:
 
 @contextmanager
 def _functions_of(printer: Printer, module: Operation) -> Iterator[None]:
-    """What calls by name give: the functions of the innermost module."""
+    """Provide the result types of calls by name: the functions of the innermost module."""
     outer, printer.given_by = printer.given_by, {}
     for op in operations_of(module.regions[0].blocks[0]):
         if op.name == "func.func" and is_name(symbol_name(op)):
@@ -133,7 +136,7 @@ def _functions_of(printer: Printer, module: Operation) -> Iterator[None]:
 
 
 def write_alone(printer: Printer, op: Operation) -> None:
-    """An operation out of its surroundings: its operands get names, calls know the functions of its module."""
+    """Print a detached operation. Its operands get names, and calls know the functions of its module."""
     for value in op.operands:
         if not printer.text_of(value):
             owner = value.owner
@@ -143,7 +146,7 @@ def write_alone(printer: Printer, op: Operation) -> None:
     with _functions_of(printer, around) if around is not None else nullcontext():
         printer.operation(op)
         printer.flush()
-    if not printer.writer.lines:  # text that stands where it is used
+    if not printer.writer.lines:  # an expression that is printed at its use
         (value,) = op.results
         printer.writer.line(f"{printer.names.numbered('v')} = {printer.text_of(value)}")
 
@@ -212,7 +215,7 @@ def _signature(
 
 
 def _annotated(printer: Printer, op: Operation, name: str, index: int, type_: Type, hidden: Sequence[str]) -> str:
-    """A type, with the attributes of an argument or result."""
+    """Return a type, with the attributes of an argument or result."""
     text = printer.type_text(type_)
     found = [] if name not in op.attributes else op.attributes[name][index]
     rest = [each.name for each in found if each.name not in hidden]
@@ -226,7 +229,7 @@ def _argument_names(
     printer: Printer, inputs: Sequence[Type], given: Sequence[str], blocks: Sequence[Block], is_prim: bool
 ) -> list[str]:
     located = [name_in(value.location) for value in blocks[0].arguments] if blocks else [""] * len(inputs)
-    if is_prim and len(set(located)) < len(located):  # they are called after the node that the function comes from
+    if is_prim and len(set(located)) < len(located):  # all arguments are named after the function's node
         located = [""] * len(inputs)
     letters = iter(ascii_uppercase if is_prim else "")
     names = []
@@ -238,7 +241,10 @@ def _argument_names(
 
 
 def _given_names(op: Operation) -> list[str]:
-    """The names that the arguments' attributes give them; empty for one that has none, and of a function without."""
+    """Return the names in the arguments' attributes, with empty strings for missing names.
+
+    Return an empty list without such attributes.
+    """
     if "arg_attrs" not in op.attributes:
         return []
     return [_given_name(attributes) for attributes in op.attributes["arg_attrs"]]
@@ -263,7 +269,7 @@ def _return(printer: Printer, op: Operation) -> bool:
 
 @statement("func.call")
 def _call(printer: Printer, op: Operation) -> bool:
-    """`cls.f(x)`: what it gives is in the callee's signature."""
+    """Print a call `cls.f(x)`. The callee's signature states the result types."""
     callee = str(op.attributes["callee"]).removeprefix("@")
     if printer.given_by.get(callee) != [result.type for result in op.results]:
         return False

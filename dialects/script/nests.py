@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""linalg as loops: `for i, j, k in T.grid(4, 8, T.reduce(16)): C[i, j] = C[i, j] + A[i, k] * B[k, j]`.
+"""Linalg operations as loops: `for i, j, k in T.grid(4, 8, T.reduce(16)): C[i, j] = C[i, j] + A[i, k] * B[k, j]`.
 
-The elements that the body names are the operation's inputs, in the order in which they are named; where that would
-not give the same inputs, `reads=[...]` lists them.
+The inputs of the operation are the elements that the body reads, in order of appearance. If this order gives other
+inputs, `reads=[...]` lists them.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def _generic(printer: Printer, op: Operation) -> bool:
     return _fill(printer, nest) or _loops(printer, nest)
 
 
-#: Of an operand, what each of its dimensions is at: a loop, or the text of an expression of loops.
+#: Index of each dimension of an operand: a loop, or the text of an expression over loops.
 Places = tuple[int | str, ...]
 
 
 class Nest:
-    """The parts of a linalg.generic."""
+    """Parts of a linalg.generic."""
 
     def __init__(self, printer: Printer, op: Operation):
         self.op = op
@@ -45,12 +45,12 @@ class Nest:
         self.inputs, self.outputs = operands[:count], operands[count:]
         self.types = [each.type for each in operands]
         self.is_shaped = [isinstance(each, ir.ShapedType) for each in self.types]
-        # The same few come again in all kernels.
+        # All kernels use the same few maps.
         self.places: list[Places] | None = printer.remembered(op.attributes["indexing_maps"], _places)
         self.iterators: list[str] | None = printer.remembered(op.attributes["iterator_types"], _iterators)
 
     def is_plain(self, printer: Printer) -> bool:
-        """Whether it reads and writes tensors or buffers with names, and reads numbers."""
+        """Check whether the nest accesses named tensors or buffers, or numbers, in a form that loops can express."""
         if self.iterators is None or self.places is None or not self.outputs:
             return False
         shaped = [type_ for type_, is_shaped in zip(self.types, self.is_shaped, strict=True) if is_shaped]
@@ -64,15 +64,15 @@ class Nest:
         return is_named and self._are_different(self.places, is_tensor(shaped[0]))
 
     def _are_different(self, places: Sequence[Places], are_tensors: bool) -> bool:
-        """Whether each element that is read or written has a text of its own."""
-        # A tensor that is given is a new one.
+        """Check whether each element that is read or written has a distinct text."""
+        # An output tensor becomes a new tensor.
         operands = self.inputs if are_tensors else [*self.inputs, *self.outputs]
         read = zip(operands, places, self.is_shaped, strict=False)
         elements = [(value, place) for value, place, is_shaped in read if is_shaped]
         return len(set(elements)) == len(elements) and len(set(self.outputs)) == len(self.outputs)
 
     def sizes(self, names: Sequence[str]) -> list[str]:
-        """Each loop's size, by the first operand that has it as a dimension of its own."""
+        """Return the size of each loop, from the first operand with a dimension of this loop."""
         assert self.iterators is not None and self.places is not None
         found = [""] * len(self.iterators)
         for type_, name, places in zip(self.types, names, self.places, strict=True):
@@ -84,7 +84,7 @@ class Nest:
 
 
 def _places(maps: Attribute) -> list[Places] | None:
-    """None where Python has no sign for what is in a map."""
+    """Return the indices of each operand, or None if Python has no operator for a map."""
     found = []
     for each in maps:
         results = tuple(
@@ -102,7 +102,7 @@ def _iterators(kinds: Attribute) -> list[str] | None:
 
 
 def _fill(printer: Printer, nest: Nest) -> bool:
-    """`C[:] = 0.0`: a number is each of the elements."""
+    """Print a fill: `C[:] = 0.0`, in which a number becomes each of the elements."""
     op = nest.op
     if len(nest.inputs) != 1 or len(nest.outputs) != 1 or nest.is_shaped[0] or len(nest.block.operations) != 1:
         return False
@@ -164,7 +164,7 @@ def _loops(printer: Printer, nest: Nest) -> bool:
 
 
 def _named(printer: Printer, value: Value, is_shaped: bool) -> str:
-    """An input's name. Numbers get one of their own: in the body it is the block's argument, not the value around."""
+    """Return the name of an input. Numbers get names of their own, because the body uses the block argument."""
     text = printer.texts([value])[0]
     if is_shaped:
         return text
@@ -183,7 +183,7 @@ def _element(name: str, places: Places, indices: Sequence[str]) -> str:
 
 
 def _affine(text: str, indices: Sequence[str]) -> str:
-    """MLIR's text of an affine expression with the loops' variables."""
+    """Replace MLIR's dimensions in the text of an affine expression by loop variables."""
 
     def replace(match: re.Match[str]) -> str:
         word = match.group()
@@ -220,7 +220,7 @@ def _write_header(
 
 
 def _named_in(lines: Sequence[str], inputs: Sequence[str], outputs: Sequence[str]) -> list[str] | None:
-    """The inputs in the order in which a body names them."""
+    """Return the inputs in the order in which a body reads them, or None if the texts are ambiguous."""
     if len(set(inputs)) < len(inputs) or set(inputs) & set(outputs) or any("[" not in each for each in inputs):
         return None
     text = "\n".join(lines)
@@ -229,7 +229,7 @@ def _named_in(lines: Sequence[str], inputs: Sequence[str], outputs: Sequence[str
 
 
 def _place_of(element: str, text: str) -> int:
-    """Where the element is named first; -1 where it is not. It may be the end of another's name."""
+    """Return the first position of an element in a text, or -1. Matches inside longer names are skipped."""
     place = text.find(element)
     while place > 0 and (text[place - 1].isalnum() or text[place - 1] == "_"):
         place = text.find(element, place + 1)

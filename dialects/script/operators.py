@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators from the tables as calls by their words, `R.nn.conv2d(x, w, strides=(2, 2))`; sizes as values."""
+"""Operators of the tables as calls, `R.nn.conv2d(x, w, strides=(2, 2))`, and sizes as values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .words import SEGMENTS, quoted
 
 
 def operator_items(printer: Printer, definition: Operator, op: Operation) -> list[str] | None:
-    """The arguments in the order of the builder's parameters; None where the table does not fit the operation."""
+    """Return the arguments in the builder's order, or None if the operation does not match the table."""
     operands = _operands(definition, op)
     if operands is None:
         return None
@@ -54,7 +54,10 @@ def operator_items(printer: Printer, definition: Operator, op: Operation) -> lis
 
 
 def _operands(definition: OpDef, op: Operation) -> dict[str, Value | tuple[Value, ...]] | None:
-    """Values by operand name: None for an absent one, a tuple for a variadic one. None if they do not fit the table."""
+    """Return the values by operand name, or None if they do not match the table.
+
+    An absent operand is None, and a variadic operand is a tuple.
+    """
     try:
         sizes = list(op.attributes[SEGMENTS]) if definition.segmented else None
         return definition.segment(list(op.operands), sizes)
@@ -69,12 +72,12 @@ def _values(given: Value | tuple[Value, ...] | None) -> Sequence[Value]:
 def _operand_text(texts: list[Expr], given: Value | tuple[Value, ...], kind: str) -> str:
     if isinstance(given, tuple):
         return as_tuple([each.text for each in texts])
-    # Where a shape is expected, a tuple is one.
+    # A tuple is accepted where a shape is expected.
     return texts[0].bare if kind == "shape" and texts[0].bare else texts[0].text
 
 
 def _checked_text(printer: Printer, kind: AttrKind, attribute: Attribute) -> str | None:
-    """The Python value of an attribute; None where it does not read back as the same attribute."""
+    """Return the text of an attribute's Python value, or None if it does not parse to the same attribute."""
     known = printer.values.get((kind, attribute), "")
     if known == "":
         known = printer.values[kind, attribute] = _value_of(kind, attribute)
@@ -82,7 +85,7 @@ def _checked_text(printer: Printer, kind: AttrKind, attribute: Attribute) -> str
 
 
 def _decoded(kind: AttrKind, attribute: Attribute) -> Any:
-    """The Python value of an attribute; None where it does not read back as the same attribute."""
+    """Return the Python value of an attribute, or None if it does not convert back to the same attribute."""
     try:
         value = kind.decode(attribute)
         return value if kind.encode(kind.normalize(value), attribute.context) == attribute else None
@@ -118,7 +121,7 @@ def _literal(value: object) -> str | None:
 
 @expression("relax.shape_expr")
 def _shape(printer: Printer, op: Operation) -> Expr | None:
-    """`R.shape(("n", 256))`; the tuple alone where a shape is expected."""
+    """Print `R.shape(("n", 256))`, or only the tuple where a shape is expected."""
     dims = _only_attribute(op, "dims")
     if dims is None or encode(ShapeInfo(dims), op.context) != op.results[0].type:
         return None
@@ -135,5 +138,5 @@ def _prim_value(printer: Printer, op: Operation) -> Expr | None:
 
 
 def _only_attribute(op: Operation, name: str) -> Any:
-    """The Python value of the one attribute that an operation has; None where it has others."""
+    """Return the Python value of the only attribute of an operation, or None if it has others."""
     return _decoded(find_op(op.name).attrs[name], op.attributes[name]) if list(op.attributes) == [name] else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A module, or any other operation, as a script."""
+"""Printing of a module, or another operation, as a script."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from .resources import Resources
 
 
 def print_script(operation: Holder, *, elide: bool = False) -> str:
-    """A module, or any other operation, as a script. `elide` leaves out large constants' elements: for people only."""
+    """Return a module, or another operation, as a script.
+
+    `elide` omits the elements of large constants, for people only.
+    """
     try:
         return _printed(operation.operation, elide=elide)
     except (RuntimeError, UnicodeDecodeError) as error:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Walks operations in order: each is a line of its own, or text inside of the line that uses its result.
+"""Printer of operations in order: each becomes a line, or an expression inside the line that uses its result.
 
-What is read back computes in the same order: text stands inside of another only where Python's order of evaluation,
-operands from left to right and then the operation, is the order of the operations.
+The parsed script computes in the same order. An expression is therefore inlined only if Python's order of evaluation
+equals the order of the operations. Python evaluates operands from left to right, then the operation.
 """
 
 from __future__ import annotations
@@ -25,44 +25,44 @@ from .types import has_elements, is_scalar, type_text
 from .value_names import ValueNames, name_in, result_prefix
 from .words import LEAVES, SILENT, case_form, quoted
 
-#: A longer expression gets a line and a name of its own.
+#: A longer expression gets a line and a name.
 _MOST_INLINE = 72
-#: Python's parser takes no more than 100 indentations.
+#: Python's parser accepts at most 100 indentation levels.
 _MOST_DEPTH = 80
 _MOST_USES = 8
-#: Constants of more elements, or bytes of text, stand at the end of the module.
+#: Constants with more elements, or bytes of text, are written at the end of the module.
 MOST_ELEMENTS = 32
 
 _NAMES = re.compile(r"[A-Za-z_]\w*")
 
-#: Gives the text of an operation's one result; None where it has no form for it. Asks `printer.take` for its operands.
+#: Function that returns the text of an operation's only result, or None. Operands come from `printer.take`.
 ExpressionWriter = Callable[["Printer", Operation], "Expr | None"]
-#: Writes lines and returns whether it did.
+#: Function that writes lines, and returns True if it did.
 StatementWriter = Callable[["Printer", Operation], bool]
 EXPRESSIONS: dict[str, ExpressionWriter] = {}
 STATEMENTS: dict[str, StatementWriter] = {}
 
 
-#: Declares how operations of some names are written: as an expression that may stand inside of others.
+#: Decorator for operations that are written as expressions, by name.
 expression = entering(EXPRESSIONS)
-#: Declares how they are written as lines of their own.
+#: Decorator for operations that are written as lines.
 statement = entering(STATEMENTS)
 
 
 class Unwritable(Exception):
-    """A function that has no form as a script: its regions nest too deep, or it uses values above their definition."""
+    """Function without a script form: its regions nest too deep, or it uses values above their definition."""
 
 
 @dataclass
 class Inside:
-    """The body of a nest: elements at places that its loops state are what it reads, unless its inputs are listed."""
+    """Body of a nest. Elements at indices over its loops are its inputs, unless the inputs are listed."""
 
     indices: frozenset[str]
     operands: frozenset[Value]
     are_listed: bool = False
 
     def may_load(self, value: Value, places: Sequence[str]) -> bool:
-        """Whether an element that is loaded here is distinguishable from an input."""
+        """Check whether a loaded element is distinguishable from an input."""
         if not set(_NAMES.findall(" ".join(places))) <= self.indices:
             return True
         self.are_listed = True
@@ -70,28 +70,28 @@ class Inside:
 
 
 class Printer:
-    """Writes operations; the rules call it back for values, names, lines and regions."""
+    """Printer of operations. The rules call it back for values, names, lines and regions."""
 
     def __init__(self, resources: Resources) -> None:
         self.writer = Writer()
         self.names = ValueNames()
         self.resources = resources
-        #: What blocks that are jumped to are called.
+        #: Names of blocks that are branch targets.
         self.labels: dict[Block, str] = {}
-        #: What the module's functions give, by their names.
+        #: Result types of the module's functions, by name.
         self.given_by: dict[str, list[Type]] = {}
-        #: The loops' variables of linalg operations, by their blocks.
+        #: Loop variables of linalg operations, by their blocks.
         self.index_names: dict[tuple[Block, int], str] = {}
-        #: Dialects that a module's own statements name.
+        #: Dialects that a module's own statements mention.
         self.imported: set[str] = set()
         self.constants: dict[Attribute, Expr] = {}
-        #: Whether values are called after the names in their locations: in graphs, whose names are a model's.
+        #: True if values are named after their locations: in graphs, which carry the names of a model.
         self.named_by_location = False
-        #: The innermost linalg operation that is a nest and whose body is being written.
+        #: Innermost nest with a body that is being printed.
         self.nest: Inside | None = None
         self.tensor_word = "R.Tensor"
         self._texts: dict[Value, Expr] = {}
-        # Texts that wait for the one operation of their block that uses them, in the order of their operations.
+        # Pending texts, in the order of their operations. Each has a single use in its block.
         self._waiting: list[tuple[Value, Expr, Operation]] = []
         self._is_waiting: set[Value] = set()
         self._leaves: set[Value] = set()
@@ -103,7 +103,7 @@ class Printer:
         #: Operators' attributes as Python values.
         self.values: dict[tuple[AttrKind, Attribute], str | None] = {}
 
-    # ---- texts that are the same wherever they stand ----
+    # ---- texts that do not depend on their position ----
 
     def type_text(self, type_: Type) -> str:
         key = type_, self.tensor_word
@@ -125,13 +125,13 @@ class Printer:
         return attribute_text(attribute, self.attribute_text)
 
     def remembered(self, attribute: Attribute, work: Callable[[Attribute], object]) -> Any:
-        """What is made of an attribute, once."""
+        """Return the result of `work` on an attribute, computed once."""
         if attribute not in self._remembered:
             self._remembered[attribute] = work(attribute)
         return self._remembered[attribute]
 
     def other_attributes(self, op: Operation, shown: frozenset[str] | Sequence[str] = ()) -> list[tuple[str, str]]:
-        """Names and texts of the attributes that are not shown elsewhere, and are not what silence means."""
+        """Return the names and texts of attributes that are neither shown elsewhere nor at their implicit value."""
         found = []
         operation, attributes = op.name, op.attributes
         for name in attributes:
@@ -146,12 +146,12 @@ class Printer:
         return found
 
     def keyword(self, name: str, op: Operation, shown: frozenset[str] | Sequence[str]) -> list[str]:
-        """The other attributes as a keyword argument; nothing where there are none."""
+        """Return the other attributes as a keyword argument, or an empty list without any."""
         rest = self.other_attributes(op, shown)
         return [f"{name}={{{', '.join(f'{quoted(each)}: {text}' for each, text in rest)}}}"] if rest else []
 
     def _named_attribute(self, operation: str, name: str, attribute: Attribute) -> str:
-        """Empty for what is meant where nothing is said."""
+        """Return the text of an attribute, or an empty string for an implicit value."""
         if name in SILENT and str(attribute) == SILENT[name]:
             return ""
         return _case(operation, name, attribute) or self.attribute_text(attribute)
@@ -159,7 +159,7 @@ class Printer:
     # ---- values ----
 
     def take(self, values: Sequence[Value]) -> list[Expr]:
-        """The texts of operands, in the order in which the operation's text has them."""
+        """Return the texts of operands, in the order of the operation's text."""
         if self._is_waiting:
             waiting = [value for value in values if value in self._is_waiting]
             if waiting:
@@ -170,7 +170,7 @@ class Printer:
             raise Unwritable("a value is used above its definition") from None
 
     def _pop(self, waiting: list[Value]) -> None:
-        """What waits goes into the text that is being made, if its order allows that; else all of it becomes lines."""
+        """Inline the pending texts if their order allows it, else write all of them as lines."""
         last = self._waiting[-len(waiting) :]
         if [entry[0] for entry in last] != waiting:
             self.flush()
@@ -190,24 +190,24 @@ class Printer:
         return [expr.text for expr in self.take(values)]
 
     def flush(self) -> None:
-        """What waits becomes lines, in its order."""
+        """Write the pending texts as lines, in order."""
         waiting, self._waiting = self._waiting, []
         self._is_waiting.clear()
         for value, expr, op in waiting:
             self.writer.line(f"{self.name(op, value)} = {expr.text}")
 
     def forget_waiting(self) -> None:
-        """What is being written is given up."""
+        """Drop the pending texts of abandoned output."""
         self._waiting, self._is_waiting = [], set()
         self.nest = None
 
     def bind(self, value: Value, name: str) -> str:
-        """The name, or another text, stands for the value wherever it is used."""
+        """Bind the name, or another text, to the value for all of its uses."""
         self._texts[value] = Expr(name)
         return name
 
     def name(self, op: Operation, value: Value) -> str:
-        """A new name for a result; in graphs the model's own, where its location has one."""
+        """Return a new name for a result. In graphs, this is the model's name if the location has one."""
         wanted = name_in(op.location) if self.named_by_location and len(op.results) == 1 else ""
         if wanted:
             return self.bind(value, self.names.exact(wanted))
@@ -215,7 +215,7 @@ class Printer:
         return self.bind(value, self.names.numbered(result_prefix(op, number, value.type)))
 
     def text_of(self, value: Value) -> str:
-        """The name that a value has; empty where it has none."""
+        """Return the name of a value, or an empty string."""
         found = self._texts.get(value)
         return found.text if found is not None else ""
 
@@ -244,7 +244,7 @@ class Printer:
         return True
 
     def define(self, op: Operation, expr: Expr) -> None:
-        """Decides where the text of a result goes: on a line now, or to where the result is used."""
+        """Write the text of a result on a line now, or keep it pending for its only use."""
         result = op.results[0]
         if len(expr.text) <= _MOST_INLINE and not has_elements(result.type) and self._is_used_once(op, result):
             self._waiting.append((result, expr, op))
@@ -255,7 +255,10 @@ class Printer:
 
     @staticmethod
     def _is_used_once(op: Operation, result: Value) -> bool:
-        """By an operation of the same block: what is in a region runs later, or more than once."""
+        """Check for a single use by an operation of the same block.
+
+        Operations in regions run later, or more than once.
+        """
         found = None
         for use in result.uses:
             if found is not None:
@@ -264,17 +267,17 @@ class Printer:
         return found is not None and found.operation.block == op.block
 
     def emit(self, text: str) -> bool:
-        """A line; true, as rules say that they have written."""
+        """Write a line. Return True, which rules return after writing."""
         self.flush()
         self.writer.line(text)
         return True
 
-    # ---- names that are assigned again ----
+    # ---- names that are reassigned ----
 
     def overwritten(self, op: Operation, value: Value, others: Sequence[Value] = (), text: Sequence[Value] = ()) -> str:
-        """The name that an operation makes a new value of: the value's own, or one that stands for it from here on.
+        """Return the name for an operation's new version of a value: the value's own name, or a new name from here on.
 
-        `others` are its other operands, which must not be the same value; of `text`, what waits stays to be taken.
+        `others` are the other operands, which must be different values. Pending texts in `text` stay pending.
         """
         name = self.text_of(value)
         if name.isidentifier() and value not in others and self._ends_at(op, value):
@@ -287,13 +290,13 @@ class Printer:
         return made
 
     def assign(self, name: str, value: Value) -> None:
-        """From here on the name is that value's."""
+        """Rebind the name to the value."""
         self.bind(value, name)
         self._assigned.setdefault(name)
 
     @contextmanager
     def assigned(self) -> Iterator[dict[str, None]]:
-        """The names that are assigned again inside, in the order of their first time."""
+        """Yield the names that are reassigned inside, in the order of their first assignment."""
         outer, self._assigned = self._assigned, {}
         inner = self._assigned
         yield inner
@@ -302,7 +305,10 @@ class Printer:
             outer.setdefault(name)
 
     def yielded(self, end: Operation, names: list[str], *, always: bool = False) -> None:
-        """A region's end: names become what it gives; those that are it already only where `always`."""
+        """Write the end of a region: assign its results to the names.
+
+        Unchanged names are only assigned with `always`.
+        """
         texts = self.texts(end.operands)
         changed = [(name, text) for name, text in zip(names, texts, strict=True) if always or name != text]
         if not changed:
@@ -312,7 +318,7 @@ class Printer:
             self._assigned.setdefault(name)
 
     def _ends_at(self, op: Operation, value: Value) -> bool:
-        """Liveness: whether the operation is the last user of a value of this block."""
+        """Check whether the operation is the last user of a value of this block."""
         owner = value.owner
         block = op.block
         return (owner if isinstance(owner, ir.Block) else owner.operation.block) == block and is_last_user(op, value)
@@ -321,7 +327,7 @@ class Printer:
 
     @contextmanager
     def suite(self, *, scoped: bool = True) -> Iterator[None]:
-        """Indented lines, with names of their own where they are `scoped`; `pass` where nothing is written."""
+        """Write an indented block, with names of its own if `scoped`, and `pass` if it is empty."""
         if self.writer.depth >= _MOST_DEPTH:
             raise Unwritable("regions nest too deep")
         self.flush()
@@ -335,7 +341,7 @@ class Printer:
         self._waiting = waiting
 
     def block(self, block: Block, end: Callable[[Operation], object] | None = None) -> None:
-        """The operations of a block; `end` writes the last one."""
+        """Write the operations of a block. `end` writes the last one."""
         previous = None
         for op in block.operations:
             if previous is not None:
@@ -346,12 +352,12 @@ class Printer:
 
 
 def attribute_of(op: Operation, name: str) -> Attribute:
-    """Raises Unwritable for what the bindings have no class for: elements of complex numbers."""
+    """Return an attribute. Raise Unwritable if the bindings have no class for it: elements of complex numbers."""
     return held(op.attributes, name)
 
 
 def held(attributes: Any, name: str) -> Attribute:
-    """One of several attributes. Raises Unwritable."""
+    """Return one of several attributes. Raise Unwritable if the bindings have no class for it."""
     try:
         return attributes[name]
     except TypeError as error:
@@ -359,14 +365,14 @@ def held(attributes: Any, name: str) -> Attribute:
 
 
 def _case(operation: str, name: str, attribute: Attribute) -> str:
-    """The text of one of several cases."""
+    """Return the name of an attribute's case, quoted, or an empty string."""
     start, _, end = case_form(operation, name).partition("{}")
     text = str(attribute) if start else ""
     return quoted(text[len(start) : -len(end)]) if start and text.startswith(start) and text.endswith(end) else ""
 
 
 def number(attribute: Attribute, type_word: str) -> Expr:
-    """A constant's text: of a number with its type, and without."""
+    """Return the text of a number: with its type, and without."""
     text = number_text(attribute)
     if text:
         return Expr(f"{type_word}({text})", Level.ATOM, text)
@@ -377,7 +383,7 @@ def number(attribute: Attribute, type_word: str) -> Expr:
 
 
 def is_last_user(op: Operation, value: Value) -> bool:
-    """Whether all other users of a value come before the operation in its block, or within what does."""
+    """Check whether all other users of a value precede the operation in its block, directly or in regions."""
     around = op.block.owner.operation
     for count, use in enumerate(value.uses):
         if count >= _MOST_USES:
@@ -396,5 +402,5 @@ def is_last_user(op: Operation, value: Value) -> bool:
 
 
 def is_number(type_: Type) -> bool:
-    """Whether values of the type are computed with by signs: scalars, vectors of them."""
+    """Check whether Python's operators apply to values of the type: scalars and vectors."""
     return is_scalar(type_) or isinstance(type_, ir.VectorType)

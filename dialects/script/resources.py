@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Large constants stand at the end of a module, under names."""
+"""Large constants at the end of a module, referenced by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMED = re.compile(r'I\.resource\(("(?:[^"\\]|\\.)*")\)')
 
 
 class Resources:
-    """The constants that a printed module refers to; with `elide` none of them is written."""
+    """Constants that a printed module refers to. With `elide`, none of them is written."""
 
     def __init__(self, *, elide: bool = False) -> None:
         self._names: dict[Attribute, str] = {}
@@ -33,7 +33,10 @@ class Resources:
         return known
 
     def lines(self, above: Sequence[str]) -> list[str]:
-        """The constants that the lines above name: what has been given up may have named others."""
+        """Return the definitions of constants that the lines above mention.
+
+        Abandoned output may have registered others.
+        """
         if self._elide or not self._names:
             return []
         named = set(_NAMED.findall("\n".join(above)))
@@ -46,11 +49,11 @@ class Resources:
             return whole
         try:
             data = base64.b64encode(elements_bytes(attribute)).decode("ascii")
-        except RelaxError:  # a name alone: its bytes are nowhere
+        except RelaxError:  # the bytes are unavailable
             return whole
         return f'I.resource({quoted(name)}, {quoted(str(attribute.type))}, "{data}")'
 
 
 def _unescaped(name: str, attribute: Attribute) -> str:
-    """MLIR writes all but ASCII as bytes."""
+    """Decode a name. MLIR prints characters outside of ASCII as bytes."""
     return name if "\\" not in name else readable(lambda: ir.Attribute.parse(f'"{name}"', attribute.context).value)

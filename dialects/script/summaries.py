@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules and functions in a few words: what they take and give."""
+"""Short descriptions of modules and functions: their inputs and results."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..core.ir_attributes import ARGUMENT_NAME
 from .expr import as_tuple
 from .types import dim_text, dtype_name, is_scalar, tensor_dims, type_text
 
-#: Of an outline.
+#: Maximum number of lines of an outline.
 _MOST_LINES = 20
 
 
 def outline(module: OperationBase) -> str:
-    """`module of 2 functions`, and what each takes and gives; what is no function is counted."""
+    """Return `module of 2 functions`, with the signature of each function and the number of other operations."""
     operations = [op.operation for op in module.regions[0].blocks[0].operations]
     functions = [operation for operation in operations if operation.name == "func.func"]
     others = len(operations) - len(functions)
@@ -27,7 +27,10 @@ def outline(module: OperationBase) -> str:
 
 
 def signature(function: OperationBase) -> str:
-    """`main(x: Tensor((n, 8), "float32")) -> Tensor((n, 8), "float32")`, with `private` before it."""
+    """Return `main(x: Tensor((n, 8), "float32")) -> Tensor((n, 8), "float32")`.
+
+    Private functions have the prefix `private`.
+    """
     attributes = function.attributes
     type_ = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
     name = _readable(attributes["sym_name"])
@@ -53,7 +56,7 @@ def _names(function: OperationBase, count: int) -> list[str]:
 
 
 def short_type(type_: Type) -> str:
-    """`Tensor((n, 8), "float32")`, `int64`."""
+    """Return a short type: `Tensor((n, 8), "float32")`, `int64`."""
     if is_scalar(type_):
         return dtype_name(str(type_))
     if not isinstance(type_, ir.RankedTensorType):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What Python's syntax says in a script, whoever reads it: names with dots, signs between expressions."""
+"""Meaning of Python's syntax in a script, for all readers: dotted names, operators between expressions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ...support.quiet import ignoring_warnings
 
 Known = TypeVar("Known")
 
-#: Python's operators by their syntax.
+#: Python's operators by their syntax nodes.
 _SIGNS: dict[type, str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
     ast.MatMult: "@", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
     ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not", ast.And: "and", ast.Or: "or",
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
-#: What the signs between two values make of them.
+#: Function of each binary operator.
 APPLIED: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
     "%": operator.mod, "**": operator.pow, "<<": operator.lshift, ">>": operator.rshift, "&": operator.and_,
@@ -28,7 +28,7 @@ APPLIED: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 _BLOCKS = (ast.With, ast.If, ast.For, ast.While)
-#: What statements give names to.
+#: Targets of statements.
 _TARGETS: dict[type, Callable[..., Sequence[ast.expr | None]]] = {
     ast.AnnAssign: lambda node: (node.target,),
     ast.AugAssign: lambda node: (node.target,),
@@ -38,9 +38,9 @@ _TARGETS: dict[type, Callable[..., Sequence[ast.expr | None]]] = {
 
 
 def parsed(text: str, file: str = "<script>") -> ast.Module:
-    """Raises SyntaxError, whatever Python has against a text: without a line where that is unknown."""
+    """Parse a text. Raise SyntaxError for any failure of Python's parser, without a line if it is unknown."""
     try:
-        with ignoring_warnings():  # of Python's about what it would do
+        with ignoring_warnings():  # Python warns about the semantics of the text
             return ast.parse(text, file)
     except (RecursionError, MemoryError):
         raise SyntaxError("the script is nested too deep to be read") from None
@@ -51,7 +51,7 @@ def parsed(text: str, file: str = "<script>") -> ast.Module:
 
 
 def expression_at(node: ast.expr, text: str) -> ast.expr:
-    """The expression that a text is, at the place of a node. Raises SyntaxError."""
+    """Parse an expression, located at a node. Raise SyntaxError for other texts."""
     body = parsed(text.strip()).body
     if len(body) != 1 or not isinstance(body[0], ast.Expr):
         raise SyntaxError("expected one expression")
@@ -61,7 +61,7 @@ def expression_at(node: ast.expr, text: str) -> ast.expr:
 
 
 def dotted(node: ast.AST) -> str:
-    """`R.nn.relu` as text; empty for what is no chain of names."""
+    """Return a dotted name as text, `R.nn.relu`, or an empty string for other expressions."""
     if isinstance(node, ast.Name):
         return node.id
     parts: list[str] = []
@@ -72,22 +72,22 @@ def dotted(node: ast.AST) -> str:
 
 
 def text_of(node: ast.AST | None) -> str | None:
-    """The text that a literal is; None of all else."""
+    """Return the text of a string literal, or None."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def items_of(node: ast.expr) -> Sequence[ast.expr]:
-    """What a tuple or a list has; all else is one alone."""
+    """Return the items of a tuple or list, or the expression as a single item."""
     return node.elts if isinstance(node, (ast.Tuple, ast.List)) else (node,)
 
 
 def sign_of(node: ast.operator | ast.cmpop) -> str:
-    """`+`, `<`; empty for those of Python's that no script has: `in`, `is`."""
+    """Return the text of an operator, `+`, `<`, or an empty string for operators outside of scripts: `in`, `is`."""
     return _SIGNS.get(type(node), "")
 
 
 def operation_of(node: ast.AST) -> tuple[str, Sequence[ast.expr]]:
-    """The sign of an expression and what it stands before or between; no sign of what has none, or several."""
+    """Return the operator and the operands of an expression. The operator is empty if there is none, or several."""
     if isinstance(node, ast.BinOp):
         return _SIGNS[type(node.op)], (node.left, node.right)
     if isinstance(node, ast.UnaryOp):
@@ -103,7 +103,10 @@ def folded(
     leaf: Callable[[ast.expr], Known | None],
     apply: Callable[[str, Sequence[Known]], Known | None],
 ) -> Known | None:
-    """What `apply` makes of a sign and its operands, and `leaf` of what has none; None where one of them is unknown."""
+    """Fold an expression, or return None if an operand is unknown.
+
+    `apply` combines operands, and `leaf` evaluates expressions without an operator.
+    """
     sign, operands = operation(node)
     if not sign:
         return leaf(node)
@@ -116,7 +119,7 @@ def folded(
 
 
 def names_in(target: ast.expr | None) -> Sequence[str]:
-    """The names that a target gives values."""
+    """Return the names that a target assigns."""
     if isinstance(target, ast.Name):
         return (target.id,)
     items = target.elts if isinstance(target, (ast.Tuple, ast.List)) else ()
@@ -124,7 +127,7 @@ def names_in(target: ast.expr | None) -> Sequence[str]:
 
 
 def targets_of(statement: ast.stmt) -> Sequence[ast.expr | None]:
-    """What a statement gives a value: names, tuples of names, elements of buffers."""
+    """Return the targets of a statement: names, tuples of names, elements of buffers."""
     if isinstance(statement, ast.Assign):
         return statement.targets
     read = _TARGETS.get(type(statement))
@@ -132,7 +135,7 @@ def targets_of(statement: ast.stmt) -> Sequence[ast.expr | None]:
 
 
 def statements_within(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements and those inside of `with`, `if` and loops, in their order."""
+    """Yield the statements, and those inside `with`, `if` and loops, in order."""
     waiting = [*reversed(statements)]
     while waiting:
         statement = waiting.pop()

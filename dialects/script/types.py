@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Types as scripts write them: `R.Tensor(("n", 4), "float32")`, `T.Vector((8,), "float32")`, `T.int64`."""
+"""Types in scripts: `R.Tensor(("n", 4), "float32")`, `T.Vector((8,), "float32")`, `T.int64`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHAPED = ("RankedTensorType", "UnrankedTensorType", "MemRefType", "VectorType")
 
 
 def dtype_name(text: str) -> str:
-    """Relax's name of an element type: "f32" is "float32"."""
+    """Return Relax's name of an element type: "f32" is "float32"."""
     return _DTYPE_NAMES.get(text, text)
 
 
@@ -31,7 +31,7 @@ def is_number(type_: Type) -> bool:
 
 
 def has_elements(type_: Type) -> bool:
-    """Tensors and buffers."""
+    """Check for tensors and buffers."""
     return is_tensor(type_) or isinstance(type_, (ir.MemRefType, ir.UnrankedMemRefType))
 
 
@@ -40,7 +40,7 @@ def is_tensor(type_: Type) -> bool:
 
 
 def type_text(type_: Type, tensor: str = "R.Tensor") -> str:
-    """A word where there is one, else MLIR's text. `tensor` is what tensors are called."""
+    """Return the script's name of a type, or MLIR's text. `tensor` is the word for tensors."""
     if is_scalar(type_):
         name = dtype_name(str(type_))
         return f"T.{name}" if name.isidentifier() and name.isascii() else _quoted_type(type_)
@@ -100,12 +100,15 @@ def _dims_text(dims: Sequence[Dim]) -> str:
 
 
 def dim_text(dim: Dim) -> str:
-    """A size: a number, or text, which symbols stand in."""
+    """Return a size as a number, or as quoted text if it is symbolic."""
     return str(dim) if isinstance(dim, int) else quoted("?" if dim is None else str(dim))
 
 
 def tensor_dims(type_: Type) -> tuple[Dim, ...]:
-    """The sizes of a ranked tensor. A malformed symbolic encoding, which verifies on function types, counts as none."""
+    """Return the sizes of a ranked tensor.
+
+    A malformed symbolic encoding, which verifies on function types, is ignored.
+    """
     try:
         info = decode(type_)
     except TypeProblem:

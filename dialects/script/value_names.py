@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Names of values: unique where they can be seen, free again after their region; and what they are made of."""
+"""Names of values: unique in their scope, and reusable after their region."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from .types import is_tensor
 
 _INDICES = "ijkl"
 _MOST_PREFIX = 32
-#: What the results of these are called.
+#: Names of results, by operation.
 _WORDS = {"constant": "const", "for": "loop", "forall": "loop", "while": "loop", "if": "branch"}
-#: Names that mean something else in a script.
+#: Names with another meaning in a script.
 _RESERVED = frozenset({"I", "R", "T", "cls", "range", "True", "False", "None", "float"})
-# Of the names in a location.
+# Depth limit for the names in a location.
 _MOST_DEPTH = 8
 
 
 class ValueNames:
-    """The names within one function."""
+    """Names within one function."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set(_RESERVED)
         self._next: dict[str, int] = {}
-        # What the innermost scope has to undo: names that it took, counters as they were.
+        # State that the innermost scope restores: the names that it took, and previous counters.
         self._own: list[str] = []
         self._counters: dict[str, int] = {}
 
     def exact(self, wanted: str) -> str:
-        """The wanted name, or the first free one of `wanted_1`, `wanted_2`, ..."""
+        """Return the wanted name, or the first free one of `wanted_1`, `wanted_2`, ..."""
         if wanted not in self._taken:
             return self._take(wanted)
         return self.numbered(f"{wanted}_", first=1)
 
     def numbered(self, prefix: str, first: int = 0) -> str:
-        """The first free one of `prefix0`, `prefix1`, ..."""
+        """Return the first free name of `prefix0`, `prefix1`, ..."""
         number = self._next.get(prefix, first)
         self._counters.setdefault(prefix, number)
         while f"{prefix}{number}" in self._taken:
@@ -48,7 +48,7 @@ class ValueNames:
         return self._take(f"{prefix}{number}")
 
     def index(self) -> str:
-        """A loop's variable."""
+        """Return a name for a loop variable."""
         for letter in _INDICES:
             if letter not in self._taken:
                 return self._take(letter)
@@ -61,7 +61,7 @@ class ValueNames:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Names taken inside are free again afterwards."""
+        """Release the names taken inside at the end of the scope."""
         own, counters = self._own, self._counters
         self._own, self._counters = [], {}
         try:
@@ -73,7 +73,7 @@ class ValueNames:
 
 
 def result_prefix(op: Operation, index: int, type_: Type) -> str:
-    """What a result's name starts with: what the operation is, or what it calls; `v` for what is no tensor."""
+    """Return the prefix of a result's name, from the operation or its callee; `v` for values that are not tensors."""
     definition = row_of(op)
     if definition is not None and len(definition.results) > 1 and len(definition.results) == len(op.results):
         return f"{definition.results[index].name}_"
@@ -94,12 +94,12 @@ def _callee(op: Operation) -> str:
 
 
 def name_in(location: Location) -> str:
-    """An identifier like the name in a location; empty where there is none."""
+    """Return an identifier from the name in a location, or an empty string."""
     return as_name(location_name(location))
 
 
 def location_name(location: Location, depth: int = 0) -> str:
-    """The name, or the names of a fused location: a model's nodes; empty where there is none."""
+    """Return the name, or the names of a fused location (a model's nodes), or an empty string."""
     if isinstance(location, ir.NameLoc):
         return readable(lambda: str(location.name_str))
     if depth > _MOST_DEPTH:

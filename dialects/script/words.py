@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a script calls operations: one table for the printer (here) and the reader (frontends/script/ssa)."""
+"""Names of operations in scripts: one table for the printer (here) and the reader (frontends/script/ssa)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..core.infos import is_unsigned
 
 
 class Sign(NamedTuple):
-    """A Python operator between two numbers."""
+    """Python operator between two numbers."""
 
     text: str
-    #: How strongly it binds; see expr.Level.
+    #: Precedence; see expr.Level.
     level: int
 
 
@@ -27,20 +27,20 @@ _INTEGERS = {
     "arith.addi": "+", "arith.subi": "-", "arith.muli": "*", "arith.floordivsi": "//", "arith.andi": "&",
     "arith.ori": "|", "arith.xori": "^", "arith.shli": "<<", "arith.shrsi": ">>",
 }  # fmt: skip
-#: Sign -> operation, of floats and of integers.
+#: Operator -> operation, for floats and for integers.
 OF_FLOATS = {text: name for name, text in _FLOATS.items()}
 OF_INTEGERS = {text: name for name, text in _INTEGERS.items()}
-#: Predicates of arith.cmpf and arith.cmpi that Python has a sign for.
+#: Predicates of arith.cmpf and arith.cmpi with a Python operator.
 COMPARED_FLOATS = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
 COMPARED_INTEGERS = {0: "==", 1: "!=", 2: "<", 3: "<=", 4: ">", 5: ">="}
-#: Operations that have signs: predicate -> sign of those that compare, 0 -> sign of all others.
+#: Operations with operators: predicate -> operator of comparisons, 0 -> operator of other operations.
 _SIGNS = {
     **{name: {0: text} for name, text in (_FLOATS | _INTEGERS).items()},
     "arith.cmpf": COMPARED_FLOATS,
     "arith.cmpi": COMPARED_INTEGERS,
 }
 SIGNED = tuple(_SIGNS)
-#: T's functions that are Python's signs, or one function under several names: T.floordiv(x, y) is x // y.
+#: Functions of T that are Python operators, or one function under several names: T.floordiv(x, y) is x // y.
 SIGN_OF_WORD = {
     "Add": "+", "add": "+", "Sub": "-", "subtract": "-", "Mul": "*", "multiply": "*", "Div": "/", "div": "/",
     "FloorDiv": "//", "floordiv": "//", "indexdiv": "//", "FloorMod": "%", "floormod": "%", "indexmod": "%",
@@ -50,28 +50,28 @@ SIGN_OF_WORD = {
     "LE": "<=", "GT": ">", "GE": ">=", "And": "and", "all": "and", "Or": "or", "any": "or", "Not": "not",
 }  # fmt: skip
 
-#: Attributes that need not be written: what an operation has where nothing is said.
+#: Attributes with an implicit value, which scripts omit.
 SILENT = {
     "fastmath": "#arith.fastmath<none>", "overflowFlags": "#arith.overflow<none>", "nontemporal": "false"
 }  # fmt: skip
-#: Attributes that are one of several cases: text names it.
+#: Attributes with a fixed set of cases, which scripts name.
 _CASES = {"fastmath": "#arith.fastmath<{}>", "overflowFlags": "#arith.overflow<{}>"}
 _CASES_OF = {"vector.kind": "#vector.kind<{}>"}
-#: Operations without operands that stand where their result is used, however often: text instead of a name.
+#: Operations without operands that are always inlined instead of named.
 LEAVES = frozenset({"arith.constant", "relax.constant", "linalg.index", "relax.shape_expr", "relax.prim_value"})
 
-#: The attribute that says how many operands each of an operation's groups has.
+#: Attribute with the number of operands per group.
 SEGMENTS = "operandSegmentSizes"
 
-#: Dialects that have a letter of their own.
+#: Dialects with a letter of their own.
 _LETTERS = {"relax": "R", "tir": "T"}
 _DIALECTS = {letter: dialect for dialect, letter in _LETTERS.items()}
 
-# What else words may start with, or end with.
+# Further prefixes and suffixes of words.
 _OTHERS = frozenset({"I", "cls"})
 _METHODS = frozenset({"vload", "vstore"})
 
-#: Operations with sizes that are partly constant: how many operands stand before them, and the attributes with what is.
+#: Operations with partly constant sizes: the number of preceding operands, and the attributes with constant sizes.
 MIXED = {
     "tensor.extract_slice": (1, ("static_offsets", "static_sizes", "static_strides")),
     "tensor.insert_slice": (2, ("static_offsets", "static_sizes", "static_strides")),
@@ -84,14 +84,17 @@ MIXED = {
 
 
 def sign_of(operation: str, predicate: int = 0) -> Sign | None:
-    """The sign of an operation; None where Python has none for it."""
+    """Return the operator of an operation, or None."""
     text = _SIGNS.get(operation, {}).get(predicate)
     return None if text is None else Sign(text, _LEVELS[text])
 
 
 @cache
 def word_of(name: str) -> str:
-    """How an operation is called: "relax.nn.relu" is R.nn.relu, "scf.yield" is scf.yield_; empty if it cannot be."""
+    """Return the word of an operation, or an empty string if there is none.
+
+    "relax.nn.relu" is R.nn.relu, and "scf.yield" is scf.yield_.
+    """
     dialect, *rest = name.split(".")
     parts = [_LETTERS.get(dialect, dialect), *(f"{part}_" if keyword.iskeyword(part) else part for part in rest)]
     word = ".".join(parts)
@@ -103,24 +106,24 @@ def word_of(name: str) -> str:
 
 @cache
 def operation_of(word: str) -> str:
-    """The operation's name of a word in a script."""
+    """Return the operation name of a word in a script."""
     letter, *rest = word.split(".")
     plain = (part[:-1] if part[-1:] == "_" and keyword.iskeyword(part[:-1]) else part for part in rest)
     return ".".join([_DIALECTS.get(letter, letter), *plain])
 
 
 def case_form(operation: str, attribute: str) -> str:
-    """MLIR's text of an operation's attribute around the name of a case; empty where it has no cases."""
+    """Return MLIR's text of an attribute around the name of a case, or an empty string for attributes without cases."""
     return _CASES.get(attribute) or _CASES_OF.get(f"{operation.partition('.')[0]}.{attribute}", "")
 
 
 def constant_operation(element: str) -> str:
-    """What holds a constant tensor of this element type: upstream's constants are signless."""
+    """Return the constant operation for this element type. Upstream's constants are signless."""
     return "relax.constant" if is_unsigned(element) else "arith.constant"
 
 
 def quoted(text: str) -> str:
-    """A Python literal of any text, on one line."""
+    """Return a Python literal of any text, on one line."""
     if text.isprintable():
         escaped = text.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{escaped}"'

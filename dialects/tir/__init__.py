@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The tir dialect: intrinsics and calls of tensor programs. `tir.exp(x)` builds an operation."""
+"""Dialect tir: intrinsics and calls of tensor programs. `tir.exp(x)` builds an operation."""
 
 from __future__ import annotations
 

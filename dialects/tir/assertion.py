@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What must hold while a tensor program runs."""
+"""Run-time assertions of tensor programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..core.infos import Info, is_int
 from ..core.opdef import Call
 from .dialect import op
 
-#: What a message can show; targets reserve room for that many.
+#: Numbers that a message can show; targets reserve room for this many.
 MOST_NUMBERS = 3
 
 

@@ -71,7 +71,7 @@ _NAMES = "func args ty"
 op("call_extern", "*args:passed", attrs=_EXTERN, results="result?", explicit="ty", signature=_NAMES, role="call",
    pure=False, verify=_verify_extern,
    doc="Calls a C function; ty is its result's type, () for none. Numbers are passed as i64, f64 or i1.")  # fmt: skip
-# Pure as MLIR means it: what it reads through a pointer must not change.
+# Pure in MLIR's sense: memory that the function reads through a pointer must not change.
 op("call_pure_extern", "*args:passed", attrs=_EXTERN, results="result?", explicit="ty", signature=_NAMES, role="call",
    verify=_verify_pure_extern,
    doc="Calls a C function that has no effect and reads nothing that changes.")  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How other packages declare intrinsics of their own."""
+"""Declaration of intrinsics by other packages."""
 
 from __future__ import annotations
 
@@ -31,13 +31,15 @@ def declare_intrinsic(
     doc: str = "",
     dialect: Dialect = tir,
 ) -> Operator:
-    """Declares the intrinsic `tir.<name>` (or of another dialect) and returns its builder.
+    """Declare the intrinsic `tir.<name>` (or of another dialect) and return its builder.
 
-    `operands` are names as in the tables of this folder, scalars or vectors of numbers where no kind is said.
-    `result` is "same" for the operands' one type; an element type ("i32", "float32") for a scalar of it, or a
-    vector like the operands; None for no result; a function from a Call to the infos of what `results` names.
-    Pure intrinsics may be merged, moved and removed; `short` ones, a few instructions, may be done where another waits
-    for them. Contexts made from now on know the intrinsic.
+    `operands` are names as in the tables of this folder; without a kind, an operand is a scalar or a vector of numbers.
+
+    `result` is one of: "same", for the one type of the operands; an element type ("i32", "float32"), for a scalar or a
+    vector like the operands; None, for no result; or a function from a Call to the infos of the `results`.
+
+    Pure intrinsics may be merged, moved and removed. `short` intrinsics take a few instructions, and fusion may compute
+    them more than once. New contexts know the intrinsic.
     """
     full_name = f"{dialect.name}.{name}"
     _check_name(name, dialect)
@@ -77,7 +79,7 @@ def _check_name(name: str, dialect: Dialect) -> None:
     for other in list(dialect.ops):
         if other.startswith(name + ".") or name.startswith(other + "."):
             raise RelaxError(f"intrinsic '{full_name}' and operator '{dialect.name}.{other}' would hide each other")
-    # The package hands out operators as attributes, in addition to its files and functions.
+    # The package exposes operators as attributes, next to its files and functions.
     shadow = vars(sys.modules[__package__]).get(parts[0]) if dialect is tir else None
     if shadow is not None and not isinstance(shadow, (Operator, OpNamespace)):
         raise RelaxError(f"intrinsic '{full_name}': the package has something else of the name '{parts[0]}'")

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The tir dialect. Its operators are in this folder's other files, by family.
+"""Dialect tir.
 
-It has what tensor programs say elementwise in addition to `arith`: C's math.h, numpy's elementwise functions, TIR's
-own intrinsics. They stay abstract until a target lowers them, so what upstream's `math` has is here too.
+Its operators are in this folder's other files, by family.
+
+The dialect supplements `arith` with elementwise operations: C's math.h, NumPy's elementwise functions, TIR's own
+intrinsics. The operations stay abstract until a target lowers them, so the dialect also covers upstream's `math`.
 Integers without a sign in their type (i32) are signed, as in C; `ui32` is unsigned.
 """
 

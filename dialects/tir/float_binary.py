@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Floating-point functions of two and three operands: one line each."""
+"""Floating-point functions of two and three operands, one per line."""
 
 from __future__ import annotations
 

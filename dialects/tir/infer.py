@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inference for intrinsics on scalars and vectors: the element types they take, the results' types."""
+"""Inference for intrinsics on scalars and vectors: accepted element types, and types of the results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..core.opdef import Call, OpProblem
 
 Elementwise = ScalarInfo | VectorInfo
 
-# A class of element types -> its test, and what a message calls it.
+# Classes of element types: the test, and the name in messages.
 _CLASSES: dict[str, tuple[Callable[[str], bool], str]] = {
     "float": (is_float, "floating-point"),
     "int": (is_int, "an integer (iN, uiN or index)"),
@@ -20,7 +20,7 @@ _CLASSES: dict[str, tuple[Callable[[str], bool], str]] = {
 
 
 class GivenOperand(NamedTuple):
-    """An operand as it was given: what a message calls it, and its type."""
+    """Operand of a call: its name in messages, and its type."""
 
     label: str
     info: Elementwise
@@ -31,7 +31,7 @@ def given(call: Call, name: str) -> GivenOperand:
 
 
 def given_elementwise(call: Call) -> list[GivenOperand]:
-    """Every operand of kind "elementwise" that is there, variadic ones one by one."""
+    """Return every present operand of kind "elementwise", with variadic operands expanded."""
     found = []
     for operand in call.definition.operands:
         info = call.operands[operand.name]
@@ -47,7 +47,7 @@ def given_elementwise(call: Call) -> list[GivenOperand]:
 
 
 def check_dtype(operand: GivenOperand, *classes: str) -> None:
-    """Refuses an operand whose element type is in none of the classes ("float", "int", "bool")."""
+    """Raise OpProblem unless the element type is in one of the classes ("float", "int", "bool")."""
     if not any(_CLASSES[cls][0](operand.info.dtype) for cls in classes):
         raise OpProblem(f"{operand.label} must be {' or '.join(_CLASSES[cls][1] for cls in classes)}")
 
@@ -69,17 +69,17 @@ def _broadcast_hint(first: GivenOperand, other: GivenOperand) -> str:
 
 
 def shape_of(info: Elementwise) -> tuple[tuple[int, ...], tuple[bool, ...]] | None:
-    """Sizes and which of them scale; None for a scalar."""
+    """Return the sizes and the flags of scalable dimensions, or None for a scalar."""
     return (info.shape, info.scalable) if isinstance(info, VectorInfo) else None
 
 
 def with_dtype(info: Elementwise, dtype: str) -> Elementwise:
-    """The type with other elements, and without the value that a scalar may be known to have."""
+    """Return the type with another element type, and without the known value of a scalar."""
     return info._replace(dtype=dtype) if isinstance(info, VectorInfo) else ScalarInfo(dtype)
 
 
 def same_type(*classes: str) -> Callable[[Call], Elementwise]:
-    """The operands have one type, of these classes (none: of any), and the result has it too."""
+    """Return an inference function for operands of one type in these classes (none: any), which the result shares."""
 
     def infer(call: Call) -> Elementwise:
         first, *others = given_elementwise(call)
@@ -98,7 +98,10 @@ same_number = same_type("float", "int")
 
 
 def fixed_dtype(dtype: str) -> Callable[[Call], Elementwise]:
-    """The result has elements of this type in the operands' common shape, or is a scalar without operands."""
+    """Return an inference function for results with this element type, in the operands' common shape.
+
+    Without operands, the result is a scalar.
+    """
 
     def infer(call: Call) -> Elementwise:
         operands = given_elementwise(call)
@@ -114,7 +117,7 @@ def predicate(call: Call) -> Elementwise:
 
 
 def float_to_int(call: Call) -> Info:
-    """The attribute 'dtype' says which integers."""
+    """Infer integers of the type in attribute 'dtype'."""
     (operand,) = given_elementwise(call)
     check_dtype(operand, "float")
     call.require(is_int(call.dtype), f"{call.describe('dtype')} must be {_CLASSES['int'][1]}")
@@ -122,12 +125,12 @@ def float_to_int(call: Call) -> Info:
 
 
 def exponent_of(call: Call) -> Info:
-    """C's exponents are of type int."""
+    """Infer exponents, which have type int in C."""
     return with_dtype(same_float(call), "i32")
 
 
 def float_and_int(call: Call) -> list[Info]:
-    """A float like the operands, and C's int."""
+    """Infer a float like the operands, and C's int."""
     return [same_float(call), exponent_of(call)]
 
 
@@ -136,7 +139,7 @@ def two_floats(call: Call) -> list[Info]:
 
 
 def scaled(call: Call) -> Info:
-    """A float x1 and an integer exponent x2 of the same shape."""
+    """Infer the product of a float x1 with a power of two, for an integer exponent x2 of the same shape."""
     value, exponent = given_elementwise(call)
     check_dtype(value, "float")
     check_dtype(exponent, "int")
@@ -145,7 +148,7 @@ def scaled(call: Call) -> Info:
 
 
 def fixed_point(call: Call) -> Info:
-    """Q-numbers are 32 bits wide, all operands alike; 'q' of the bits are the fraction."""
+    """Infer a fixed-point result. Operands are Q-numbers of one type with 32 bits, of which 'q' are the fraction."""
     first, *others = given_elementwise(call)
     call.require(first.info.dtype == "i32", f"{first.label} must have elements of type i32")
     for other in others:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Integer functions that upstream's `arith` lacks: one line each."""
+"""Integer functions that upstream's `arith` lacks, one per line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ op("uadd_sat", X1_X2, infer=same_int, doc="x1 + x2, kept in the unsigned range."
 op("ssub_sat", X1_X2, infer=same_int, doc="x1 - x2, kept in the signed range.")
 op("usub_sat", X1_X2, infer=same_int, doc="x1 - x2, kept in the unsigned range.")
 
-# ---- fixed point: y has q bits after its point ----
+# ---- fixed point: y has q fractional bits ----
 _Q = {"q": Int(doc="bits after the point")}
 _SHIFTS = {
     "is_lshift_required": Bool(doc="whether ls can differ from 0"),

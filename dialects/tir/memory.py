@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Hints about memory."""
+"""Memory hints."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions of floats and integers alike: one line each."""
+"""Functions of floats and integers, one per line."""
 
 from __future__ import annotations
 

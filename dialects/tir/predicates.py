@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Questions about a float, answered by an i1: one line each."""
+"""Predicates of a float with an i1 result, one per line."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """PrimFuncs: `func.func` with attributes, in destination-passing style.
 
-On tensors the trailing parameters are the outputs, and what the function returns are their values. On memrefs
-the outputs are trailing parameters as well and the function returns nothing.
+On tensors, the trailing parameters are the outputs, and the function returns their values. On memrefs, the outputs are
+trailing parameters as well, and the function returns nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..core.codec import encode
 from ..core.facts import OpPattern
 from ..core.ir_attributes import OP_PATTERN, PRIM_FUNC, SCHEDULE, attribute_problems
 
-#: What has a PrimFunc end with a status where it does not hold.
+#: Assertion that ends a PrimFunc with an error status.
 ASSERT = "tir.assert"
 
 
@@ -28,12 +28,12 @@ def is_prim_func(op: Operation) -> bool:
 
 
 def prim_funcs_in(op: Operation) -> list[Operation]:
-    """The PrimFuncs of a module that have a body, or the one that is given."""
+    """Return the PrimFuncs of a module that have a body, or the given PrimFunc."""
     return [function for function in functions_at(op) if is_prim_func(function) and has_body(function)]
 
 
 def op_pattern(op: Operation) -> OpPattern | None:
-    """How a PrimFunc can be fused; None where it does not say."""
+    """Return the fusion class of a PrimFunc, or None if it states none. Raise RelaxError for a malformed attribute."""
     attributes = op.operation.attributes
     if OP_PATTERN not in attributes:
         return None
@@ -65,11 +65,11 @@ def make_prim_func(
     pattern: OpPattern | str | None = None,
     attributes: Mapping[str, Attribute] | None = None,
 ) -> Operation:
-    """Creates a PrimFunc at the current insertion point (or `ip=`) and returns its operation.
+    """Create a PrimFunc at the current insertion point (or `ip=`) and return its operation.
 
-    Inputs and outputs are types, as infos, MLIR types or text; outputs are all tensors or all memrefs. `body`
-    is called with the parameters, inputs first; it builds the function's body and returns the outputs' values
-    (one, or a sequence) on tensors, nothing on memrefs.
+    Inputs and outputs are types, as infos, MLIR types or text. Outputs are all tensors or all memrefs. `body` is called
+    with the parameters, inputs first, and builds the function's body. On tensors it returns the outputs' values (one,
+    or a sequence), on memrefs nothing.
     """
     context = _context(ip, loc)
     with context, loc or ir.Location.current or ir.Location.unknown(context):
@@ -150,7 +150,7 @@ def _returned(values: object) -> list[Value]:
 
 
 def schedule_lines(op: Operation, name: str = SCHEDULE) -> list[str] | None:
-    """The lines of a PrimFunc's schedule; None where it has none, or names a transform sequence."""
+    """Return the lines of a PrimFunc's schedule, or None if it has no schedule or names a transform sequence."""
     attributes = op.operation.attributes
     if name not in attributes or not isinstance(attributes[name], ir.ArrayAttr):
         return None
@@ -167,7 +167,10 @@ def set_schedule_lines(op: Operation, lines: Sequence[str], name: str = SCHEDULE
 
 
 def check_prim_funcs(op: Operation) -> bool:
-    """Reports what is wrong with the PrimFuncs of a module and of the modules in it, at their locations."""
+    """Report problems of the PrimFuncs of a module, nested modules included, at their locations.
+
+    Return True if there are none.
+    """
     valid = True
     for operation in functions_within(op.operation):
         for problem in verify_prim_func(operation):
@@ -177,7 +180,7 @@ def check_prim_funcs(op: Operation) -> bool:
 
 
 def functions_within(operation: Operation) -> Iterator[Operation]:
-    """The operation if it is a function; the functions in it, and in modules in it, if it is a module."""
+    """Yield the operation if it is a function, or the functions of a module and its nested modules."""
     if operation.name == "func.func":
         yield operation
     elif operation.name == "builtin.module":
@@ -186,7 +189,10 @@ def functions_within(operation: Operation) -> Iterator[Operation]:
 
 
 def verify_prim_func(op: Operation) -> list[str]:
-    """What is wrong with a function: its attributes, and what it is as a PrimFunc, whose attributes others have not."""
+    """Return the problems of a function's attributes, and of its signature if it is a PrimFunc.
+
+    Other functions must not have a PrimFunc's attributes.
+    """
     operation = op.operation
     attributes = dict(operation.attributes)
     if PRIM_FUNC not in attributes:
@@ -201,7 +207,7 @@ def verify_prim_func(op: Operation) -> list[str]:
 
 
 def _problems(attributes: Mapping[str, Attribute], parameters: Sequence[Type], results: Sequence[Type]) -> list[str]:
-    """What is wrong with a PrimFunc of such attributes, of which MLIR's own are not looked at, and types."""
+    """Return the problems of a PrimFunc with these attributes and types. MLIR's own attributes are not checked."""
     return [*attribute_problems("func.func", attributes), *_signature_problems(parameters, results)]
 
 
@@ -237,7 +243,10 @@ def _is_memref(type_: Type) -> bool:
 
 
 def _same_buffer(parameter: Type, result: Type) -> bool:
-    """Memrefs are returned between bufferization and drop-equivalent-buffer-results; layouts may differ."""
+    """Check whether a result matches its buffer.
+
+    Memrefs are returned between bufferization and drop-equivalent-buffer-results; layouts may differ.
+    """
     if not (isinstance(parameter, ir.MemRefType) and isinstance(result, ir.MemRefType)):
         return parameter == result
     return parameter.element_type == result.element_type and list(parameter.shape) == list(result.shape)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What lowered graph functions do with values of the packed-function ABI."""
+"""Operations of lowered graph functions on values of the packed-function ABI."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ def _verify_give_tensor(operation: Operation, call: Call) -> None:
 
 
 def _verify_packed(operation: Operation, call: Call) -> None:
-    """tir.dtypes and tir.types say what memrefs and pointers do not: signs, and what is expected of the results."""
+    """Check tir.dtypes and tir.types.
+
+    The attributes state facts that memrefs and pointers lack: signedness, and expected results.
+    """
     attributes = operation.attributes
     for name, count in ((PACKED_DTYPES, len(operation.operands)), (PACKED_TYPES, len(operation.results))):
         if name not in attributes or not isinstance(attributes[name], ir.ArrayAttr) or len(attributes[name]) != count:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Exchange between the threads of a warp. Not pure: moved out of a branch, other threads would take part."""
+"""Exchange between the threads of a warp. Not pure: outside of its branch, other threads would participate."""
 
 from __future__ import annotations
 

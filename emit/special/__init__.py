@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Special functions of scalars, as rules and front ends write kernels of: Numbers in, a Number out, computed in f64."""
+"""Special functions of scalars for kernels of rules and front ends: from Numbers to a Number, computed in f64."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bessel functions and Airy's."""
+"""Bessel and Airy functions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import math
 from ..numbers import Number, intrinsic, select
 from .series import at_least, at_most, exp, in_f64, is_nan, log, series, size_of, sqrt
 
-# ---- modified ones ----
+# ---- modified Bessel functions ----
 
 
 def _scaled_i(order: int, size: Number) -> Number:
-    """exp(-x) times the one of the first kind, where x is not negative."""
+    """Return exp(-x) times the modified function of the first kind, for non-negative x."""
     low = at_most(size, 8.0)
     near = series(f"i{order}e_near", low, 0, 8)
     if order:
@@ -23,7 +23,7 @@ def _scaled_i(order: int, size: Number) -> Number:
 
 
 def _scaled_k(order: int, x: Number) -> Number:
-    """exp(x) times the one of the second kind, where x is above 0."""
+    """Return exp(x) times the modified function of the second kind, for x above 0."""
     low = at_most(x, 2.0)
     growing = log(low * 0.5) * _scaled_i(order, low) * exp(low)
     rest = series(f"k{order}_near", low * low, 0, 4)
@@ -41,11 +41,11 @@ def _with_sign(order: int, size: Number, x: Number) -> Number:
 
 @in_f64
 def modified_i(x: Number, order: int, is_scaled: bool) -> Number:
-    """Of the first kind; scaled by exp(-abs(x))."""
+    """Return the modified function of the first kind, scaled by exp(-abs(x)) if requested."""
     size = size_of(x)
     made = _scaled_i(order, size)
     if not is_scaled:
-        half = exp(size * 0.5)  # so that it overflows where the product does
+        half = exp(size * 0.5)  # overflows only where the product does
         made = made * half * half
         made = select(size == math.inf, math.inf, made)
     return _with_sign(order, made, x)
@@ -53,18 +53,18 @@ def modified_i(x: Number, order: int, is_scaled: bool) -> Number:
 
 @in_f64
 def modified_k(x: Number, order: int, is_scaled: bool) -> Number:
-    """Of the second kind; scaled by exp(x)."""
+    """Return the modified function of the second kind, scaled by exp(x) if requested."""
     made = _scaled_k(order, x)
     if not is_scaled:
         made = select(x == 0.0, made, made * exp(-x))
     return select(is_nan(x), x, select(x == math.inf, 0.0, made))
 
 
-# ---- of the first and the second kind ----
+# ---- first and second kind ----
 
 
 def _wave(order: int, x: Number, is_second: bool) -> Number:
-    """From 8 on: a wave that fades."""
+    """Return the function for x from 8 on: a decaying wave."""
     inverse = 8.0 / x
     z = inverse * inverse
     even, odd = series(f"even_wave_{order}", z, 0, 1), series(f"odd_wave_{order}", z, 0, 1) * inverse
@@ -85,7 +85,7 @@ def _far_argument(size: Number) -> Number:
 
 @in_f64
 def bessel_j(x: Number, order: int) -> Number:
-    """Of the first kind."""
+    """Return the Bessel function of the first kind."""
     size = size_of(x)
     far = select(size == math.inf, 0.0, _wave(order, _far_argument(size), False))
     return _with_sign(order, select(size > 8.0, far, _near_j(order, at_most(size, 8.0))), x)
@@ -93,7 +93,7 @@ def bessel_j(x: Number, order: int) -> Number:
 
 @in_f64
 def bessel_y(x: Number, order: int) -> Number:
-    """Of the second kind."""
+    """Return the Bessel function of the second kind."""
     low = at_most(x, 8.0)
     near = series(f"y{order}_near", low * low, 0, 64)
     growing = log(low) * _near_j(order, low)
@@ -105,14 +105,14 @@ def bessel_y(x: Number, order: int) -> Number:
 
 @in_f64
 def spherical_j0(x: Number) -> Number:
-    """sin(x) / x."""
+    """Return sin(x) / x."""
     square = x * x
     near = 1.0 - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0))
     made = select(size_of(x) < 0.01, near, intrinsic("sin", x) / x)
     return select(size_of(x) == math.inf, 0.0, made)
 
 
-# ---- Airy's ----
+# ---- Airy functions ----
 
 
 @in_f64

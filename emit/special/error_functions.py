@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kin of the error function, and the normal distribution."""
+"""Relatives of the error function, and the normal distribution."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .series import at_least, at_most, exp, in_f64, is_nan, log, series, size_of
 
 
 def _scaled_erfc(x: Number) -> Number:
-    """erfc(x) * exp(x**2) where x is not negative."""
+    """Return erfc(x) * exp(x**2) for non-negative x."""
     finite = at_most(x, 1e300)
     return series("erfcx", (finite - 4.0) / (finite + 4.0), -1, 1) / (finite * 2.0 + 1.0)
 
 
 @in_f64
 def erfcx(x: Number) -> Number:
-    """erfc(x) * exp(x**2)."""
+    """Return erfc(x) * exp(x**2)."""
     size = size_of(x)
     above = _scaled_erfc(size)
     made = select(x < 0.0, exp(x * x) * 2.0 - above, select(size == math.inf, 0.0, above))
@@ -26,13 +26,13 @@ def erfcx(x: Number) -> Number:
 
 @in_f64
 def ndtr(x: Number) -> Number:
-    """The normal distribution's share below x."""
+    """Return the normal distribution function at x."""
     return intrinsic("erfc", x * -math.sqrt(0.5)) * 0.5
 
 
 @in_f64
 def log_ndtr(x: Number) -> Number:
-    """Its logarithm."""
+    """Return the logarithm of the normal distribution function."""
     t = x * math.sqrt(0.5)
     below = log(_scaled_erfc(at_least(-t, 0.0)) * 0.5) - t * t
     above = intrinsic("log1p", intrinsic("erfc", t) * -0.5)
@@ -40,12 +40,12 @@ def log_ndtr(x: Number) -> Number:
 
 
 def _erfinv_near(x: Number) -> Number:
-    """Of sizes up to 0.5."""
+    """Return erfinv(x) for |x| up to 0.5."""
     return x * series("erfinv_near", at_most(x * x, 0.25), 0, 0.25)
 
 
 def _erfcinv_far(y: Number) -> Number:
-    """The x with erfc(x) = y, where y is below 0.5."""
+    """Return the x with erfc(x) = y, for y below 0.5."""
     s = sqrt(-log(at_most(y, 0.52)))
     parts = [("erfcinv_3", 0.8, 3), ("erfcinv_8", 3, 8), ("erfcinv_28", 8, 28)]
     near, middle, far = (series(name, at_most(at_least(s, low), high), low, high) for name, low, high in parts)
@@ -54,7 +54,7 @@ def _erfcinv_far(y: Number) -> Number:
 
 @in_f64
 def erfinv(x: Number) -> Number:
-    """The inverse of erf."""
+    """Return the inverse of erf."""
     size = size_of(x)
     far = intrinsic("copysign", select(size == 1.0, math.inf, _erfcinv_far(1.0 - size)), x)
     made = select(size <= 0.5, _erfinv_near(x), far)
@@ -63,7 +63,7 @@ def erfinv(x: Number) -> Number:
 
 @in_f64
 def ndtri(p: Number) -> Number:
-    """The inverse of ndtr."""
+    """Return the inverse of ndtr."""
     smaller = select(p > 0.5, 1.0 - p, p)
     size = select(smaller == 0.0, math.inf, _erfcinv_far(smaller * 2.0))
     far = select(p > 0.5, size, -size)
@@ -74,5 +74,5 @@ def ndtri(p: Number) -> Number:
 
 @in_f64
 def entr(x: Number) -> Number:
-    """-x * log(x)."""
+    """Return -x * log(x)."""
     return select(x < 0.0, -math.inf, select(x == 0.0, 0.0, -x * log(x)))

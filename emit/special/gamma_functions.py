@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kin of the gamma function: its logarithm's derivatives, its parts, Hurwitz's zeta function."""
+"""Relatives of the gamma function: polygamma functions, incomplete gamma functions, Hurwitz's zeta function."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..loops import repeat_while
 from ..numbers import Number, intrinsic, polynomial, select, unary
 from .series import at_least, exp, in_f64, is_nan, log, size_of
 
-# Bernoulli's numbers B2, B4, ...
+# Bernoulli numbers B2, B4, ...
 _BERNOULLI = [
     Fraction(*each)
     for each in (
@@ -18,7 +18,7 @@ _BERNOULLI = [
         (-174611, 330), (854513, 138), (-236364091, 2730),
     )
 ]  # fmt: skip
-# From here on the asymptotic series is exact.
+# From here on, the asymptotic series is exact.
 _FAR = 10
 _EPSILON = 2.0**-53
 
@@ -29,7 +29,7 @@ def _is_whole(x: Number) -> Number:
 
 @in_f64
 def digamma(x: Number) -> Number:
-    """The derivative of log(gamma(x)), below 0 by reflection; -inf and inf at -0 and 0."""
+    """Return the derivative of log(gamma(x)), by reflection below 0; -inf and inf at 0 and -0."""
     is_below = x < 0.0
     y = select(is_below, 1.0 - x, x)
     total = y.constant(0.0)
@@ -48,7 +48,7 @@ def digamma(x: Number) -> Number:
 
 @in_f64
 def trigamma(x: Number) -> Number:
-    """The second derivative of log(gamma(x)), below 0.5 by reflection."""
+    """Return the second derivative of log(gamma(x)), by reflection below 0.5."""
     is_below = x < 0.5
     y = select(is_below, 1.0 - x, x)
     total = y.constant(0.0)
@@ -65,7 +65,7 @@ def trigamma(x: Number) -> Number:
 
 @in_f64
 def polygamma(x: Number, order: int) -> Number:
-    """Derivatives of order 2 and more of digamma."""
+    """Return the derivatives of order 2 and higher of digamma."""
     factor = -math.factorial(order) if order % 2 == 0 else math.factorial(order)
     return _zeta(x.constant(order + 1.0), x) * float(factor)
 
@@ -76,7 +76,7 @@ def zeta(x: Number, q: Number) -> Number:
 
 
 def _zeta(x: Number, q: Number) -> Number:
-    """The sum of (q + k)**-x for k from 0 on: the first terms, and Euler and Maclaurin's rest."""
+    """Return the sum of (q + k)**-x over k >= 0: the first terms, and the Euler-Maclaurin remainder."""
     is_summed = (x > 1.0) & ((q > 0.0) | _is_whole(x)) & ~((q <= 0.0) & _is_whole(q))
     start, power = select(is_summed, at_least(q, -1e6), 1.0), select(is_summed, x, 2.0)
 
@@ -100,7 +100,7 @@ def _zeta(x: Number, q: Number) -> Number:
 
 
 def _prefactor(a: Number, x: Number) -> Number:
-    """x**a * exp(-x) / gamma(a)."""
+    """Return x**a * exp(-x) / gamma(a)."""
     return exp(a * log(x) - x - intrinsic("lgamma", a))
 
 
@@ -116,7 +116,7 @@ def _lower_by_series(a: Number, x: Number) -> Number:
 
 
 def _upper_by_fraction(a: Number, x: Number) -> Number:
-    """Lentz's continued fraction."""
+    """Evaluate a continued fraction by Lentz's method."""
     tiny = 1e-300
 
     def step(n: Number, b: Number, c: Number, d: Number, h: Number, change: Number) -> list[Number]:
@@ -138,7 +138,7 @@ def _upper_by_fraction(a: Number, x: Number) -> Number:
 
 @in_f64
 def incomplete_gamma(a: Number, x: Number, is_upper: bool) -> Number:
-    """The regularized ones: the share of the gamma function's integral below x, or above it."""
+    """Return the regularized incomplete gamma function: the share of the gamma integral below x, or above x."""
     is_usual = (a > 0.0) & (x > 0.0) & (a < math.inf) & (x < math.inf)
     safe_a, safe_x = select(is_usual, a, 1.0), select(is_usual, x, 1.0)
     by_series = safe_x < safe_a + 1.0
@@ -146,7 +146,7 @@ def incomplete_gamma(a: Number, x: Number, is_upper: bool) -> Number:
     upper = _upper_by_fraction(safe_a, select(by_series, safe_a + 1.0, safe_x))
     made = select(by_series, 1.0 - lower, upper) if is_upper else select(by_series, lower, 1.0 - upper)
     nothing, all_of_it = (1.0, 0.0) if is_upper else (0.0, 1.0)
-    # Where one is 0 or infinite.
+    # An argument is 0 or infinite.
     edge = select((x == 0.0) | (a == math.inf), made.constant(nothing), all_of_it)
     is_wrong = ~((a >= 0.0) & (x >= 0.0)) | ((a == 0.0) & (x == 0.0)) | ((a == math.inf) & (x == math.inf))
     return select(is_wrong, math.nan, select(is_usual, made, edge))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Orthogonal polynomials: of x, of a degree that is known at run time."""
+"""Orthogonal polynomials of x, with a degree that is only known at run time."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ..loops import repeat_while
 from ..numbers import Number, intrinsic, select
 from .series import in_f64, size_of
 
-#: (before, last, k, x) to the polynomial of degree k + 1.
+#: Function from (before, last, k, x) to the polynomial of degree k + 1.
 Recurrence = Callable[[Number, Number, Number, Number], Number]
 
 
 def _by_recurrence(x: Number, n: Number, first: Number, next_of: Recurrence) -> Number:
-    """From 1 and the polynomial of degree 1 up; 0 where the degree is negative."""
+    """Evaluate the recurrence upwards from degrees 0 and 1. Return 0 for a negative degree."""
 
     def step(k: Number, before: Number, last: Number) -> list[Number]:
         return [k + 1.0, last, next_of(before, last, k, x)]
@@ -38,7 +38,7 @@ def _negative_if(condition: Number, x: Number) -> Number:
 
 
 def _chebyshev(kind: str, x: Number, n: Number) -> Number:
-    """Within (-1, 1) high degrees are waves of the angle: nothing has to be repeated."""
+    """Return a Chebyshev polynomial. Within (-1, 1), high degrees are waves of the angle, which need no recurrence."""
     one = x.constant(1.0)
     double = x + x
     first = {"t": x, "u": double, "v": double - 1.0, "w": double + 1.0}[kind]
@@ -63,13 +63,13 @@ def _chebyshev(kind: str, x: Number, n: Number) -> Number:
 
 @in_f64
 def chebyshev(x: Number, n: Number, kind: str, is_shifted: bool) -> Number:
-    """Of the kinds t, u, v and w; shifted ones are on [0, 1]."""
+    """Return a Chebyshev polynomial of kind t, u, v or w; shifted polynomials are on [0, 1]."""
     return _chebyshev(kind, x * 2.0 - 1.0 if is_shifted else x, intrinsic("trunc", n))
 
 
 @in_f64
 def hermite(x: Number, n: Number, is_physical: bool, limit: int) -> Number:
-    """Physicists' or probabilists' ones, NaN beyond a degree."""
+    """Return a physicists' or probabilists' Hermite polynomial, or NaN beyond a degree."""
     n = intrinsic("trunc", n)
     by = 2.0 if is_physical else 1.0
     made = _by_recurrence(x, select(n > float(limit), 0.0, n), x * by, lambda p, q, k, x: (x * q - k * p) * by)

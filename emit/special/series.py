@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What special functions are made of: Chebyshev series, and functions of tir that all need."""
+"""Parts of special functions: Chebyshev series, and common functions of tir."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..numbers import Number, intrinsic, select, unary
 
 
 def in_f64(function: Callable[..., Number]) -> Callable[..., Number]:
-    """The function of numbers of any float type, computed in f64; what is no Number is passed as it is."""
+    """Return the function for numbers of any float type, computed in f64. Other arguments are passed unchanged."""
 
     @functools.wraps(function)
     def wide(*given: Any) -> Number:
@@ -24,7 +24,7 @@ def in_f64(function: Callable[..., Number]) -> Callable[..., Number]:
 
 
 def series(name: str, x: Number, low: float, high: float) -> Number:
-    """A series of expansions.json where its variable, which is in [low, high], is x."""
+    """Evaluate a series of expansions.json at x, which is in [low, high]."""
     t = (x - (low + high) / 2) * (2 / (high - low))
     double = t + t
     first, *others = _tables()[name]
@@ -57,12 +57,12 @@ def sqrt(x: Number) -> Number:
 
 
 def at_most(x: Number, limit: float) -> Number:
-    """NaN becomes the limit."""
+    """Return min(x, limit). NaN becomes the limit."""
     return select(x < limit, x, limit)
 
 
 def at_least(x: Number, limit: float) -> Number:
-    """NaN becomes the limit."""
+    """Return max(x, limit). NaN becomes the limit."""
     return select(x > limit, x, limit)
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensor expressions, with the words of `tvm.te`: what each element of a tensor is, as a function of its place."""
+"""Tensor expressions with the names of `tvm.te`: each element of a tensor is a function of its index."""

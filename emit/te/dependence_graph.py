@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Dependence graph of tensors: their order, the placeholders, the steps of recurrences."""
+"""Dependence graph of tensors: topological order, placeholders, and the stages of recurrences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .tensors import Computation, Computed, Placeholder, Recurrence, Scanned, Te
 
 
 def needed_by(tensor: Tensor) -> Sequence[Tensor]:
-    """What has to be there before a tensor can be computed."""
+    """Return the tensors that a tensor directly depends on."""
     if isinstance(tensor, Computed):
         return tensor.computation.trace.tensors
     if isinstance(tensor, Written):
@@ -31,7 +31,7 @@ def needed_by(tensor: Tensor) -> Sequence[Tensor]:
 
 
 def ordered(outputs: Sequence[Tensor], needed: Callable[[Tensor], Sequence[Tensor]] = needed_by) -> list[Tensor]:
-    """All that tensors are made of, and these: what one needs before it."""
+    """Return the outputs and all of their dependencies in topological order."""
     found: dict[Tensor, None] = {}
     waiting: list[tuple[Tensor, bool]] = [(output, False) for output in reversed(outputs)]
     while waiting:
@@ -47,7 +47,10 @@ def ordered(outputs: Sequence[Tensor], needed: Callable[[Tensor], Sequence[Tenso
 
 
 def placeholder_of(shape: Sequence[Dim], dtype: str, number: int) -> Placeholder:
-    """For a value of such a type; sizes that are neither numbers nor symbols get a symbol."""
+    """Return a placeholder for a value of this type.
+
+    A size that is neither a number nor a symbol gets a fresh symbol.
+    """
     name = f"arg{number}"
     known = tuple(
         size if isinstance(size, int) or (size is not None and size.variables == {str(size)}) else
@@ -58,7 +61,10 @@ def placeholder_of(shape: Sequence[Dim], dtype: str, number: int) -> Placeholder
 
 
 def called(function: Callable[..., object], given: Sequence[Placeholder], infos: Sequence[Any]) -> list[Tensor]:
-    """The tensors that a rule's function gives, of such types. Raises RelaxError."""
+    """Return the tensors that a rule's function returns, checked against these types.
+
+    Raise RelaxError for a mismatch.
+    """
     with blaming("the function that is given to call_te", function):
         made = as_list(function(*given))
     if len(made) != len(infos):
@@ -74,18 +80,18 @@ def called(function: Callable[..., object], given: Sequence[Placeholder], infos:
 
 
 def needs_memory(outputs: Sequence[Tensor]) -> bool:
-    """Whether a function writes one of their tensors itself, or steps follow one another."""
+    """Check whether a tensor is written by an external function or belongs to a recurrence."""
     return any(isinstance(tensor, (Written, Scanned)) for tensor in ordered(outputs))
 
 
 def states_in(outputs: Sequence[Tensor]) -> dict[Placeholder, str]:
-    """The states of recurrences, and the names of these."""
+    """Return the states of recurrences, and the names of the recurrences."""
     scans = [tensor for tensor in ordered(outputs) if isinstance(tensor, Scanned)]
     return {state: scan.name for scan in scans for state in scan.recurrence.states}
 
 
 def placeholders_of(outputs: Sequence[Tensor]) -> list[Placeholder]:
-    """Those that have to be given."""
+    """Return the placeholders, which callers supply."""
     return [tensor for tensor in ordered(outputs) if isinstance(tensor, Placeholder)]
 
 
@@ -93,7 +99,7 @@ def placeholders_of(outputs: Sequence[Tensor]) -> list[Placeholder]:
 
 
 def stages_of(recurrence: Recurrence) -> list[Computation]:
-    """The computations between the states and the updates, in their order."""
+    """Return the computations between the states and the updates, in order."""
     found: dict[Computation, None] = {}
     depending: set[Tensor] = set(recurrence.states)
     for tensor in ordered(recurrence.updates, _read_at_once):
@@ -111,7 +117,7 @@ def _read_at_once(tensor: Tensor) -> Sequence[Tensor]:
 
 
 def check_stages(recurrence: Recurrence) -> None:
-    """Raises RelaxError where a step is not said by those before."""
+    """Raise RelaxError if a step depends on anything but previous steps."""
     if recurrence.states[0].shape[0] == recurrence.first:
         return  # there is no step
     stages = stages_of(recurrence)
@@ -136,7 +142,7 @@ def check_stages(recurrence: Recurrence) -> None:
 
 
 def _is_before(at: Size | None, t: Size) -> bool:
-    """Whether a step may be before t."""
+    """Check whether a step may precede t."""
     if at is None:
         return False
     _, high = bounds(terms_of(t - at))

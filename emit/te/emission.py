@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors of te as operations of linalg: one for each computation, on tensors, or on memory where a function writes it.
+"""Emission of te tensors as linalg operations, one per computation, on tensors, or on memory if a function writes them.
 
-A function of places was called when its tensor was made (tracing.py); what it did is done again in operations' bodies.
+A compute body was called once, when its tensor was created (tracing.py). Operation bodies replay its recording.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .tracing import Asked, ElementRead, LoopAxis, Traced
 
 
 class Emission:
-    """Of a graph of tensors, for values of those that are given."""
+    """Emission of a tensor graph for the given input values."""
 
     def __init__(self, given: Mapping[Placeholder, Value], *, on_memory: bool):
         self._values = dict[Tensor, Value]()
@@ -37,7 +37,7 @@ class Emission:
         self._taken: list[Value] = []
 
     def emit(self, outputs: Sequence[Tensor], targets: Sequence[Value]) -> list[Value] | None:
-        """The values of tensors, made in these; None where that is memory."""
+        """Emit tensors into the targets and return their values, or None on memory."""
         self._targets = dict(zip(outputs, targets, strict=True))
         for tensor in ordered(outputs):
             self._make(tensor)
@@ -76,7 +76,7 @@ class Emission:
 
     @staticmethod
     def _at_begin(make: Callable[[], Number]) -> Number:
-        """At the function's begin: loops and bodies that ask first are not around all others."""
+        """Create a value at the function's start, so that it dominates all loops and bodies."""
         block = ir.InsertionPoint.current.block
         while block.owner.operation.name != "func.func":
             block = block.owner.operation.block
@@ -87,7 +87,7 @@ class Emission:
         return [emit_size(size, self.size) for size in shape]
 
     def _target(self, tensor: Tensor) -> Value:
-        """Where a tensor is made."""
+        """Return the destination of a tensor."""
         if tensor in self._targets:
             return self._targets[tensor]
         if not self._on_memory:
@@ -111,7 +111,7 @@ class Emission:
         maps = [_map(axes, read.at) for read in reads]
         seen = {str(at) for read in reads for at in read.at} | {axis.name for axis in trace.spatial}
         unseen = [place for place, axis in enumerate(axes) if axis.name not in seen]
-        if unseen:  # no operand has their sizes: an unused one does
+        if unseen:  # no operand has their sizes, so an unused operand supplies them
             shape = [sizes[place] for place in unseen]
             inputs.append(self._allocated(shape, "i8") if self._on_memory else linalg.empty(shape, element_type("f32")))
             maps.append(linalg.select_dims(len(axes), unseen))
@@ -127,7 +127,7 @@ class Emission:
             self._values[tensor] = value
 
     def _filled(self, trace: Traced, outputs: Sequence[Value]) -> list[Value]:
-        """With what a reduction starts from."""
+        """Fill outputs with the initial values of a reduction."""
         starts = trace.recording.replay(trace.starts, None, whole=False)
         if not self._on_memory:
             return [linalg.fill(start, output) for start, output in zip(starts, outputs, strict=True)]
@@ -138,7 +138,10 @@ class Emission:
         return list(outputs)
 
     def _covering(self, read: ElementRead, axes: Sequence[LoopAxis], sizes: Sequence[Number | int]) -> Value:
-        """The tensor as far as the loops go that its indices are alone: linalg wants these sizes to agree."""
+        """Return the tensor, cut to the extents of the loops that index it directly.
+
+        linalg requires these sizes to agree.
+        """
         value, places = self._values[read.tensor], {axis.name: place for place, axis in enumerate(axes)}
         loops_of = [places.get(str(at)) for at in read.at]
         pairs = zip(read.tensor.shape, loops_of, strict=True)
@@ -170,7 +173,7 @@ class Emission:
         steps = emit_size(recurrence.states[0].shape[0], self.size)
         for init, state in zip(recurrence.inits, states, strict=True):
             source = self.value(init)
-            bounds = [minimum(first, steps), *loops.sizes(source)[1:]]  # there may be fewer
+            bounds = [minimum(first, steps), *loops.sizes(source)[1:]]  # there may be fewer steps
             loops.nest(bounds, lambda *at, s=source, t=state: loops.store(loops.load(s, *at), t, *at))
         self._values.update(zip(recurrence.states, states, strict=True))
         for stage in stages:
@@ -186,7 +189,7 @@ class Emission:
         self._values.update(zip(results, states, strict=True))
 
     def _stage(self, stage: Computation, t: Number) -> None:
-        """A computation at one step of a recurrence, in loops."""
+        """Emit a computation at one step of a recurrence, as loops."""
         trace = stage.trace
         targets = [self._values[tensor] for tensor in stage.results]
 
@@ -207,7 +210,7 @@ class Emission:
 
 
 class _Filling:
-    """Of what was traced, in the body of an operation, or of loops whose variables are given."""
+    """Replay of a trace, in the body of an operation, or in loops with the given variables."""
 
     def __init__(
         self,
@@ -236,7 +239,7 @@ class _Filling:
         value, inside = self._emission.value(asked.tensor), list(places)
         if any(asked.tensor.shape[axis] == 0 for axis in asked.unsure):
             return constant(0, value.type.element_type)
-        for axis in asked.unsure:  # what is outside must not be used by who asks
+        for axis in asked.unsure:  # the reader must not use elements out of bounds
             last = linalg.size(value, axis) - 1
             inside[axis] = Number(maximum(minimum(Number(places[axis]), last), 0))
         return loops.load(value, *inside)

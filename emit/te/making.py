@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes tensors, and refuses what is wrong with the line that asked for it."""
+"""Construction of tensors. Errors name the source line that created the tensor."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _size(size: object, what: str, place: SourcePlace) -> Size:
 
 
 def whole_number(value: object) -> int | None:
-    """Of Python's and numpy's integers."""
+    """Return an integer of Python or NumPy as an int, or None for other values."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or getattr(value, "shape", ()) != ():
         return None
     return int(value.__index__())
@@ -56,7 +56,7 @@ def checked_name(name: object, what: str, place: SourcePlace) -> str:
 
 
 def placeholder(shape: object, dtype: str | None = None, name: str = "placeholder") -> Placeholder:
-    """A tensor that is given; its sizes are numbers or symbols (te.var)."""
+    """Return an input tensor. Sizes are numbers or symbols (te.var)."""
     place = place_of_caller()
     what = f"te.placeholder '{checked_name(name, 'te.placeholder', place)}'"
     return Placeholder(checked_shape(shape, what, place), name, place, checked_dtype(dtype or "float32", what, place))
@@ -70,8 +70,11 @@ def compute(
     attrs: object = None,
     varargs_names: Sequence[str] | None = None,
 ) -> Any:
-    """The tensor whose element at (i, j, ...) is `fcompute(i, j, ...)`; several tensors where that gives several."""
-    del tag, attrs, varargs_names  # which say nothing of what is computed
+    """Return the tensor whose element at (i, j, ...) is `fcompute(i, j, ...)`.
+
+    If the function returns several numbers, return several tensors.
+    """
+    del tag, attrs, varargs_names  # these do not affect the computation
     place = place_of_caller()
     what = f"te.compute '{checked_name(name, 'te.compute', place)}'"
     sizes = checked_shape(shape, what, place)
@@ -79,7 +82,7 @@ def compute(
     try:
         trace = traced(sizes, fcompute, names)
     except RelaxError as error:
-        if error.message.startswith("te.compute '"):  # one inside has said so
+        if error.message.startswith("te.compute '"):  # the error comes from a nested te.compute
             raise
         raise place.problem(f"{what}: {error.message}") from error.__cause__
     computation = Computation(sizes, name, place, trace, [])
@@ -89,12 +92,12 @@ def compute(
 
 
 def _parameters(function: object, rank: int, what: str, place: SourcePlace) -> tuple[str, ...]:
-    """The names of a function's variables, one for each dimension."""
+    """Return the names of a function's parameters, one per dimension."""
     if not callable(function):
         raise place.problem(f"{what}: expected a function of {rank} indices, got {function!r}")
     try:
         parameters = inspect.signature(function).parameters.values()
-    except ValueError:  # of what is written in C
+    except ValueError:  # for functions written in C
         raise place.problem(f"{what}: {function!r} does not say how many indices it takes: use a lambda") from None
     names: list[str] = []
     for parameter in parameters:
@@ -117,7 +120,10 @@ def extern(
     name: str = "extern",
     dtype: str | Sequence[str] | None = None,
 ) -> Any:
-    """Tensors that `fcompute(ins, outs)` writes: memory, which rx.loops reads and writes, or another function gets."""
+    """Return tensors that `fcompute(ins, outs)` writes.
+
+    The function receives memory, for rx.loops or for another function.
+    """
     place = place_of_caller()
     what = f"te.extern '{checked_name(name, 'te.extern', place)}'"
     several = isinstance(shape, (tuple, list)) and bool(shape) and isinstance(shape[0], (tuple, list))
@@ -148,9 +154,11 @@ def _tensors(given: object, what: str, place: SourcePlace) -> tuple[Tensor, ...]
 
 
 def scan(init: object, update: object, state_placeholder: object, inputs: object = None, name: str = "scan") -> Any:
-    """The states of a recurrence, step by step along their first dimension: `init` gives the first ones, `update` each
-    of the others by the placeholder's elements of steps before."""
-    del inputs  # what the update reads has them
+    """Return the states of a recurrence, for each step along their first dimension.
+
+    `init` gives the first steps. `update` computes each further step from the placeholder's elements of previous steps.
+    """
+    del inputs  # the update reads them already
     place = place_of_caller()
     what = f"te.scan '{checked_name(name, 'te.scan', place)}'"
     inits, updates, states = (

@@ -13,7 +13,7 @@ from ...support.errors import RelaxError
 
 @dataclass(frozen=True, eq=False)
 class SourcePlace:
-    """A line of the program that says what a tensor is."""
+    """Line of the program that defines a tensor."""
 
     file: str
     line: int
@@ -23,19 +23,19 @@ class SourcePlace:
 
     @property
     def location(self) -> Location:
-        """In the context around."""
+        """Return the MLIR location in the current context."""
         return ir.Location.file(self.file, self.line, 1)
 
     def problem(self, message: str) -> RelaxError:
         return RelaxError(message, location=str(self))
 
 
-#: Whose lines say nothing to who calls them.
+#: Modules that are skipped in the search for the caller's line.
 _OWN = [f"{__package__.partition('.')[0]}.{name}" for name in ("emit.te", "frontends.te", "passes.legalize.call")]
 
 
 def place_of_caller() -> SourcePlace:
-    """The line that called a function of te."""
+    """Return the line that called a function of te."""
     frame = sys._getframe(1)
     while frame.f_back is not None and _is_own(frame.f_globals.get("__name__", "")):
         frame = frame.f_back

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Recordings: a function's operations in a module of their own, to be replayed elsewhere, in another context too.
+"""Recordings of a function's operations in a module of their own, for replay elsewhere, also in another context.
 
-What only the place knows where that happens is a hole: where a loop stands, an element of a tensor.
+Values that only the destination knows are holes: a loop index, or an element of a tensor.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from ..arithmetic import element
 from .scalar_expressions import Scalar
 
 _HOLE = "builtin.unrealized_conversion_cast"
-#: What has side effects: it is done even if its results are unused.
+#: Operations with side effects, which are replayed even if their results are unused.
 _DO_MORE = ("tir.assert", "tir.call_extern", "tir.call_packed", "memref.store")
 
 
 @dataclass(frozen=True, eq=False)
 class Hole:
-    """`fill(body, *operands)` reports to it when what was done is done again."""
+    """Value that the replay supplies: `fill(body, *operands)` returns it."""
 
     fill: Callable[..., Value]
-    #: Whether a body needs no operands.
+    #: Predicate: True if the body supplies the value without operands.
     is_had: Callable[[Any], bool] = lambda body: False
 
 
 class Recording:
-    """`replay` does again what was done in its module."""
+    """Operations of a function in a module; `replay` emits them again."""
 
     def __init__(self) -> None:
         self.module = ir.Module.create()
@@ -41,13 +41,13 @@ class Recording:
         self._known: set[Value] = set()
 
     def hole(self, dtype: str, hole: Hole, *operands: Value) -> Scalar:
-        """A number of which only the hole knows what it is."""
+        """Return a number whose value only the hole knows."""
         op = ir.Operation.create(_HOLE, results=[element(signless(dtype))], operands=list(operands))
         self._holes[ir.Value(op.result)] = hole
         return Scalar(op.result).of(dtype)
 
     def finish(self) -> None:
-        """Raises RelaxError where something is wrong with what was done."""
+        """Raise RelaxError if the recorded operations are invalid."""
         blocks = list(_blocks(self.module.operation))
         self._known = {value for block in blocks for value in _values_of(block)}
         for block in blocks:
@@ -60,7 +60,10 @@ class Recording:
         return ir.Value(value) in self._known
 
     def needed(self, results: Sequence[Value], body: object = None, *, whole: bool = True) -> list[Operation]:
-        """What has to be done for these, in its order, and of the whole what does more than give a number."""
+        """Return the operations that the results depend on, in order.
+
+        With `whole`, include operations with side effects.
+        """
         wanted = {ir.Value(result) for result in results}
         kept = []
         for view in reversed(list(self.module.body.operations)):
@@ -76,12 +79,12 @@ class Recording:
         return list(op.operands)
 
     def holes(self, results: Sequence[Value], *, whole: bool = True) -> set[Hole]:
-        """Those that are needed."""
+        """Return the holes that the results depend on."""
         inner = (each for op in self.needed(results, whole=whole) for each in (op, *_within(op)))
         return {self._holes[each.results[0]] for each in inner if each.name == _HOLE}
 
     def replay(self, results: Sequence[Value], body: object, *, whole: bool = True) -> list[Value]:
-        """The results, made at the insertion point."""
+        """Emit the operations at the insertion point and return the results."""
         self._body, self._context = body, ir.Context.current
         values: dict[Value, Value] = {}
         for op in self.needed(results, body, whole=whole):

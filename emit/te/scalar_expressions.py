@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scalars of compute bodies: numbers whose types are promoted as in TVM, and indices that remember how they are
-made of loops' variables."""
+"""Scalars of compute bodies: numbers with TVM's type promotion, and indices with symbolic expressions.
+
+An index tracks its expression over loop variables.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,14 @@ from ..conversions import limits
 from ..numbers import Number, constant, floor_divide, floor_remainder
 from .places import place_of_caller
 
-#: A number, or one of Python.
+#: Number, or a Python number.
 Operand = Union["Scalar", float]
 
 _body: ContextVar[Any] = ContextVar("te_body", default=None)
 
 
 def body(what: str) -> Any:
-    """What a function is called for. Raises RelaxError where there is none."""
+    """Return the current function call. Raise RelaxError outside of any call."""
     found = _body.get()
     if found is None:
         raise place_of_caller().problem(f"{what} is known in the function of a te.compute only")
@@ -41,15 +43,15 @@ def is_in_function() -> bool:
 
 
 class Scalar(Number):
-    """A Number that can be combined with other types, as in TVM; integers are divided rounding down."""
+    """Number that can be combined with other types, as in TVM. Integer division rounds down."""
 
     __slots__ = ("_home",)
-    #: numpy leaves operators with its numbers to these.
+    #: Make NumPy defer operators with its numbers to this class.
     __array_ufunc__ = None
 
     def __init__(self, value: Value, *, unsigned: bool = False):
         super().__init__(value, unsigned=unsigned)
-        #: For which call of a function it was made; that keeps the value alive, too.
+        #: Function call that created the number. The reference also keeps the value alive.
         self._home = _body.get()
 
     @classmethod
@@ -58,7 +60,7 @@ class Scalar(Number):
 
     @property
     def plain(self) -> Number:
-        """What conversions and divisions compute with."""
+        """Operand for conversions and divisions."""
         self.require_home()
         return Number(self, unsigned=self.is_unsigned)
 
@@ -108,7 +110,7 @@ def _of_two(name: str, sign: str) -> Callable[..., Scalar]:
         other = operand(other)
         x, y = together(self, other)
         _require_meaning(sign, x)
-        is_size = x.dtype == "index" and isinstance(other, int)  # of which + 0 is nothing
+        is_size = x.dtype == "index" and isinstance(other, int)  # + 0 is folded
         return Scalar.of_number(plain(x.plain, other if is_size else y.plain))
 
     return method
@@ -126,7 +128,7 @@ for _name in ("and", "or", "xor"):
 
 
 def _require_meaning(sign: str, x: Scalar) -> None:
-    """Raises RelaxError where a sign says nothing of numbers of a type."""
+    """Raise RelaxError if an operator is undefined for a type."""
     if is_bool(x.dtype) and sign in ("+", "-", "*", "/", "//", "%", "<<", ">>"):
         raise RelaxError(f'`{sign}` of two bools: use & and |, or numbers: x.astype("int32")')
     if sign == "/" and not x.is_float:
@@ -136,7 +138,7 @@ def _require_meaning(sign: str, x: Scalar) -> None:
 
 
 def _divided(function: Callable[..., Number], sign: str, x: object, y: object) -> Scalar:
-    """A quotient or remainder, which no machine traps on."""
+    """Return a quotient or remainder, which traps on no machine."""
     x, y = operand(x), operand(y)
     if isinstance(y, int) and y == 0 and not (isinstance(x, Scalar) and x.is_float):
         raise RelaxError(f"`{sign}` by 0")
@@ -144,7 +146,7 @@ def _divided(function: Callable[..., Number], sign: str, x: object, y: object) -
 
 
 def of_two(function: Callable[..., Number], sign: str, x: object, y: object) -> Scalar:
-    """A function of two numbers of one type."""
+    """Apply a function to two numbers after promotion to one type."""
     x, y = together(x, y)
     _require_meaning(sign, x)
     return Scalar.of_number(function(x.plain, y.plain))
@@ -154,14 +156,20 @@ def of_two(function: Callable[..., Number], sign: str, x: object, y: object) -> 
 
 
 def together(x: object, y: object) -> tuple[Scalar, Scalar]:
-    """Both in one type: Python's numbers in the other's, integers in floats, narrower ones in wider ones."""
+    """Promote two numbers to one type.
+
+    Python numbers take the other's type, integers become floats, and narrow types become wide types.
+    """
     pair = operand(x), operand(y)
     dtype = common_dtype(*pair)
     return of_dtype(pair[0], dtype), of_dtype(pair[1], dtype)
 
 
 def common_dtype(x: Any, y: Any) -> str:
-    """Of two that `operand` gives. Python's numbers take the other's type, but a float with an integer is an f32."""
+    """Return the common type of two results of `operand`.
+
+    Python numbers take the other's type, except a float with an integer, which gives f32.
+    """
     if not isinstance(x, Scalar):
         x, y = y, x
     if not isinstance(x, Scalar):
@@ -176,7 +184,7 @@ def common_dtype(x: Any, y: Any) -> str:
 
 
 def _python_dtype(value: bool | float | int) -> str:
-    """What a number of Python is alone."""
+    """Return the default type of a Python number."""
     if isinstance(value, bool):
         return "i1"
     if isinstance(value, float):
@@ -201,7 +209,7 @@ def _wider(x: str, y: str) -> str:
 
 
 def of_dtype(value: Operand, dtype: str) -> Scalar:
-    """A number, or one of Python, in a type."""
+    """Convert a number, or a Python number, to a type."""
     if isinstance(value, Scalar):
         return value.to(dtype)
     if isinstance(value, float) and not is_float(dtype):
@@ -214,7 +222,7 @@ def of_dtype(value: Operand, dtype: str) -> Scalar:
 
 
 def operand(value: object) -> Operand:
-    """A number, or one of Python: axes of reductions and symbols are indices."""
+    """Return a number, or a Python number. Axes of reductions and symbols become indices."""
     if isinstance(value, Deferred):
         return value.number
     if isinstance(value, SymExpr):
@@ -224,7 +232,7 @@ def operand(value: object) -> Operand:
         return value
     if isinstance(value, (bool, int, float)):
         return value
-    if hasattr(value, "item") and getattr(value, "shape", None) == ():  # numpy's
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():  # NumPy's scalars
         return operand(value.item())
     if isinstance(value, Number) or (isinstance(value, Value) and _is_scalar(value)):
         return Scalar.of_number(value)
@@ -232,7 +240,7 @@ def operand(value: object) -> Operand:
 
 
 def scalar(value: object) -> Scalar:
-    """A number; one of Python as an i1, i32, i64 or f32."""
+    """Return a number. A Python number becomes an i1, i32, i64 or f32."""
     known = operand(value)
     return known if isinstance(known, Scalar) else of_dtype(known, _python_dtype(known))
 
@@ -242,7 +250,7 @@ def _is_scalar(value: Value) -> bool:
 
 
 def described(value: Any) -> str:
-    """For messages."""
+    """Describe a value for messages."""
     kind = type(value).__name__
     if isinstance(value, Scalar):
         return f"a number, {value.dtype}"
@@ -260,7 +268,7 @@ def described(value: Any) -> str:
 
 
 class Index(Scalar):
-    """A number of type index; `at` is what it is of loops' variables, None where that is not known."""
+    """Number of type index. `at` is its expression over loop variables, or None if unknown."""
 
     __slots__ = ("at",)
 
@@ -280,7 +288,7 @@ def _of_indices(name: str, known: Callable[[Size, Size], Size]) -> Callable[...,
             return made
         try:
             return Index(made, known(self.at, at))
-        except SymbolError:  # longer than what is kept
+        except SymbolError:  # the expression is too long to track
             return made
 
     return method
@@ -299,11 +307,11 @@ for _name, _known in {
     setattr(Index, f"__{_name}__", _of_indices(_name, _known))
 
 
-# ---- what is a number in a function only ----
+# ---- values that are numbers only inside a function ----
 
 
 class Deferred:
-    """Made outside of functions, where nothing is computed; in them it is a number."""
+    """Value created outside of functions, where nothing is computed. Inside a function it is a number."""
 
     __array_ufunc__ = None
     __hash__ = object.__hash__
@@ -333,7 +341,7 @@ for _name in (*_SIGNS, "floordiv", "rfloordiv", "mod", "rmod", "neg", "invert", 
 
 @dataclass(frozen=True, eq=False)
 class ReduceAxis(Deferred):
-    """Along which a reduction goes: from `start` on, `extent` steps."""
+    """Axis of a reduction: `extent` steps from `start` on."""
 
     start: int
     extent: Size
@@ -350,7 +358,7 @@ class ReduceAxis(Deferred):
 
 @dataclass(frozen=True, eq=False)
 class ScalarConstant(Deferred):
-    """A number of Python with a type."""
+    """Python number with a type."""
 
     value: float | int
     given: str
@@ -370,7 +378,7 @@ class ScalarConstant(Deferred):
 
 @dataclass(frozen=True, eq=False)
 class Reduction:
-    """What a function of places gives that reduces: it must be all that it gives."""
+    """Reduction that a compute body returns. It must be the body's entire result."""
 
     combine: Callable[[Sequence[Scalar], Sequence[Scalar]], Sequence[object]]
     values: tuple[Scalar, ...]

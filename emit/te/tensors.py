@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors: given ones, and those that are computed. Nothing is computed before it is asked for."""
+"""Tensors: placeholders and computed tensors. Nothing is computed before emission."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tracing import Traced
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tensor:
-    """`A[i, j]` is an element, in the function of another tensor."""
+    """Tensor. `A[i, j]` is an element, in the function of another tensor."""
 
     shape: tuple[Size, ...]
     name: str
@@ -63,7 +63,7 @@ class Tensor:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Placeholder(Tensor):
-    """A tensor that is given."""
+    """Tensor that the caller supplies."""
 
     given: str = "f32"
 
@@ -78,7 +78,7 @@ class Placeholder(Tensor):
 
 @dataclass(frozen=True, eq=False)
 class Computation:
-    """Elements of one or more tensors of a shape, by a function of their place."""
+    """Elements of one or more tensors of a shape, as a function of their index."""
 
     shape: tuple[Size, ...]
     name: str
@@ -89,7 +89,7 @@ class Computation:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Computed(Tensor):
-    """The `number`-th tensor of a computation."""
+    """Tensor `number` of a computation."""
 
     computation: Computation
     number: int = 0
@@ -101,7 +101,7 @@ class Computed(Tensor):
 
 @dataclass(frozen=True, eq=False)
 class External:
-    """Tensors that a function writes: `function(ins, outs)` gets memory."""
+    """Tensors that a function writes: `function(ins, outs)` receives memory."""
 
     shapes: tuple[tuple[Size, ...], ...]
     dtypes: tuple[str, ...]
@@ -114,7 +114,7 @@ class External:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Written(Tensor):
-    """The `number`-th tensor of an external function."""
+    """Tensor `number` of an external function."""
 
     external: External
     number: int = 0
@@ -126,7 +126,7 @@ class Written(Tensor):
 
 @dataclass(frozen=True, eq=False)
 class Recurrence:
-    """States whose first steps `inits` tell, and the others `updates` by the steps before."""
+    """Recurrence of states: `inits` give the first steps, and `updates` compute the others from previous steps."""
 
     inits: tuple[Tensor, ...]
     updates: tuple[Tensor, ...]
@@ -137,13 +137,13 @@ class Recurrence:
 
     @property
     def first(self) -> int:
-        """How many steps the first ones are."""
+        """Number of steps that the initial states cover."""
         return int(self.inits[0].shape[0])  # type: ignore[arg-type]  # checked when it was made
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scanned(Tensor):
-    """The `number`-th state of a recurrence, all its steps."""
+    """State `number` of a recurrence, with all of its steps."""
 
     recurrence: Recurrence
     number: int = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tracing of compute bodies: a body is called once, where nothing is emitted, to find what it reads and gives."""
+"""Tracing of compute bodies: a body is called once, without emission, to find its reads and results."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from ..symbols import emit_size
 from .recording import Hole, Recording
 from .scalar_expressions import Index, ReduceAxis, Reduction, Scalar, _body, of_dtype, operand, scalar
 
-#: What tensors are emitted with.
+#: Dialects of the emitted code.
 DIALECTS = ("arith", "linalg", "math", "memref", "scf", "tensor", "tir")
 
 
 class Shaped(Protocol):
-    """A tensor, as far as places are concerned."""
+    """Name, shape and element type of a tensor."""
 
     @property
     def name(self) -> str: ...
@@ -42,7 +42,7 @@ class Shaped(Protocol):
 
 
 class LoopAxis(NamedTuple):
-    """A loop of a computation."""
+    """Loop of a computation."""
 
     name: str
     extent: Size
@@ -53,26 +53,26 @@ class LoopAxis(NamedTuple):
 
 
 class ElementRead(NamedTuple):
-    """An element at a place that is arithmetic of the loops' variables, inside of the tensor wherever they stand."""
+    """Element at an index that is arithmetic over loop variables, in bounds for all of their values."""
 
     tensor: Any
     at: tuple[Size, ...]
 
 
 class Asked(NamedTuple):
-    """An element that a function asks for."""
+    """Element that a function reads."""
 
     tensor: Any
-    #: What is known of its place.
+    #: Known index expressions, by dimension.
     at: tuple[Size | None, ...]
-    #: Where that is all that there is to say.
+    #: The read, if the index expressions describe it completely.
     read: ElementRead | None
-    #: The dimensions along which it is not known to be in the tensor.
+    #: Dimensions along which the index may be out of bounds.
     unsure: tuple[int, ...]
 
 
 class Traced(NamedTuple):
-    """What a function of places does."""
+    """Trace of a compute body."""
 
     spatial: tuple[LoopAxis, ...]
     reduced: tuple[tuple[ReduceAxis, LoopAxis], ...]
@@ -80,9 +80,9 @@ class Traced(NamedTuple):
     dtypes: tuple[str, ...]
     is_reduction: bool
     recording: Recording
-    #: What it gives; of a reduction what becomes of what was there before.
+    #: Results of the body; for a reduction, the new values of the accumulators.
     results: tuple[Value, ...]
-    #: What its reductions start from.
+    #: Initial values of the reductions.
     starts: tuple[Value, ...]
 
     @property
@@ -95,12 +95,12 @@ class Traced(NamedTuple):
 
     @property
     def tensors(self) -> list[Any]:
-        """All that it asks for elements of."""
+        """All tensors that the body reads."""
         return list(dict.fromkeys(each.tensor for each in self.asked))
 
 
 class Body(Protocol):
-    """Where what was traced is done: what its holes are filled with."""
+    """Context of a replay, which supplies the values of holes."""
 
     def index(self, place: int) -> Value: ...
 
@@ -113,11 +113,11 @@ class Body(Protocol):
     def before(self, number: int) -> Value: ...
 
 
-# ---- what functions of places ask ----
+# ---- reads of compute bodies ----
 
 
 class Tracing:
-    """Where a function is called: gives it indices and elements."""
+    """Call of a compute body: supplies indices and elements."""
 
     def __init__(self, spatial: Sequence[LoopAxis], recording: Recording):
         self.spatial = list(spatial)
@@ -138,7 +138,7 @@ class Tracing:
         return [self._index(place, axis) for place, axis in enumerate(self.spatial)]
 
     def _index(self, place: int, axis: LoopAxis) -> Index:
-        """Not in a branch, where linalg has no indices."""
+        """Return the index of a loop, created outside of branches, where linalg has no indices."""
         with ir.InsertionPoint.at_block_begin(self.recording.module.body):
             return Index(self.recording.hole("index", Hole(lambda body: body.index(place))), axis.variable)
 
@@ -184,28 +184,31 @@ class Tracing:
         )
         places = tuple(place for place in at if place is not None)
         variables = {name for place in places for name in variables_of(place)}
-        # Of a loop without steps linalg wants to know where the last one is.
+        # For a loop without steps, linalg requires a last index.
         runs = variables <= set(extents) and all(extents[name] != 0 for name in variables)
         is_affine = len(places) == len(at) and runs
         is_read = is_affine and not unsure and all(map(_is_affine, places))
         return Asked(tensor, at, ElementRead(tensor, places) if is_read else None, unsure)
 
     def _may_run_twice(self, place: Size) -> bool:
-        """Whether no loop of at most one step explains a place outside: what asks there is not chosen."""
+        """Check that no loop is empty and that no loop of the index has a single step.
+
+        Otherwise an index out of bounds is no error: the read may be in a branch that is never taken.
+        """
         extents = self.extents
         own = [extents[name] for name in variables_of(place) if name in extents]
         return 0 not in extents.values() and 1 not in own
 
 
 def _is_outside(place: Size, size: Size) -> bool:
-    """Whether no step is in the tensor."""
+    """Check whether the index is out of bounds at every step."""
     low, high = bounds(terms_of(place))
     is_after = low is not None and isinstance(size, int) and low >= size
     return size != 0 and ((high is not None and high < 0) or is_after)
 
 
 def _is_affine(place: Size) -> bool:
-    """Whether MLIR can say it: sums of variables times numbers, // and % by numbers."""
+    """Check whether MLIR can express an index: sums of variables times numbers, // and % by numbers."""
     for monomial in terms_of(place):
         if len(monomial) > 1 or any(atom.kind in ("min", "max") for atom in monomial):
             return False
@@ -223,12 +226,12 @@ def _scratch_context() -> Context:
         _scratch.context = create_context()
         load_dialects(_scratch.context, DIALECTS)
     context: Context = _scratch.context
-    load_registered(context)  # what was declared since
+    load_registered(context)  # load dialects and operators declared since
     return context
 
 
 def traced(shape: Sequence[Size], function: Callable[..., object], names: Sequence[str]) -> Traced:
-    """What a function does. Raises RelaxError."""
+    """Trace a function. Raise RelaxError if it is invalid."""
     spatial = tuple(
         LoopAxis(f"{name}.{place}", size) for place, (name, size) in enumerate(zip(names, shape, strict=True))
     )
@@ -261,7 +264,7 @@ def traced(shape: Sequence[Size], function: Callable[..., object], names: Sequen
 
 
 def _combined(reduction: Reduction, tracing: Tracing) -> tuple[list[str], list[Scalar]]:
-    """The types of a reduction's values, and what a step makes of those before."""
+    """Return the types of a reduction's values, and the values after a step."""
     dtypes = [value.dtype for value in reduction.values]
     before = [tracing.before(number, dtype) for number, dtype in enumerate(dtypes)]
     made = list(map(operand, reduction.combine(before, reduction.values)))
@@ -274,7 +277,7 @@ def _combined(reduction: Reduction, tracing: Tracing) -> tuple[list[str], list[S
 
 
 def _require_alike(starts: Sequence[Scalar], recording: Recording) -> None:
-    """What a reduction starts from is made before its loops."""
+    """Raise RelaxError unless a reduction's initial values are constants, because they are created before its loops."""
     if any(not recording.holds(start) for start in starts) or recording.holes(starts, whole=False):
         raise RelaxError("what a reduction starts from is a constant")
 
@@ -286,7 +289,7 @@ def calling(body: object, function: Callable[..., object]) -> Iterator[None]:
 
 
 def given_by(made: object) -> Reduction | list[Scalar]:
-    """Numbers, or a reduction."""
+    """Return the results of a body: numbers, or a reduction."""
     if isinstance(made, Reduction):
         return made
     several = list(made) if isinstance(made, (tuple, list)) else [made]

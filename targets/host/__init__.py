@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What every target with a host side needs: the functions that callers see, their checks, errors, memory, constants."""
+"""Host side that all targets share: entry functions, argument checks, errors, memory and constants."""

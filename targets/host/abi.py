@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Numbers of the packed-function ABI (tvm-ffi's C header and DLPack's): type indices, offsets, element types."""
+"""Constants of the packed-function ABI (tvm-ffi's C header and DLPack): type indices, offsets, element types."""
 
 from __future__ import annotations
 
 from ...dialects.core.infos import DTYPE_BY_NAME, bit_width, is_int, is_unsigned
 from ...support.errors import RelaxError
 
-# What an exported function's symbol starts with.
+# Prefix of an exported function's symbol.
 EXPORT_PREFIX = "__tvm_ffi_"
 
 # Type indices of TVMFFIAny.
 NONE, INT, BOOL, FLOAT, TENSOR, ARRAY = 0, 1, 2, 3, 70, 71
 RAW_STRING = 8  # a C string
-OBJECT = -1  # what __relax_call passes as it is
+OBJECT = -1  # __relax_call passes such a value unchanged
 FIRST_OBJECT = 64  # from here on the payload is a counted reference
 
 # TVMFFIAny is {i32 type index, i32 zero, 8 bytes of payload}.
 ANY_SIZE, ANY_PAYLOAD = 16, 8
 
-# An array object: where its items, one TVMFFIAny behind the other, are, and how many.
+# Offsets in an array object: the address of its consecutive TVMFFIAny items, and their number.
 SEQUENCE_DATA, SEQUENCE_SIZE = 24, 32
 
 _FLOAT8_CODES = {
@@ -30,22 +30,23 @@ _INT_CODE, _UNSIGNED_CODE, _FLOAT_CODE, _BFLOAT_CODE, _BOOL_CODE = 0, 1, 2, 4, 6
 
 
 def element_bytes(dtype: str) -> int:
-    """Bytes that an element takes in memory. Raises RelaxError where tensors of it cannot be passed."""
+    """Return the bytes of an element in memory. Raise RelaxError if tensors of this type cannot be passed."""
     dlpack_dtype(dtype)
     return -(-bit_width(dtype) // 8)
 
 
 def dlpack_dtype(dtype: str) -> int:
-    """The DLDataType of an element type as one little-endian i32: code, bits, lanes (1).
+    """Return the DLDataType of an element type as one little-endian i32: code, bits, lanes (1).
 
-    Types of less than a byte are uint8: DLPack packs int4 and its like, we have one in the low bits of each byte.
+    Types of less than a byte map to uint8. DLPack packs int4 and similar types, whereas this project stores one element
+    in the low bits of each byte.
     """
     code, bits = _code_and_bits(dtype)
     return code | bits << 8 | 1 << 16
 
 
 def dlpack_name(dtype: str) -> str:
-    """An element type as DLPack and numpy call it: what a caller can compare with what was passed."""
+    """Return the DLPack and NumPy name of an element type, which callers can compare with the type of an argument."""
     code, bits = _code_and_bits(dtype)
     if code == _BOOL_CODE:
         return "bool"
@@ -57,7 +58,7 @@ def dlpack_name(dtype: str) -> str:
 
 
 def padded_name(dtype: str) -> str:
-    """What ml_dtypes calls an element type of less than a byte, "int4"; empty for others."""
+    """Return the ml_dtypes name of an element type of less than a byte ("int4"), or an empty string for other types."""
     return next(name for name, known in DTYPE_BY_NAME.items() if known == dtype) if dtype in _BELOW_A_BYTE else ""
 
 

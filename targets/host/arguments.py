@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks of what callers pass and registered functions return, before memory is touched, and the values in it."""
+"""Checks of arguments and of registered functions' results before any memory access, and the checked values."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from .support import DEVICE_TABLE, Support, short
 
 
 class CheckedTensor(NamedTuple):
-    """A checked tensor: the address of its elements and its sizes, numbers or i64 values."""
+    """Checked tensor: the address of its elements and its sizes, numbers or i64 values."""
 
     data: Value
     sizes: list[int | Value]
 
 
-#: What an argument is, or one of those that it is made of.
+#: Checked value of an argument, or of one item of a list.
 Checked = CheckedTensor | Value
 
 
 class _CheckedSize(NamedTuple):
-    """A size that has to agree with others, and where it came from; `axis` is None for a scalar."""
+    """Size that must agree with other sizes, and its origin. `axis` is None for a scalar."""
 
     size: SymExpr
     value: Value
@@ -50,7 +50,7 @@ class _CheckedSize(NamedTuple):
 
 
 class ArgumentChecks:
-    """Emits the checks of all arguments, then those that need every symbol."""
+    """Emission of the checks of all arguments, then of the checks that need every symbol."""
 
     def __init__(
         self,
@@ -62,21 +62,22 @@ class ArgumentChecks:
         on_device: bool = False,
         hint: str = "",
     ) -> None:
-        """`hint` is what helps against a tensor of the CPU where one on a device is expected."""
+        """Create the checks. `hint` tells callers how to fix a CPU tensor where a device tensor is expected."""
         self._support = support
         self._sizes = sizes
         self._function = short(function)
         self._what = what
         self._on_device = on_device
         self._hint = hint
-        #: Of the tensors on a device, in order: where address and sizes are, and rank, bytes of an element, written to.
+        #: For each tensor on a device, in order: the memory with its address and sizes, and (rank, bytes of an element,
+        #: is written).
         self.places: list[tuple[Value, tuple[int, int, int]]] = []
         self._is_written = False
         self._origins: dict[str, str] = {}
         self._agreements: list[_CheckedSize] = []
 
     def check(self, position: int, passed: Passed, slot: Value) -> list[Checked]:
-        """Checks one argument but for what depends on later ones."""
+        """Check one argument, except for conditions that depend on later arguments."""
         kind, name = passed.group.kind, passed.group.name
         where = f"{self._function}: {self._what} #{position}" + (f" '{short(name)}'" if name else "")
         if kind == NOTHING:
@@ -88,7 +89,7 @@ class ArgumentChecks:
         return [self._value(where, passed.infos[0], slot)]
 
     def check_agreement(self) -> None:
-        """Checks the sizes that are expressions, or symbols defined elsewhere."""
+        """Check the sizes that are expressions, or symbols with a definition elsewhere."""
         for each in self._agreements:
             if self._sizes.knows(each.size):
                 self._require_equal(each, as_i64(self._sizes.compute(each.size)).value)
@@ -105,7 +106,7 @@ class ArgumentChecks:
         tir.ops["assert"](condition, list(numbers), kind=kind, message=f"{place} {message}")
 
     def _list(self, where: str, infos: Sequence[Info], slot: Value) -> list[Checked]:
-        """The tensors of a list, which keeps them for the time of the call: an ffi.Array is immutable."""
+        """Check the tensors of a list. The list keeps them alive during the call, because an ffi.Array is immutable."""
         count = len(infos)
         expected = f"a list of {counted(count, 'tensor')}"
         self._require_kind(slot, where, expected, abi.ARRAY)
@@ -145,14 +146,14 @@ class ArgumentChecks:
         return CheckedTensor(load(out, 0, type_of("ptr")), sizes)
 
     def _meet(self, size: _CheckedSize) -> None:
-        """A plain symbol that is new is defined; all others are checked when every symbol is known."""
+        """Define a plain symbol at its first occurrence. All other sizes are checked when every symbol is known."""
         if size.size.variables == {str(size.size)} and not self._sizes.knows(size.size):
             self._define(size)
         else:
             self._agreements.append(size)
 
     def _define(self, size: _CheckedSize) -> None:
-        """A tensor's size is known to be 0 or more."""
+        """Define a symbol by a size. A scalar must be at least 0; the size of a tensor always is."""
         if size.axis is None:
             natural = (number(size.value) >= 0).value
             self._require(natural, size.where, "expected a size of at least 0, got {}", size.value)
@@ -194,7 +195,7 @@ class ArgumentChecks:
             self._require(inside.value, where, message, value)
 
     def _float(self, where: str, slot: Value) -> Value:
-        """A float, or an int or bool made one."""
+        """Return a float argument as f64. Integers and bools are converted."""
         self._require_kind(slot, where, "a float", abi.FLOAT, abi.INT, abi.BOOL)
         is_real = Number(load(slot, 0, type_of("i32"))) == abi.FLOAT
         payload, f64 = number(load(slot, abi.ANY_PAYLOAD, type_of("i64"))), ir.F64Type.get()

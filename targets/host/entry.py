@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The function that callers see: checks the arguments, allocates the results and calls the function that works.
+"""Entry functions: check the arguments, allocate the results and call the kernel.
 
-For a function `f` this is `__tvm_ffi_f`, by the packed-function ABI. The kernel, which works, takes the inputs and then
-the results: tensors as row-major memrefs, scalars as i64, f64, i1 or index, objects as a pointer to their TVMFFIAny,
-borrowed. A result that is an object is a pointer to a TVMFFIAny, None, in which the kernel leaves a value that it owns:
-this is how tensors are returned whose size the data decide.
+The entry of a function `f` is `__tvm_ffi_f` and follows the packed-function ABI. The kernel takes the inputs, then the
+results. Tensors are row-major memrefs, scalars are i64, f64, i1 or index, and objects are borrowed pointers to their
+TVMFFIAny.
+
+An object result is a pointer to a TVMFFIAny that is None before the call. The kernel stores a value there and transfers
+the ownership. Tensors of data-dependent sizes are returned this way.
 """
 
 from __future__ import annotations
@@ -32,16 +34,16 @@ from .signature import Passed, Signature
 from .support import CONSTANT_TABLE, DEVICE_TABLE, SET_CONSTANTS, Support, cut, device_text, short
 
 _COPYING = "; executable.copying() copies arrays to the device"
-#: Bytes of what is kept of copies of arguments, and for each (device_align).
+#: Bytes of the header of the argument copies, and bytes per copy (device_align).
 _COPIES, _COPY = 16, 32
 
 
 def add_entry(support: Support, signature: Signature, kernel: Operation, place: int = 0) -> None:
-    """Adds `__tvm_ffi_<name>` to the kernel's module, in func, arith, llvm, scf, tir (host-lower-errors comes after).
+    """Add `__tvm_ffi_<name>` to the kernel's module, in the dialects func, arith, llvm, scf and tir.
 
-    `place` is the function's among those that callers see.
+    The pass host-lower-errors must run afterwards. `place` is the index of the function among the public functions.
 
-    Raises RelaxError where a size cannot be computed.
+    Raise RelaxError if a size cannot be computed.
     """
     name = signature.name
     with kernel.context, ir.Location.unknown(), ir.InsertionPoint.after(kernel):
@@ -51,7 +53,7 @@ def add_entry(support: Support, signature: Signature, kernel: Operation, place: 
             "sym_name": ir.StringAttr.get(abi.EXPORT_PREFIX + name),
             "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
             ENTRY: ir.UnitAttr.get(),
-            # Errors begin with it.
+            # Error messages begin with it.
             OPERATOR: ir.StringAttr.get(short(name)),
         }
         function = ir.Operation.create("func.func", attributes=attributes, regions=1)
@@ -62,7 +64,7 @@ def add_entry(support: Support, signature: Signature, kernel: Operation, place: 
 
 
 def define_device(support: Support) -> None:
-    """Of a program for a device: what its entries and launches find the device by."""
+    """Define the device table by which entries and launches of a device program find the device."""
     attributes = support.module.attributes
     with support.module.context:
         kernels = len(attributes[KERNELS]) if KERNELS in attributes else 0
@@ -71,12 +73,12 @@ def define_device(support: Support) -> None:
 
 
 def is_entry(function: Operation) -> bool:
-    """Whether it is such a function."""
+    """Check whether a function is an entry."""
     return ENTRY in function.attributes
 
 
 class EntrySizes(Sizes):
-    """Sizes of what callers pass: what is wrong with them is their error, and said in these words."""
+    """Sizes of the callers' arguments. A wrong size raises a ValueError that names the size."""
 
     def _require_below(self, total: Number, size: SymExpr) -> None:
         fits, _ = below(total, MOST_BYTES)
@@ -116,7 +118,7 @@ class _Entry:
         for position, each in enumerate(signature.inputs):
             values += checks.check(position, each, behind(self._args, position * abi.ANY_SIZE))
         checks.check_agreement()
-        # All sizes before any allocation: what fails here has nothing to give back.
+        # All sizes are computed before any allocation, so that failures up to here have nothing to free.
         outputs = [info for each in signature.outputs for info in each.infos]
         shapes = [self._shape(info) for info in outputs]
         results = self._slots(len(outputs))
@@ -135,7 +137,7 @@ class _Entry:
                 tir.ops["release"](ended)
 
     def _call(self, values: list[Checked]) -> Value | None:
-        """Calls the function that works, by a graph of the device where there may be one: what ends with the call."""
+        """Call the kernel, by a graph if the device supports one. Return the scope that ends with the call, or None."""
         tensors = [value for value in values if isinstance(value, CheckedTensor)]
         kind = text_in(self._support.module, DEVICE)
         if not may_have_graph(kind, self._signature, self._kernel):
@@ -152,7 +154,10 @@ class _Entry:
         ir.Operation.create("func.call", operands=operands, attributes=callee)
 
     def _enter_device(self) -> Value | None:
-        """Of a program for a device: its context is the thread's until what comes is given back, on every way out."""
+        """Enter the device's context for this thread, if the program has a device.
+
+        Every exit of the entry must release the returned scope.
+        """
         if DEVICE_TABLE not in self._support:
             return None
         table = address_of(DEVICE_TABLE)
@@ -163,7 +168,10 @@ class _Entry:
         return scope
 
     def _align(self, checks: ArgumentChecks, values: list[Checked]) -> Value:
-        """Has tensors that kernels cannot read as they are copied; what is kept of them until the end."""
+        """Copy tensors whose alignment the kernels cannot read.
+
+        Return the state of the copies, which lives until the end of the call.
+        """
         outs, described = zip(*checks.places, strict=True)
         block = stack(_COPIES + _COPY * len(outs))
         store(constant(0), block)
@@ -173,7 +181,7 @@ class _Entry:
         operands = address_of(DEVICE_TABLE), constant(len(outs)), stored(outs), numbers, kept
         self._support.require("device_align", *operands)
         tensors = [(place, value.sizes) for place, value in enumerate(values) if isinstance(value, CheckedTensor)]
-        for (place, sizes), out in zip(tensors, outs, strict=False):  # results come behind
+        for (place, sizes), out in zip(tensors, outs, strict=False):  # results follow the inputs
             values[place] = CheckedTensor(load(out, 0, type_of("ptr")), sizes)
         return kept
 
@@ -185,7 +193,7 @@ class _Entry:
         tir.ops["assert"]((number(given) == len(names)).value, [given], kind="TypeError", message=message)
 
     def _check_constants(self) -> None:
-        """Refuses calls before the loader has set the constants' addresses, rather than follow a null pointer."""
+        """Reject calls before the loader has set the constants' addresses: they would read through a null pointer."""
         if CONSTANT_TABLE not in self._support:
             return
         first = load(address_of(CONSTANT_TABLE), 0, type_of("i64"))
@@ -193,7 +201,7 @@ class _Entry:
         tir.ops["assert"]((number(first) != 0).value, [], kind="ValueError", message=text)
 
     def _slots(self, count: int) -> list[Value]:
-        """Places for as many values, None at first, one behind the other; each is given back in the end."""
+        """Return consecutive slots for `count` values, each initialized to None. Every slot is released in the end."""
         if not count:
             return []
         block = stack(abi.ANY_SIZE * count)
@@ -207,7 +215,7 @@ class _Entry:
         return [size if isinstance(size, int) else as_i64(size).value for size in extents]
 
     def _make_result(self, position: int, info: Info, shape: list[int | Value], slot: Value) -> Checked:
-        """Allocates a tensor for a result."""
+        """Allocate a tensor for a result."""
         if not isinstance(info, TensorInfo):
             return slot
         makers = self._signature.makers
@@ -224,7 +232,7 @@ class _Entry:
         return f"{self._signature.name}: result #{position}"
 
     def _grouped(self, results: list[Value]) -> list[Value]:
-        """What the caller gets: results as they are, arrays of those that make up a list, None."""
+        """Return the callers' results: plain values, arrays for lists, or None."""
         outputs, call = self._signature.outputs, self._support.call
         if all(each.group.kind == VALUE and not each.group.is_optional for each in outputs):
             return results
@@ -258,7 +266,7 @@ class _Entry:
             self._support.require("separate", *operands)
 
     def _give(self, results: list[Value]) -> None:
-        """One result as it is, several as an array."""
+        """Store a single result directly, and several results as an array."""
         if not results:
             for offset in (0, abi.ANY_PAYLOAD):
                 store(constant(0), self._result, offset)
@@ -269,13 +277,13 @@ class _Entry:
 
 
 def _described(info: TensorInfo) -> tuple[Value, Value, Value]:
-    """Rank, element type and bytes of an element."""
+    """Return the rank, the element type and the bytes of an element."""
     rank, dtype = constant(len(info.shape or ()), 32), constant(abi.dlpack_dtype(info.dtype), 32)
     return rank, dtype, constant(abi.element_bytes(info.dtype))
 
 
 def _passed(value: Checked, type_: Type) -> Value:
-    """A value as a kernel takes it."""
+    """Return a value as the kernel takes it."""
     if isinstance(value, CheckedTensor):
         return memref_at(value.data, type_, value.sizes)
     return as_index(value).value if isinstance(type_, ir.IndexType) else value

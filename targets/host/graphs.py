@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which functions a device can run as one graph of launches, recorded once, and how their entries have it do so."""
+"""Functions that a device can run as one recorded graph of launches, and the entry code that runs the graph."""
 
 from __future__ import annotations
 
@@ -29,31 +29,32 @@ from .llvm_ops import address_of, constant, load, mark_end, stack, store, stored
 from .signature import Signature
 from .support import DEVICE_TABLE, PROFILE_TABLE, Support
 
-#: What host code may consist of: all that does the same at each call. It computes, takes memory, and launches kernels.
+#: Host operations that may occur in a graph: operations with the same effect at each call. They compute, allocate
+#: memory and launch kernels.
 _DIALECTS = ("arith.", "gpu.", "scf.", "cf.", "affine.", "builtin.")
 _OPERATIONS = frozenset(
     "func.call func.return llvm.mlir.poison llvm.mlir.addressof llvm.mlir.constant llvm.mlir.zero llvm.load "
     "llvm.insertvalue llvm.extractvalue llvm.getelementptr llvm.inttoptr tir.assert tir.place".split()
 )
-#: Of operations on memory: those that read or write it from the host, who would have to wait for the device.
+#: Memory accesses of the host, which would have to wait for the device.
 _WAITING = frozenset(("memref.load", "memref.store", "memref.copy"))
 _CALLED = frozenset(("__relax_device_profile_begin", "__relax_device_profile_end"))
-#: What is done with a tensor.
+#: Accesses of a call to a tensor.
 _READ, _WRITTEN = 1, 2
-#: Kinds of devices whose part of the library has such graphs, and what it calls them.
+#: Device kinds with graphs in their part of the library, and the name of these graphs in messages.
 _KINDS = {"cuda": "a CUDA graph (graphs=False launches kernels one by one)", "vulkan": "commands that are kept"}
-#: Of what is known of a call under way (<kind>_graphs.mlir): its bytes, where it says that kernels are to be launched
-#: after all, and how calls run that have a graph.
+#: Layout of the state of a call (<kind>_graphs.mlir): its size in bytes, the offset of the flag that requests launches
+#: after all, and the value of the first word for a call that runs by a graph.
 _SCOPE_BYTES, _AGAIN, _BY_GRAPH = 56, 48, 2
 
 
 def may_have_graph(kind: str, signature: Signature, kernel: Operation) -> bool:
-    """Whether a function of a program for a kind of device may be launched as one."""
+    """Return True if a function of a program for a device kind may run as one graph."""
     return kind in _KINDS and _is_same_each_time(signature, kernel)
 
 
 def _is_same_each_time(signature: Signature, kernel: Operation) -> bool:
-    """Whether all calls of a function launch the same kernels, with other addresses at most."""
+    """Check whether all calls of a function launch the same kernels, differing at most in addresses."""
     passed = [info for each in (*signature.inputs, *signature.outputs) for info in each.infos]
     if any(_bytes_of(info) is None for info in passed):
         return False
@@ -62,8 +63,10 @@ def _is_same_each_time(signature: Signature, kernel: Operation) -> bool:
 
 
 def graph_of(kind: str, signature: Signature, kernel: Operation) -> dict[str, object]:
-    """What the manifest says of a function that may be a graph: by it an estimate is made, when the program is loaded,
-    whether it is faster so (runtime/cuda/graphs.py, runtime/vulkan/kept_commands.py). Nothing of others.
+    """Return the manifest entry of a function that may be a graph, or an empty dictionary.
+
+    When the program is loaded, the runtime estimates from the entry whether the graph is faster
+    (runtime/cuda/graphs.py, runtime/vulkan/kept_commands.py).
     """
     if not may_have_graph(kind, signature, kernel):
         return {}
@@ -77,7 +80,7 @@ def graph_of(kind: str, signature: Signature, kernel: Operation) -> dict[str, ob
 
 
 def _launches(function: Operation, functions: Mapping[str, Operation], known: dict[str, int]) -> int:
-    """How many there are in a call; what is in a loop counts once where its trip count is unknown."""
+    """Return the number of launches in a call. A loop with an unknown trip count counts its body once."""
     name = symbol_name(function)
     if name not in known:
         known[name] = 0  # recursion is refused
@@ -90,7 +93,7 @@ def _launches(function: Operation, functions: Mapping[str, Operation], known: di
 
 
 def _times(op: Operation) -> int:
-    """How often a call runs it."""
+    """Return the number of executions of an operation per call."""
     return prod(_steps(each) for each in ancestors(op) if each.name == "scf.for")
 
 
@@ -102,14 +105,17 @@ def _steps(loop: Operation) -> int:
 
 
 def _described(signature: Signature) -> list[tuple[int, int]]:
-    """Bytes of each tensor, inputs and then results, and what a call does with it."""
+    """Return (bytes, access) of each tensor, inputs before results.
+
+    The access says whether a call reads or writes it.
+    """
     roles = [(each, _READ | (_WRITTEN if each.is_written else 0)) for each in signature.inputs]
     roles += [(each, _WRITTEN) for each in signature.outputs]
     return [(_bytes_of(info) or 0, role) for each, role in roles for info in each.infos]
 
 
 def _bytes_of(info: Info) -> int | None:
-    """Of a tensor whose sizes are all numbers."""
+    """Return the bytes of a tensor with static sizes, or None."""
     if not isinstance(info, TensorInfo) or info.shape is None:
         return None
     sizes = [size for size in info.shape if isinstance(size, int)]
@@ -117,7 +123,7 @@ def _bytes_of(info: Info) -> int | None:
 
 
 def _reached(function: Operation, functions: Mapping[str, Operation]) -> list[Operation]:
-    """A function and those that it calls, directly or not, each once."""
+    """Return a function and its direct and indirect callees, each once."""
     names = [symbol_name(function)]
     for name in names:
         called = [callee_of(op) for op in operations_named(functions[name], "func.call")]
@@ -133,12 +139,12 @@ def _is_same(op: Operation) -> bool:
 
 
 class GraphCall:
-    """A call that may run by a graph: `tensors` are those of inputs and then of results."""
+    """Call that may run by a graph. `tensors` are the tensors of the inputs, then those of the results."""
 
     def __init__(
         self, support: Support, kind: str, signature: Signature, place: int, tensors: Sequence[CheckedTensor]
     ) -> None:
-        """`place` is the function's among the program's, `kind` the device's."""
+        """Create the call. `place` is the index of the function in the program, `kind` the kind of the device."""
         self._support, self._kind, self._tensors = support, kind, tensors
         described = support.numbers([word for pair in _described(signature) for word in pair])
         label = support.text(f"{signature.name}, as {_KINDS[kind]}")
@@ -147,11 +153,11 @@ class GraphCall:
         self._table, self._label, self._place = address_of(DEVICE_TABLE), label, constant(place)
 
     def begin(self) -> list[CheckedTensor]:
-        """The tensors as kernels get them, where they are launched."""
+        """Begin the call and return the tensors that the recorded kernels receive."""
         passed, block = stack(8 * len(self._tensors)), stack(_SCOPE_BYTES)
         for offset in (0, _AGAIN):
             store(constant(0), block, offset)
-        #: What is known of the call, until its end.
+        #: State of the call, valid until its end.
         self.scope = view_of(block)
         mark_end(self.scope, f"{self._kind}_graph_leave")
         times = (
@@ -165,8 +171,10 @@ class GraphCall:
         return [CheckedTensor(load(passed, 8 * place, type_of("ptr")), each.sizes) for place, each in places]
 
     def run(self, launch: Callable[[Sequence[CheckedTensor]], None], passed: Sequence[CheckedTensor]) -> None:
-        """Launches what is to be recorded, of what `begin` has given, or the graph; the kernels where a graph fails
-        that was not requested."""
+        """Launch the kernels to record with the tensors that `begin` returned, or run the graph.
+
+        If an optional graph fails, launch the kernels directly.
+        """
         i64 = ir.IntegerType.get_signless(64)
         when(number(load(self.scope, 0, i64)) != _BY_GRAPH, lambda: launch(passed))
         self._support.require(f"{self._kind}_graph_end", self._table, self._label, *self._about, self.scope)

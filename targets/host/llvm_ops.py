@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits operations of the LLVM dialect: calls, constants, memory at an address, memrefs from a pointer and sizes."""
+"""Builders of LLVM dialect operations: calls, constants, loads and stores, memrefs from a pointer and sizes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ...emit.linalg import product, segments
 from ...emit.numbers import Size, as_i64, operation
 
 PTR = "!llvm.ptr"
-#: On a func.func: how its function of LLVM is seen; this way by its module alone.
+#: Attribute of a func.func for the linkage of its LLVM function, and the linkage that is local to the module.
 LINKAGE, INTERNAL = "llvm.linkage", "#llvm.linkage<internal>"
 
-# An index of llvm.getelementptr that is an operand and no number.
+# Index of llvm.getelementptr that stands for an operand instead of a number.
 _FROM_OPERAND = -(1 << 31)
-#: How its function is seen by the other units of a program only.
+#: Visibility that only the other units of a program see.
 HIDDEN = 1
 
 
 def memref_at(pointer: Value, type_: Type, sizes: Sequence[int | Value]) -> Value:
-    """A memref of row-major memory at a pointer; `sizes` are numbers or i64 values, one for each dimension."""
+    """Return a memref of row-major memory at a pointer. `sizes` are numbers or i64 values, one per dimension."""
     value = ir.Operation.create("llvm.mlir.poison", results=[_descriptor(type_)]).result
     value = _insert(value, pointer, 0)
     value = _insert(value, pointer, 1)
@@ -40,13 +40,13 @@ def memref_at(pointer: Value, type_: Type, sizes: Sequence[int | Value]) -> Valu
 
 
 def pointer_of(memref: Value) -> Value:
-    """Where the elements of a memref begin, an !llvm.ptr, without the offset of its layout."""
+    """Return the aligned pointer of a memref as an !llvm.ptr, without the offset of the layout."""
     cast = operation("builtin.unrealized_conversion_cast", [memref], _descriptor(memref.type))
     return operation("llvm.extractvalue", [cast], ir.Type.parse(PTR), position=ir.DenseI64ArrayAttr.get([1])).value
 
 
 def _descriptor(type_: Type) -> Type:
-    """What a memref is in LLVM: two pointers, an offset, sizes and strides."""
+    """Return the LLVM struct of a memref: two pointers, an offset, sizes and strides."""
     array = f", array<{type_.rank} x i64>, array<{type_.rank} x i64>" if type_.rank else ""
     return ir.Type.parse(f"!llvm.struct<(ptr, ptr, i64{array})>", type_.context)
 
@@ -56,7 +56,7 @@ def constant(value: int, width: int = 64) -> Value:
 
 
 def call(symbol: str, operands: Sequence[Value], result: Type | None = None) -> Value | None:
-    """Calls a function of the LLVM dialect; its value."""
+    """Call a function of the LLVM dialect and return its value, or None."""
     attributes = {
         "callee": ir.FlatSymbolRefAttr.get(symbol),
         **segments(len(operands), 0),
@@ -68,7 +68,7 @@ def call(symbol: str, operands: Sequence[Value], result: Type | None = None) -> 
 
 
 def declare(symbol: str, type_: Type) -> None:
-    """Declares a function that another unit of the program defines."""
+    """Declare a function that another unit of the program defines."""
     attributes = {
         "sym_name": ir.StringAttr.get(symbol),
         "function_type": ir.TypeAttr.get(type_),
@@ -80,12 +80,12 @@ def declare(symbol: str, type_: Type) -> None:
 
 
 def constant_global(symbol: str, type_: Type, value: Attribute) -> None:
-    """Defines a private constant."""
+    """Define a private constant."""
     _global(symbol, type_, {"value": value})
 
 
 def array_global(symbol: str, count: int, pointers: Callable[[], Sequence[Value]]) -> None:
-    """Defines a private constant array of addresses."""
+    """Define a private constant array of addresses."""
     type_ = ir.Type.parse(f"!llvm.array<{count} x ptr>")
     with ir.InsertionPoint(_global(symbol, type_, {}).regions[0].blocks.append()):
         value = ir.Operation.create("llvm.mlir.poison", results=[type_]).result
@@ -107,12 +107,12 @@ def _global(symbol: str, type_: Type, attributes: dict[str, Attribute]) -> Opera
 
 
 def type_of(name: str) -> Type:
-    """A type by its name in the LLVM dialect: "ptr", "i64"."""
+    """Return a type by its name in the LLVM dialect: "ptr", "i64"."""
     return ir.Type.parse(PTR if name == "ptr" else name)
 
 
 def stack(size: int, alignment: int = 8) -> Value:
-    """A piece of the stack, taken once for each call of the function that the insertion point is in."""
+    """Allocate stack memory at the start of the enclosing function, once per call."""
     function = innermost(ir.InsertionPoint.current.block.owner, "func.func")
     element = ir.TypeAttr.get(ir.IntegerType.get_signless(8))
     aligned = i64_attribute(alignment)
@@ -122,7 +122,7 @@ def stack(size: int, alignment: int = 8) -> Value:
 
 
 def stored(values: Sequence[int | Value]) -> Value:
-    """A piece of the stack with values of 64 bits, one behind the other."""
+    """Store consecutive 64-bit values in new stack memory and return its address."""
     place = stack(8 * len(values))
     for position, value in enumerate(values):
         store(constant(value) if isinstance(value, int) else value, place, 8 * position)
@@ -134,7 +134,7 @@ def address_of(symbol: str) -> Value:
 
 
 def load(pointer: Value, offset: int, type_: Type) -> Value:
-    """The value `offset` bytes behind a pointer."""
+    """Load the value at `offset` bytes behind a pointer."""
     return ir.Operation.create("llvm.load", results=[type_], operands=[behind(pointer, offset)]).result
 
 
@@ -147,7 +147,7 @@ def behind(pointer: Value, offset: int) -> Value:
 
 
 def view_of(pointer: Value, offset: int | Value = 0) -> Value:
-    """A new value for the address `offset` bytes, a number or an i64 value, behind a pointer."""
+    """Return a new value for the address at `offset` bytes (a number or an i64 value) behind a pointer."""
     places = ir.DenseI32ArrayAttr.get([offset if isinstance(offset, int) else _FROM_OPERAND])
     element = ir.TypeAttr.get(ir.IntegerType.get_signless(8))
     operands = [pointer] if isinstance(offset, int) else [pointer, offset]
@@ -155,7 +155,7 @@ def view_of(pointer: Value, offset: int | Value = 0) -> Value:
 
 
 def mark_end(value: Value, function: str) -> None:
-    """Says which function ends what a view of an address stands for, in the place of __relax_release."""
+    """Set the function that releases the resource behind a view of an address, instead of __relax_release."""
     value.owner.attributes[ENDED_BY] = ir.StringAttr.get(function)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a compiled function takes and gives: checked once here, described in the artifact's manifest."""
+"""Signature of a compiled function: inputs and results, checked here and described in the artifact's manifest."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from .abi import dlpack_name, element_bytes, padded_name
 
 
 class Passed(NamedTuple):
-    """What callers pass or get as one, and what the function that works has arguments or results for."""
+    """One argument or result of the callers, and the matching arguments or results of the kernel."""
 
     group: Group
-    #: As many as the group has values; those of a result are what the lowered function leaves.
+    #: One info per value of the group. For a result, the infos of the values that the lowered function returns.
     infos: tuple[Info, ...]
-    #: Of a list with a rest: what each of any number of further tensors is like.
+    #: Type of each further tensor of a list with a variable length.
     rest: TensorInfo | None = None
-    #: Of an input that a call may write to.
+    #: True if a call may write to this input.
     is_written: bool = False
-    #: Of a result whose elements are places among strings: these.
+    #: Labels of a result. The elements of such a result are indices into these strings.
     labels: tuple[str, ...] = ()
 
     def described(self) -> PassedValue:
-        """As callers see it."""
+        """Return the description that callers see."""
         group, held = self.group, self.infos[int(self.group.is_optional) :]
         if group.kind == LIST:
             items = held[:-2] if group.has_rest else held
@@ -46,27 +46,30 @@ class Passed(NamedTuple):
 
 
 def single(info: Info, name: str = "") -> Passed:
-    """What is neither a list nor left out."""
+    """Return a required value that is not a list."""
     return Passed(Group(VALUE, 1, name), (info,))
 
 
 _MOST_ARGUMENTS = 4096
-#: Tensors of a higher rank are refused (__relax_fail_shape).
+#: Tensors of a higher rank are rejected (__relax_fail_shape).
 HIGHEST_RANK = 64
 
 
 @dataclass(frozen=True)
 class Signature:
-    """A function's name, its inputs with their names, and its results; sizes are numbers or symbols.
+    """Name, named inputs and results of a function.
 
-    A plain symbol is defined by its first occurrence in the inputs; every other one, expressions included, must
-    agree with it. An expression whose symbols are nowhere plain is as good as a symbol: equal ones agree.
+    Sizes are numbers or symbols.
+
+    The first occurrence of a plain symbol in the inputs defines the symbol. Every other occurrence, expressions
+    included, must agree with this definition. If the symbols of an expression never occur plainly, the expression acts
+    like a symbol: equal expressions must agree.
     """
 
     name: str
     inputs: tuple[Passed, ...]
     outputs: tuple[Passed, ...]
-    #: Where the results come from, for messages, or none.
+    #: Locations that produce the results, for messages, or an empty tuple.
     makers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -83,7 +86,7 @@ class Signature:
                 _check_output(f"function '{self.name}', result #{position}", info)
 
     def describe(self) -> dict[str, object]:
-        """For the manifest: plain data."""
+        """Return the manifest entry as plain data."""
         inputs, outputs = (tuple(each.described() for each in values) for values in (self.inputs, self.outputs))
         return manifest.Signature(self.name, inputs, outputs).content()
 
@@ -132,13 +135,17 @@ def _described(info: Info) -> PassedValue:
     return PassedValue("scalar", dtype=info.dtype) if isinstance(info, ScalarInfo) else PassedValue("object")
 
 
-# ---- what the attributes on a lowered function say ----
+# ---- the attributes of a lowered function ----
 
 
 def passed_inputs(
     function: Operation, names: Sequence[str], inputs: Sequence[Info], written: Collection[int]
 ) -> tuple[Passed, ...]:
-    """What callers pass. `written` are the places of the inputs that a call may write to: a list where one is its."""
+    """Return the arguments that callers pass.
+
+    `written` holds the indices of the inputs that a call may write to. A list counts as written if one of its tensors
+    does.
+    """
 
     def passed(group: Group, places: slice) -> Passed:
         if group.is_optional or group.has_rest:
@@ -150,7 +157,10 @@ def passed_inputs(
 
 
 def given_outputs(function: Operation, results: Sequence[Info], outputs: Sequence[Info]) -> tuple[Passed, ...]:
-    """What callers get. `results` are the graph's types, `outputs` what the lowered function leaves."""
+    """Return the results that callers get.
+
+    `results` are the graph's types, `outputs` the types that the lowered function produces.
+    """
 
     def given(group: Group, places: slice) -> Passed:
         types = results[places]
@@ -164,7 +174,7 @@ def given_outputs(function: Operation, results: Sequence[Info], outputs: Sequenc
 def _by_groups(
     function: Operation, name: str, names: Sequence[str], read: Callable[[Group, slice], Passed]
 ) -> tuple[Passed, ...]:
-    """What is read of an attribute's groups and the places of their values; without it each value is one."""
+    """Read the groups of an attribute with `read`. Without the attribute each value is a group of its own."""
     groups = [Group(VALUE, 1, each) for each in names]
     try:
         if name in function.attributes:
@@ -176,7 +186,7 @@ def _by_groups(
 
 
 def _joined(data: Info, rows: Info) -> TensorInfo:
-    """What any of the tensors is like that elements and rows join."""
+    """Return the common type of the tensors that a list with elements and rows encodes."""
     shape = rows.shape if isinstance(rows, TensorInfo) and rows.dtype == "i64" else None
     width = shape[1] if shape is not None and len(shape) == 2 else None
     if not isinstance(data, TensorInfo) or data.rank != 1 or not isinstance(width, int) or width < 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How host code calls the functions of the library, the same in every program, and the tables that it has for them."""
+"""Calls of library functions from host code, and the tables that the library shares with a program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import llvm_ops
 from .abi import EXPORT_PREFIX
 from .units import copied_text, find_function
 
-#: What a message takes at most (__relax_fail): places, operators' texts and numbers keep their part of it under half.
+#: Size limit of a message (__relax_fail). Locations, operator texts and numbers keep their share below half of it.
 MESSAGE_BYTES = 2048
 _MOST_TEXT = (MESSAGE_BYTES - 100) // 2
 
@@ -22,7 +22,10 @@ _PREFIX = "__relax_"
 
 
 def table_text(table: str, setter: str, count: int) -> str:
-    """A table of `count` pointers, and the exported function by which the loader fills it before anything else runs."""
+    """Return the text of a table of `count` pointers, and of the exported function that fills it.
+
+    The loader calls this function before any other function of the program.
+    """
     return f"""
 !ptr = !llvm.ptr
 llvm.mlir.global internal @{table}() {{alignment = 8 : i64}} : !llvm.array<{count} x ptr> {{
@@ -39,25 +42,27 @@ llvm.func @{EXPORT_PREFIX}{setter}(%handle: !ptr, %args: !ptr, %count: i32, %res
 """
 
 
-#: The table of the constants' addresses, and the exported function that fills it when the program is loaded.
+#: The table of the constants' addresses, and the exported function that fills the table when the program is loaded.
 CONSTANT_TABLE, SET_CONSTANTS = "__relax_constants", "__relax_set_constants"
-#: The table of a program for a device, the exported function that fills it, and its places before the kernels' handles.
+#: The table of a program for a device, the exported function that fills it, and the number of slots before the kernels'
+#: handles.
 DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS = "__relax_device", "__relax_set_device", 30
-#: The clocks of a program, during a profile.
+#: Timers of a program, used during a profile.
 PROFILE_TABLE = "__relax_profile_table"
-#: What else such a program has for the runtime: packed functions of device.mlir that are given the table.
+#: Further packed functions of a device program for the runtime. device.mlir defines them; they receive the table.
 DEVICE_FUNCTIONS = ("__relax_device_deleter", "__relax_device_empty", "__relax_device_synchronize")
 
 
-#: By kinds of devices whose driver's functions are other than CUDA's: the packed function that says where the program
-#: has such that do the same.
+#: By device kind, for kinds that do not use CUDA's driver functions: the packed function that returns the address of
+#: the program's replacements.
 DRIVER_FUNCTIONS = {kind: f"__relax_{kind}_functions" for kind in ("opencl", "vulkan")}
 
 
 def device_text(kernels: int, has_constants: bool, kind: str = "") -> str:
-    """The table of a program with kernels for a kind of device, and what the loader calls.
+    """Return the table of a program with kernels for a kind of device, and the functions that the loader calls.
 
-    What owns that which is on the device comes with the constants: of which there are 0 where there are none.
+    The owner of the memory on the device arrives with the constants. A program without constants has a table of 0
+    constants for it.
     """
     functions = [*DEVICE_FUNCTIONS, *([DRIVER_FUNCTIONS[kind]] if kind in DRIVER_FUNCTIONS else [])]
     exported = "".join(
@@ -78,7 +83,7 @@ llvm.func @{EXPORT_PREFIX}{name}(%handle: !ptr, %args: !ptr, %count: i32, %resul
 
 
 def native_function_text(exported: str) -> str:
-    """The exported function by which the loader makes a function of a list of C calls."""
+    """Return the exported function by which the loader builds a function from a list of C calls."""
     return f"""
 !ptr = !llvm.ptr
 llvm.func hidden @__relax_native_function(!ptr, i32, !ptr) -> i32
@@ -90,18 +95,18 @@ llvm.func @{EXPORT_PREFIX}{exported}(%handle: !ptr, %args: !ptr, %count: i32, %r
 
 
 def cut(text: str) -> str:
-    """As much of a text as a message has room for, in whole characters."""
+    """Cut a text to the room that a message has, at a character boundary."""
     data = text.encode()
     return text if len(data) <= _MOST_TEXT else data[: _MOST_TEXT - 3].decode(errors="ignore") + "..."
 
 
 def short(text: str) -> str:
-    """A name in a message, cut to what messages have room for."""
+    """Cut a name to 60 characters for a message."""
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 class Support:
-    """Calls of these functions in a module, and the constants that they are given, each in the module once."""
+    """Calls of library functions in a module, and their constant operands. Each constant is emitted once per module."""
 
     def __init__(self, module: Operation) -> None:
         self.module = module
@@ -112,7 +117,7 @@ class Support:
         return symbol in self._known
 
     def call(self, name: str, *operands: Value) -> Value | None:
-        """Calls `__relax_<name>` where the insertion point is; its value."""
+        """Call `__relax_<name>` at the insertion point and return its result, or None."""
         symbol = _PREFIX + name
         function = find_function(symbol)
         assert function is not None, name
@@ -120,17 +125,17 @@ class Support:
         return llvm_ops.call(symbol, operands, None if function.result == "void" else ir.Type.parse(function.result))
 
     def value(self, name: str, *operands: Value) -> Value:
-        """What such a function gives."""
+        """Call a library function that returns a value, and return the value."""
         value = self.call(name, *operands)
         assert value is not None, name
         return value
 
     def require(self, name: str, *operands: Value) -> None:
-        """Calls such a function, and leaves the one that is in where its status is not 0 (host-lower-errors)."""
+        """Call a library function. Leave the calling function if the status is not 0 (host-lower-errors)."""
         tir.ops["return_unless_ok"](self.value(name, *operands))
 
     def declare(self, symbol: str) -> None:
-        """Declare a function of the library, or define it where programs have it themselves."""
+        """Declare a library function, or define it if programs contain their own copy."""
         function = find_function(symbol)
         assert function is not None, symbol
         if symbol in self._known:
@@ -143,17 +148,17 @@ class Support:
         self._known.add(symbol)
 
     def define(self, text: str) -> None:
-        """Adds the functions and globals of a text, but those that the module has already."""
+        """Add the functions and globals of a text, except those that the module already has."""
         self._known |= merge(self.module, text, self._known)
 
     def text(self, content: str) -> Value:
-        """The address of a text that ends with a zero byte."""
+        """Return the address of a zero-terminated text."""
         symbol = f"__relax_text.{_hash(content)}"
         self._add(symbol, f"!llvm.array<{len(content.encode()) + 1} x i8>", ir.StringAttr.get(content + "\0"))
         return llvm_ops.address_of(symbol)
 
     def texts(self, contents: Sequence[str]) -> str:
-        """The name of a constant array of the addresses of texts."""
+        """Return the symbol of a constant array of text addresses."""
         symbol = f"__relax_texts.{_hash(repr(list(contents)))}"
         if symbol not in self._known:
             with ir.InsertionPoint(self._body), ir.Location.unknown():
@@ -162,7 +167,7 @@ class Support:
         return symbol
 
     def numbers(self, values: Iterable[int]) -> Value:
-        """The address of constant integers of 64 bits, one behind the other."""
+        """Return the address of consecutive constant 64-bit integers."""
         listed = list(values)
         symbol = f"__relax_numbers.{_hash(repr(listed))}"
         value = ir.Attribute.parse(f"dense<{listed}> : tensor<{len(listed)}xi64>")
@@ -181,12 +186,15 @@ def _hash(content: str) -> str:
 
 
 def named_in(module: Operation) -> dict[str, Operation]:
-    """The operations of a module that have a name, by it."""
+    """Map the names of a module's symbols to their operations."""
     return {name: op for op in operations_of(body_of(module)) if (name := symbol_name(op))}
 
 
 def merge(module: Operation, text: str, known: Iterable[str]) -> set[str]:
-    """Adds what a text defines or declares to a module, but the known symbols; what the text has."""
+    """Add the definitions and declarations of a text to a module, except the known symbols.
+
+    Return all symbols of the text.
+    """
     with module.context, ir.Location.unknown():
         parsed = ir.Module.parse(text)
         named = named_in(parsed.operation)

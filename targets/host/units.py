@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The units of the library (library/), and the functions in them, as programs declare and call them.
+"""Units of the library (library/) and their functions, for the programs that declare and call them.
 
-support.mlir is what all programs need. What only some do is in other files, each a unit that is compiled only where it
-is needed. The pool of threads (pool.mlir) is the same for all programs of a process, hence an object of its own. Types
-and functions of C that several files use are in prelude.mlir, which each unit begins with.
+Every program needs support.mlir. The other files are optional units, compiled only for the programs that need them. All
+programs of a process share the thread pool (pool.mlir), hence the pool is an object of its own. The file prelude.mlir
+holds the types and C functions that several files use; each unit begins with it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, has_body, operations_of, symbol_name
 from ...dialects.core.ir_attributes import ENTRY
 
-#: The first is what all programs need; each needs at most those before it.
+#: Every program needs the first file. Each file depends only on files before it.
 _FILES = (
     "support.mlir", "kept.mlir", "calls.mlir", "native_calls.mlir", "device.mlir", "device_tensors.mlir",
     "device_calls.mlir", "device_profile.mlir", "cuda_recording.mlir", "cuda_graphs.mlir",
@@ -30,11 +30,11 @@ _FOLDER = Path(__file__).parent / "library"
 
 
 class LibraryFunction(NamedTuple):
-    """A function of the library that programs may call."""
+    """Library function that programs may call."""
 
     inputs: tuple[str, ...]
     result: str
-    #: Whether programs have it themselves: no unit defines it.
+    #: True if programs contain a copy of the function; then no unit defines it.
     is_copied: bool = False
 
     @property
@@ -44,13 +44,17 @@ class LibraryFunction(NamedTuple):
 
 class _Unit(NamedTuple):
     functions: dict[str, LibraryFunction]
-    #: The names of those that others define.
+    #: Names of the functions that other units define.
     declared: frozenset[str]
 
 
 @lru_cache(maxsize=1)
 def unit_texts() -> tuple[str, ...]:
-    """The units, visible to the other units of a program only. The first is what all programs need."""
+    """Return the texts of the units.
+
+    Their functions are visible only to the other units of a program. The first unit is the one that every program
+    needs.
+    """
     return tuple(map(_text, _FILES))
 
 
@@ -60,23 +64,23 @@ def _text(name: str) -> str:
 
 
 class Driver(NamedTuple):
-    """What stands in the place of a driver's functions: the kind of device, and those that copy to it and from it."""
+    """Replacement of a driver's functions: the kind of device and the functions that copy to and from the device."""
 
     kind: str
     write: str
     read: str
-    #: Those that give memory and take it back, and what commands have had that were kept, where some are.
+    #: Functions that allocate and free memory, and the function that drops the memory of recorded commands, if any.
     take: str = "device_take_piece"
     give: str = "device_give_piece"
     forget: str | None = None
 
 
-#: By the file that has them.
+#: Drivers by the file that contains them.
 _DRIVERS = {
     "vulkan.mlir": Driver("vulkan", "vulkan_write", "vulkan_read", "vulkan_take", "vulkan_give", "vulkan_forget"),
     "opencl.mlir": Driver("opencl", "opencl_write", "opencl_write"),
 }
-#: With what is the same for all: the functions of device_memory.mlir.
+#: Functions of device_memory.mlir, with their operand types. All drivers share them.
 _SHARED = {
     "nothing": "!ptr", "take_piece": "!ptr, i64, !ptr", "give_piece": "!ptr, !ptr", "make_mark": "!ptr, i32",
     "between_marks": "!ptr, !ptr, !ptr", "end_mark": "!ptr",
@@ -84,9 +88,10 @@ _SHARED = {
 
 
 def driver_table_text(driver: Driver) -> str:
-    """What such a file has for the runtime: places 6 to 22 of the table of device.mlir, then what makes chunks and
-    gives them back, and what forgets kept commands; and the function that says where that is. Two are null: the table
-    says itself what errors mean.
+    """Return the text of a driver's function table and of the packed function that returns the table's address.
+
+    The table fills slots 6 to 22 of the table in device.mlir. The functions that grow and drop chunks follow, then the
+    function that forgets recorded commands. Two slots are null, because the table itself describes errors.
     """
     kind = driver.kind
     own = "launch copy finish mark grow drop".split()
@@ -122,7 +127,7 @@ func.func @{_PREFIX}{kind}_functions(%table: !ptr, %args: !ptr, %count: i32, %re
 """
 
 
-#: The spin-wait hint (pause) of a processor: by the architecture, as LLVM names it.
+#: Spin-wait hint (pause) of a processor, by LLVM's architecture name.
 _PAUSES = {
     "x86_64": 'llvm.call_intrinsic "llvm.x86.sse2.pause"() : () -> ()',
     "aarch64": "%yield = llvm.mlir.constant(1 : i32) : i32\n"
@@ -131,19 +136,22 @@ _PAUSES = {
 
 
 def pool_text(architecture: str) -> str:
-    """The pool of threads, for processors of an architecture."""
+    """Return the thread pool for processors of an architecture."""
     pause = "func.func private @pause() attributes {llvm.always_inline}"
     return f"{_text('pool.mlir')}\n{pause} {{\n  {_PAUSES.get(architecture, '')}\n  return\n}}\n"
 
 
 @lru_cache(maxsize=1)
 def copied_text() -> str:
-    """What programs have themselves, with what it calls declared."""
+    """Return the functions that every program contains itself, with declarations of the functions they call."""
     return (_FOLDER / "copied.mlir").read_text(encoding="utf-8")
 
 
 def find_function(name: str) -> LibraryFunction | None:
-    """A function of the library by its symbol. Of the units those that name it are read until one has it."""
+    """Return the library function of a symbol, or None.
+
+    Only units that mention the name are parsed, until one defines it.
+    """
     if name in _copied():
         return _copied()[name]
     place = _place_of(name)
@@ -151,7 +159,7 @@ def find_function(name: str) -> LibraryFunction | None:
 
 
 def needed_texts(module: Operation) -> list[str]:
-    """Those of the units that define what a module declares, and what these need."""
+    """Return the units that define the functions a module declares, and the units that these depend on."""
     needed = {place for each in declared_in(module) if (place := _place_of(symbol_name(each))) is not None}
     if not needed:
         return []
@@ -162,7 +170,7 @@ def needed_texts(module: Operation) -> list[str]:
 
 
 def declared_in(module: Operation) -> list[Operation]:
-    """The functions of the library that a module declares."""
+    """Return the library functions that a module declares."""
     functions = [op for op in operations_of(body_of(module)) if op.name == "llvm.func" and not has_body(op)]
     return [each for each in functions if _place_of(symbol_name(each)) is not None]
 
@@ -171,7 +179,7 @@ def declared_in(module: Operation) -> list[Operation]:
 def _place_of(name: str) -> int | None:
     if not name.startswith(_PREFIX):
         return None
-    # To parse a unit takes longer than to see that it never names the function.
+    # Parsing a unit takes longer than a search for the name in its text.
     texts = enumerate(unit_texts())
     return next((place for place, text in texts if name in text and name in _unit(place).functions), None)
 
@@ -188,7 +196,7 @@ def _unit(place: int) -> _Unit:
 
 def _read(text: str) -> _Unit:
     with new_context() as context, ir.Location.unknown():
-        context.allow_unregistered_dialects = True  # this project's own need not be loaded
+        context.allow_unregistered_dialects = True  # this project's dialects need not be loaded
         module = ir.Module.parse(text)
         functions = [op for op in operations_of(module.body) if op.name in ("func.func", "llvm.func")]
         return _Unit(
@@ -198,7 +206,7 @@ def _read(text: str) -> _Unit:
 
 
 def _function(op: Operation) -> LibraryFunction:
-    """A function as programs see it: one that can fail gives its status (host-lower-errors)."""
+    """Return a function as programs see it. A function that can fail returns its status (host-lower-errors)."""
     type_ = ir.TypeAttr(op.attributes["function_type"]).value
     if op.name == "llvm.func":
         result = str(type_.return_type).replace("!llvm.void", "void")

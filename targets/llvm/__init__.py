@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The target llvm (target.py) and its rules."""
+"""Target llvm (target.py) and its rules."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products with a column as products with a vector, whose elements are contiguous.
 
-With a last dimension of size 1 they would be fetched one by one.
+With a last dimension of size 1, the elements would be loaded one by one.
 """
 
 from __future__ import annotations

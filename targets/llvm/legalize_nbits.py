@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products with panels of few bits: codes are unpacked in registers, on their way from memory to the sums.
+"""Products with panels of few bits: codes are unpacked in registers, between the load and the accumulators.
 
-A word of a column has codes of neighbors, which stay where they are: masked, they are the codes times powers of two
-that are exact as floats, and x is divided by these before. So a vector of codes takes three operations: and, to float,
-multiply-add. A block's sum is scaled once. Few rows are multiplied so; for many rows a panel's numbers are made first,
-as many steps as the cache holds, and serve all of them.
+A word of a column holds codes of adjacent steps. Unpacking leaves the codes in place: a mask yields the codes times
+powers of two, which are exact as floats. x is divided by these powers beforehand. A vector of codes therefore takes
+three operations: and, conversion to float, multiply-add. The sum of a block is scaled once.
+
+Few rows are multiplied this way. For many rows, the kernel first unpacks a panel, as many steps as fit into the cache,
+and reuses the numbers for all rows.
 """
 
 from __future__ import annotations
@@ -29,15 +31,16 @@ from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize
 
-#: Up to this number rows do not make up for unpacking a panel first.
+#: Up to this number of rows, unpacking a panel first does not pay off.
 _FEW_ROWS = 32
-#: Bytes that are fetched ahead, a line of the cache at a time: what memory sends while it answers, and more.
+#: Prefetch distance in bytes, at least the bandwidth times the latency of memory, and the bytes of a cache line.
 _AHEAD, _LINE = 16384, 64
-#: Steps of a reduction whose numbers are made at once.
+#: Steps of a reduction that are unpacked at once.
 _STEPS = 128
-#: Sums that are under way at once, so that none waits for the one before it.
+#: Independent accumulators, so that no addition waits for the previous one.
 _CHAINS = 8
-#: What a core reads in a nanosecond, at most, and the least that threads share and take at a time, in nanoseconds.
+#: Bytes that a core reads per nanosecond, at most. The least work to share among threads, and the least grain, in
+#: nanoseconds.
 _BYTES, _LEAST_WORK, _LEAST_GRAIN = 12, 20_000, 5_000
 
 
@@ -68,7 +71,7 @@ def matmul_nbits_panels(call: LegalizeCall) -> Legalized:
 
 
 class _PackedMatrix(NamedTuple):
-    """Its codes and their layout."""
+    """Codes of a packed matrix and their layout."""
 
     bits: int
     block: int
@@ -77,17 +80,17 @@ class _PackedMatrix(NamedTuple):
     panels: int
     width: int
     lanes: int
-    #: Of x, that there are registers for in addition to a panel's columns.
+    #: Rows of x that fit into registers next to the columns of a panel.
     rows: int
 
     @property
     def codes(self) -> int:
-        """Of a word."""
+        """Return the codes in a word."""
         return 8 * WORD // self.bits
 
     @property
     def words(self) -> int:
-        """Of a block."""
+        """Return the words in a block."""
         return self.block // self.codes
 
     @property
@@ -96,12 +99,12 @@ class _PackedMatrix(NamedTuple):
 
     @property
     def few_rows(self) -> tuple[int, ...]:
-        """That are taken at once while codes are unpacked, which takes registers as well."""
+        """Return the row counts of a tile while codes are unpacked, which takes registers as well."""
         return (4, 2, 1) if self.rows > 4 else (2, 1)
 
 
 def _prepared(call: LegalizeCall, x: Value, matrix: _PackedMatrix, count: Dim, depth: int) -> tuple[Value, Value]:
-    """Rows of f32, divided by what their codes are multiplied with in a word, and the sum of each block."""
+    """Return the rows of x as f32, divided by the factors of their codes in a word, and the sum of each block."""
     import numpy
 
     ops = relax.dialect.ops
@@ -119,12 +122,12 @@ def _prepared(call: LegalizeCall, x: Value, matrix: _PackedMatrix, count: Dim, d
 
 
 def _factor(matrix: _PackedMatrix, place: int) -> float:
-    """What a code is multiplied with by its place in a word; the last ones are moved to the front."""
+    """Return the factor of a code at a place in its word. The last code is shifted to the front instead."""
     return float(2 ** (matrix.bits * place)) if place < matrix.codes - 1 else 1.0
 
 
 class _NbitsKernel:
-    """The loops of one product, on memrefs."""
+    """Loops of one product, on memrefs."""
 
     def __init__(
         self, matrix: _PackedMatrix, inputs: Sequence[Value], out: Value, has_zero_point: bool, has_bias: bool
@@ -149,7 +152,7 @@ class _NbitsKernel:
         loops.for_range(0, self.matrix.panels, panel, grain=self._grain(1))
 
     def _few_tile(self, panel: Number, row: Number, rows: int) -> None:
-        """Sums of a panel's columns for some rows."""
+        """Compute the sums of a panel's columns for some rows."""
         matrix = self.matrix
         points = [(each, column) for each in range(rows) for column in range(matrix.vectors)]
 
@@ -168,7 +171,7 @@ class _NbitsKernel:
             self._store(total, row + each, panel, column)
 
     def _block_sums(self, panel: Number, block: Number, row: Number, points: Sequence[tuple[int, int]]) -> list[Number]:
-        """Of codes and x, by rows and columns."""
+        """Return the sums of codes times x in a block, by rows and columns."""
         matrix, rows = self.matrix, points[-1][0] + 1
         chains = max(_CHAINS // len(points), 1)
 
@@ -213,7 +216,7 @@ class _NbitsKernel:
         loops.for_range(0, matrix.panels, panel, grain=self._grain(_FEW_ROWS))
 
     def _unpack(self, panel: Number, first: Number, place: Number, numbers: Value) -> None:
-        """The numbers of a block, times what x was divided by."""
+        """Store the numbers of a block, times the divisors of x."""
         matrix, block = self.matrix, first + place
         scales, offsets = self._scales(panel, block), self._offsets(panel, block)
 
@@ -228,7 +231,7 @@ class _NbitsKernel:
         loops.for_range(0, matrix.words, word)
 
     def _tile(self, panel: Number, row: Number, rows: int, numbers: Value, start: Number, steps: Number) -> None:
-        """What some steps add to the results of some rows."""
+        """Add the products of some steps to the results of some rows."""
         matrix = self.matrix
         points = [(each, column) for each in range(rows) for column in range(matrix.vectors)]
 
@@ -254,7 +257,7 @@ class _NbitsKernel:
     # ---- both ----
 
     def _tiles(self, count: Number, sizes: Sequence[int], tile: Callable[[Number, int], None]) -> None:
-        """`tile(row, rows)` for all rows, most of them at once first."""
+        """Call `tile(row, rows)` for all rows, in decreasing order of tile sizes."""
         start: Size = 0
         for rows in dict.fromkeys(sizes):
             stop = start + (count - start) // rows * rows
@@ -262,7 +265,7 @@ class _NbitsKernel:
             start = stop
 
     def _grain(self, rows: int) -> int | None:
-        """How many panels a thread takes at a time; None where it is not worth it to share them."""
+        """Return the panels per task of a thread, or None if sharing does not pay off."""
         matrix = self.matrix
         nanoseconds = rows * matrix.width * matrix.blocks * matrix.block * matrix.bits / 8 / _BYTES
         if matrix.panels < 2 or nanoseconds * matrix.panels < _LEAST_WORK:
@@ -277,7 +280,7 @@ class _NbitsKernel:
         return number(result_of("vector.bitcast", [loaded], words)).of("ui32")
 
     def _prefetch(self, panel: Number, word: Number) -> None:
-        """What will be read soon: pages end where no machine looks ahead by itself."""
+        """Prefetch the words that the loop reads soon. The hardware prefetcher stops at page boundaries."""
         matrix = self.matrix
         nbytes = WORD * matrix.width
         total = matrix.panels * matrix.blocks * matrix.words
@@ -293,7 +296,7 @@ class _NbitsKernel:
             )
 
     def _unpacked(self, words: Number, code: int) -> Number:
-        """Codes from a place in words, times its factor."""
+        """Return the codes at a place in words, times their factor."""
         matrix = self.matrix
         if code < matrix.codes - 1:
             found = words & ((2**matrix.bits - 1) << matrix.bits * code)
@@ -314,7 +317,7 @@ class _NbitsKernel:
         return constant(0.0, self._type) if self.bias is None else self._real(self.bias, [panel], column)
 
     def _real(self, memref: Value, place: Sequence[Value], column: int) -> Number:
-        """A vector of a panel's numbers, as f32; integers have no sign."""
+        """Return a vector of a panel's numbers as f32. Integers are unsigned."""
         element = memref.type.element_type
         type_ = ir.VectorType.get([self.matrix.lanes], element)
         loaded = result_of("vector.load", [memref, *place, as_index(column * self.matrix.lanes)], type_)
@@ -345,7 +348,7 @@ class _NbitsKernel:
         return result_of("vector.transfer_read", [self.out, *place, nothing, *masks], self._type, **attributes)
 
     def _place(self, row: Number, panel: Number, column: int) -> tuple[list[Value], list[Value]]:
-        """Where a vector of results is, and a mask of those that there are, where that may not be all."""
+        """Return the indices of a vector of results, and a mask if the vector may exceed the columns."""
         matrix = self.matrix
         first = panel * matrix.width + column * matrix.lanes
         if matrix.columns % matrix.width == 0:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Winograd's convolutions: blocks of tiles are transformed, multiplied point by point, and transformed back.
+"""Winograd convolutions: blocks of tiles are transformed, multiplied point by point, and transformed back.
 
-A block of tiles stays in the cache from one step to the next. For each point of a tile there is a product of the tiles'
-channels with a matrix of the kernel's. What a panel of columns gives is transformed back before the next one's turn.
+A block of tiles stays in the cache from one step to the next. Each point of a tile has a product of the tiles' channels
+with a matrix of the kernel's. The results of a panel of columns are transformed back before the next panel starts.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize
 from .winograd import transform_back, transform_data
 
-#: From this number on blocks of tiles are shared by threads; of fewer, the steps of each.
+#: From this number on, threads share the blocks of tiles; below it, threads share the steps of each block.
 _MANY_BLOCKS = 8
-#: Steps of a product that are written one behind the other.
+#: Unrolled steps of a product.
 _STEPS = 4
 
 
@@ -57,31 +57,31 @@ def conv2d_winograd(call: LegalizeCall) -> Legalized:
 
 
 def _has_shape(shape: Sequence[Dim], wanted: Sequence[Dim]) -> bool:
-    """Whether it is known to be the one that is wanted; None fits all."""
+    """Return True if the shape is known to equal the wanted shape. None fits any size."""
     return all(want is None or equal(size, want) is True for size, want in zip(shape, wanted, strict=True))
 
 
 class _WinogradKernel(NamedTuple):
-    """Its sizes, and how many tiles are worked on."""
+    """Sizes of a Winograd kernel, and of the tiles that it processes."""
 
     panels: int
     points: int
     channels: int
     columns: int
     lanes: int
-    #: In registers.
+    #: Tiles in registers.
     rows: int
-    #: In the cache.
+    #: Tiles in the cache.
     tiles: int
 
     @property
     def side(self) -> int:
-        """Of a tile that is transformed."""
+        """Return the side of a transformed tile."""
         return math.isqrt(self.points)
 
     @property
     def step(self) -> int:
-        """From one tile to the next: results along a side."""
+        """Return the distance between tiles: the results along a side."""
         return self.side - TAPS + 1
 
     @property
@@ -94,19 +94,19 @@ class _WinogradKernel(NamedTuple):
 
 
 class _Tile(NamedTuple):
-    """The picture, and the place of the first result."""
+    """Image of a tile, and the position of its first result."""
 
     picture: Number
     row: Number
     column: Number
 
 
-#: Steps, the operations of each on floats, and what it does.
+#: Function that runs some steps, given their number, the floating-point operations per step, and the body.
 _Share = Callable[[Size, Size, Callable[[Number], None]], object]
 
 
 class _Loops:
-    """The loops of one convolution, on memrefs."""
+    """Loops of one convolution, on memrefs."""
 
     def __init__(
         self, kernel: _WinogradKernel, before: Sequence[int], relu: bool, tensors: dict[str, Value], out: Value
@@ -116,7 +116,7 @@ class _Loops:
         self.bias, self.residual = tensors.get("bias"), tensors.get("residual")
         self._type = vectors.vector_of(kernel.lanes, ir.F32Type.get())
         batch, _, *self.places, _ = loops.sizes(out)
-        #: Of tiles along the sides of a picture.
+        #: Tiles along the sides of an image.
         self.counts = [ceil_divided(size, kernel.step) for size in self.places]
         self.total = batch * self.counts[0] * self.counts[1]
 
@@ -138,17 +138,17 @@ class _Loops:
         self._with_tiles(each)
 
     def _with_tiles(self, use: Callable[[Value], None]) -> None:
-        """Memory for a block's tiles."""
+        """Allocate memory for the tiles of a block."""
         kernel = self.kernel
         sizes = [kernel.points, kernel.blocks, kernel.tiles, kernel.lanes]
         loops.scratch(sizes, ir.F32Type.get(), use)
 
     def _flops_of_tile(self) -> int:
-        """As many as take the time of a transform."""
+        """Return the floating-point operations that take as long as the transform of a tile."""
         return self.kernel.blocks * self.kernel.points * FLOPS
 
     def _flops_of_products(self) -> int:
-        """Of a tile with a panel."""
+        """Return the floating-point operations of a tile's products with a panel."""
         return 2 * self.kernel.points * self.kernel.channels * self.kernel.columns
 
     def _block(self, block: Number, share: _Share, tiles: Value) -> None:
@@ -172,7 +172,7 @@ class _Loops:
         share(kernel.panels, count * self._flops_of_products(), panel)
 
     def _with_patch(self, use: Callable[[Value], None]) -> None:
-        """Memory for a tile of a vector's channels."""
+        """Allocate memory for a tile of one vector of channels."""
         kernel = self.kernel
         loops.scratch([kernel.side, kernel.side, kernel.lanes], ir.F32Type.get(), use)
 
@@ -185,7 +185,7 @@ class _Loops:
     # ---- tiles of the data ----
 
     def _read(self, tile: _Tile, patch: Value, tiles: Value, place: Number) -> None:
-        """Transforms a tile, block by block of its channels: its rows first, then its columns."""
+        """Transform a tile, block by block of its channels: rows first, then columns."""
         side = self.kernel.side
         top, left = tile.row - self.before[0], tile.column - self.before[1]
         height, width = loops.sizes(self.data)[2:4]
@@ -228,7 +228,7 @@ class _Loops:
     # ---- products ----
 
     def _multiply(self, panel: Number, point: Number, count: Size, tiles: Value, sums: Value) -> None:
-        """The products of all tiles at a point with a panel."""
+        """Multiply all tiles at a point by a panel."""
         most = self.kernel.rows
         start: Size = 0
         for rows in sorted({most, most // 2, most // 4, 1} - {0}, reverse=True):
@@ -270,7 +270,7 @@ class _Loops:
         loops.nest([count, self.kernel.vectors], vector)
 
     def _write(self, panel: Number, tile: _Tile, sums: Value, patch: Value, place: Number, vector: Number) -> None:
-        """Transforms a vector of a tile's sums back, rows first, and writes what there is of the results."""
+        """Transform a vector of a tile's sums back, rows first, and store the results that are in bounds."""
         side, column = self.kernel.side, vector * self.kernel.lanes
         rows, columns = self.places
 
@@ -297,7 +297,7 @@ class _Loops:
         loops.for_range(0, self.kernel.step, lambda j: self._where(tile.column + j, columns, lambda: results(j)))
 
     def _where(self, place: Number, size: Size, body: Callable[[], None]) -> None:
-        """A body for a place that may be behind the last one."""
+        """Run a body for a position that may be out of bounds."""
         if isinstance(size, int) and size % self.kernel.step == 0:
             body()
         else:
@@ -316,5 +316,5 @@ class _Loops:
 
 
 def _one_by_one(steps: Size, flops: Size, body: Callable[[Number], None]) -> None:
-    """As `share_steps`, for one thread."""
+    """Run the steps like `share_steps`, on one thread."""
     loops.for_range(0, steps, body)

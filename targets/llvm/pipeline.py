@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The stages from a graph to the LLVM dialect. Each can be named, replaced or left out; see passes/core/stages.py."""
+"""Stages from a graph to the LLVM dialect. Each can be named, replaced or left out; see passes/core/stages.py."""
 
 from __future__ import annotations
 
@@ -75,11 +75,14 @@ _OF_HOST = (
 
 
 def stages(target: ChosenTarget) -> tuple[Stage, ...]:
-    """The stages for a machine, which those that plan loops are given: it is described by the target's options."""
+    """Return the stages for the machine that the target's options describe.
+
+    Stages that plan loops receive the target.
+    """
     dots, options = machine(target).dots, target.options_text
     has_bytes, has_tiles = any(dot.total == "i32" for dot in dots), any(dot.rows > 1 for dot in dots)
     return (
-        # Else products of dequantized bytes stay those of real numbers.
+        # Without dot products of bytes, products of dequantized bytes stay products of floats.
         common.integers("" if has_bytes else "products=false"),
         common.SIMPLIFY,
         common.blocks(),

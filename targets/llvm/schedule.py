@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The schedule of every PrimFunc on a CPU: each of its operations gets the first plan that fits.
+"""Schedule of every PrimFunc on a CPU: each operation gets the first plan that fits.
 
-The rules are in plans/, and are tried in the order in which they stand here.
+The rules are in plans/. They are tried in the order of the list below.
 """
 
 from __future__ import annotations
@@ -23,5 +23,8 @@ for _rule in (plan_tiles, plan_dot, plan_matmul, plan_conv, plan_reduction, plan
 
 @register_schedule([pattern for pattern in OpPattern if pattern is not OpPattern.TUPLE], target="llvm")
 def vectorize_each(function: Operation, context: ScheduleContext) -> object:
-    """Plans tiles and vectors for each structured operation of the function; what fits no rule becomes plain loops."""
+    """Plan tiles and vectors for each structured operation of the function.
+
+    An operation that fits no rule becomes plain loops.
+    """
     return plan_each(function, context)

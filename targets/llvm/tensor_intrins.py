@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The tensor intrinsics of CPUs: instructions that sum products of narrow numbers."""
+"""Tensor intrinsics of CPUs: instructions that sum products of narrow numbers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The transforms of Winograd's convolutions with 3 taps: values of polynomials at 0, at pairs +p and -p, at infinity.
+"""Transforms of Winograd convolutions with 3 taps: values of polynomials at 0, at pairs +p and -p, at infinity.
 
-Errors grow with what the transforms multiply by. For 4 results a side the points 5/8 and 3/2 keep them about as small
-as those of direct sums; with 1 and 2, as they are often given, they would be six times as large.
+Errors grow with the factors of the transforms. For 4 results per side, the points 5/8 and 3/2 keep the errors about as
+small as those of direct sums. The usual points 1 and 2 would make them six times as large.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ...emit.vectors import multiply_add
 if TYPE_CHECKING:
     from numpy import ndarray
 
-#: By the side of a tile that is transformed: of the pairs the points above 0.
+#: Positive points of the pairs, by the side of the transformed tile.
 _POINTS = {4: (1.0,), 6: (0.625, 1.5)}
 
 
 def transform_data(values: Sequence[Number]) -> list[Number]:
-    """A row of a tile: what is multiplied with a transformed kernel's."""
+    """Transform a row of a tile, for the product with a transformed kernel."""
     points = _POINTS[len(values)]
     even, odd = values[::2], values[1::2]
     whole = _coefficients(points)
@@ -35,7 +35,7 @@ def transform_data(values: Sequence[Number]) -> list[Number]:
 
 
 def transform_back(values: Sequence[Number]) -> list[Number]:
-    """The results along a row, of its products."""
+    """Return the results along a row from its products."""
     points = _POINTS[len(values)]
     first, *pairs, last = values
     above, below = pairs[::2], pairs[1::2]
@@ -48,7 +48,7 @@ def transform_back(values: Sequence[Number]) -> list[Number]:
 
 
 def transform_of_kernel(side: int) -> ndarray:
-    """The matrix that a column of 3 taps is multiplied with."""
+    """Return the matrix that transforms a column of 3 taps."""
     import numpy
 
     points = [0.0, *(sign * point for point in _POINTS[side] for sign in (1, -1))]
@@ -60,7 +60,7 @@ def transform_of_kernel(side: int) -> ndarray:
 
 
 def _coefficients(points: Sequence[float]) -> list[float]:
-    """Those of the product of x^2 - point^2, of even powers, the constant first."""
+    """Return the coefficients of the even powers in the product of (x^2 - point^2), the constant first."""
     found = [1.0]
     for point in points:
         found = [below - point * point * own for below, own in zip([0.0, *found], [*found, 0.0], strict=True)]
@@ -68,6 +68,9 @@ def _coefficients(points: Sequence[float]) -> list[float]:
 
 
 def _sum(factors: Sequence[float], values: Sequence[Number]) -> Number:
-    """The products' sum, from a term without a factor on: the others are added as they are multiplied."""
+    """Return the sum of products.
+
+    The sum starts with a term without a factor, and the others are fused multiply-adds.
+    """
     (factor, first), *rest = sorted(zip(factors, values, strict=True), key=lambda term: abs(term[0]) != 1)
     return reduce(lambda total, term: multiply_add(term[1], term[0], total), rest, first * factor)

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-CHECKERS = ["check_layers.py", "check_names.py"]
+CHECKERS = ["check_layers.py", "check_names.py", "check_prose.py"]
 # Each writes its files, or with --check compares them only.
 GENERATORS = [
     "gen_upstream_passes.py",

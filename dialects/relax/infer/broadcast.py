@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Broadcasting as numpy does it, with symbolic sizes."""
+"""NumPy broadcasting with symbolic sizes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .sizes import Shape, most_precise
 
 
 def broadcast_dim(one: Dim, other: Dim) -> Dim:
-    """The broadcast size of two sizes. Raises ValueError when they cannot be broadcast."""
+    """Return the broadcast size of two sizes. Raise ValueError if they cannot be broadcast."""
     if equal(one, 1) is True:
         return other
     if equal(other, 1) is True or one == other:
         return one
     for cut, whole in ((one, other), (other, one)):
-        # min(n, 512) against n: either both are the same, or the cut one is 512 and no 1, which does not broadcast.
+        # min(n, 512) against n: the sizes are equal, or the smaller one is 512, which is not 1 and does not broadcast.
         if cut is not None and whole is not None and is_cut(cut, whole):
             return whole
-    # An unknown size or a symbol may turn out to be 1: only one that cannot be decides.
+    # An unknown size or a symbol may be 1 at run time: only a size that cannot be 1 decides.
     decisive = [size for size in (one, other) if equal(size, 1) is False]
     if len(decisive) == 2 and contradict(one, other):
         raise ValueError
@@ -30,7 +30,7 @@ def broadcast_dim(one: Dim, other: Dim) -> Dim:
 
 
 def broadcast_shapes(call: Call, names: Sequence[str], shapes: Sequence[Shape | None]) -> Shape | None:
-    """The broadcast of several operands' shapes; unknown rank makes it unknown."""
+    """Return the broadcast of several operands' shapes, or None if a rank is unknown."""
     known = [shape for shape in shapes if shape is not None]
     if len(known) != len(shapes):
         return None
@@ -57,7 +57,10 @@ def _broadcast_two(call: Call, name: str, left: Shape, right: Shape) -> Shape:
 
 
 def broadcast_batch(call: Call, what: str, left: Shape, right: Shape) -> Shape:
-    """Dimensions broadcast from the last one on. `what` they are, for the message when they cannot be."""
+    """Return the broadcast of two shapes, aligned at the last dimension.
+
+    `what` names the dimensions in the error message.
+    """
     sizes = []
     for one, other in zip_longest(reversed(left), reversed(right), fillvalue=1):
         try:
@@ -68,7 +71,7 @@ def broadcast_batch(call: Call, what: str, left: Shape, right: Shape) -> Shape:
 
 
 def check_broadcast(call: Call, from_name: str, shape: Shape, to_name: str, target: Shape) -> None:
-    """Refuses shapes where the first cannot be broadcast to the second."""
+    """Raise OpProblem if the first shape cannot be broadcast to the second."""
     if len(shape) > len(target):
         raise call.fail(f"{call.describe(from_name)} has more dimensions than {call.describe(to_name)}")
     for axis in range(-len(shape), 0):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Element types: what an operand may have, what an attribute asks for."""
+"""Element types: checks of operands, and types requested by attributes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ ANY = tuple(ELEMENT_CLASSES)
 
 
 def check_dtype(call: Call, name: str, *classes: str) -> None:
-    """Refuses an operand whose element type is in none of the classes ("float", "int", "bool")."""
+    """Raise OpProblem unless the element type is in one of the classes ("float", "int", "bool")."""
     dtype = call.operands[name].dtype
     if not any(ELEMENT_CLASSES[cls](dtype) for cls in classes):
         raise call.fail(f"{call.describe(name)} must have {' or '.join(classes)} elements")
 
 
 def check_same_dtype(call: Call, *names: str) -> None:
-    """Refuses operands with different element types."""
+    """Raise OpProblem for operands with different element types."""
     first = call.operands[names[0]]
     for name in names[1:]:
         if call.operands[name].dtype != first.dtype:
@@ -29,7 +29,10 @@ def check_same_dtype(call: Call, *names: str) -> None:
 
 
 def asked_dtype(call: Call, name: str, default: str, *classes: str) -> str:
-    """The element type in an attribute, `default` where it is absent. Refuses one in none of the classes."""
+    """Return the element type in an attribute, or `default` if absent.
+
+    Raise OpProblem unless it is in one of the classes.
+    """
     dtype = call.attributes[name]
     if dtype is None:
         return default
@@ -38,25 +41,25 @@ def asked_dtype(call: Call, name: str, default: str, *classes: str) -> str:
     return dtype
 
 
-# ---- scalar operands: their values are known where a constant or a symbolic expression defines them ----
+# ---- scalar operands: their values are known if a constant or a symbolic expression defines them ----
 
 
 def check_number(call: Call, *names: str) -> None:
-    """Refuses scalar operands that are neither integers nor floats."""
+    """Raise OpProblem for scalar operands that are neither integers nor floats."""
     for name in names:
         dtype = call.operands[name].dtype
         call.require(is_int(dtype) or is_float(dtype), f"{call.describe(name)} must be an integer or a float")
 
 
 def check_flag(call: Call, *names: str) -> None:
-    """Refuses scalar operands that are neither booleans nor integers."""
+    """Raise OpProblem for scalar operands that are neither booleans nor integers."""
     for name in names:
         dtype = call.operands[name].dtype
         call.require(is_bool(dtype) or is_int(dtype), f"{call.describe(name)} must be a boolean")
 
 
 def integer(call: Call, name: str) -> Dim:
-    """The value of an integer operand as far as it is known; also where the operand is absent it is not."""
+    """Return the value of an integer operand, or None if it is unknown or the operand is absent."""
     info = call.operands[name]
     if info is None:
         return None
@@ -65,7 +68,7 @@ def integer(call: Call, name: str) -> Dim:
 
 
 def size(call: Call, name: str) -> Dim:
-    """The value of an integer operand that is a size: not negative."""
+    """Return the value of an integer operand that is a size. Raise OpProblem for a negative size."""
     value = integer(call, name)
     if isinstance(value, int) and value < 0:
         raise call.fail(f"operand '{name}' is a size and cannot be {value}")
@@ -73,7 +76,7 @@ def size(call: Call, name: str) -> Dim:
 
 
 def constant_flag(call: Call, name: str, reason: str) -> bool:
-    """The value of a flag that inference needs. `reason` says what depends on it."""
+    """Return the value of a flag that inference needs. `reason` explains the need in the error message."""
     check_flag(call, name)
     value = call.operands[name].value
     if not isinstance(value, int):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inference for einsum: numpy's subscripts, `ij,jk->ik` or `...ij,...jk`."""
+"""Inference for einsum: NumPy's subscripts, `ij,jk->ik` or `...ij,...jk`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _ELLIPSIS = "..."
 
 
 class SubscriptsProblem(ValueError):
-    """Subscripts that cannot be read; the message says why."""
+    """Invalid subscripts. The message gives the reason."""
 
 
 class Subscripts(NamedTuple):
-    """The labels of each operand's dimensions and of the result's; "..." stands for any number of them."""
+    """Labels of the dimensions of each operand and of the result; "..." represents any number of dimensions."""
 
     operands: tuple[tuple[str, ...], ...]
     result: tuple[str, ...]
@@ -30,7 +30,7 @@ class Subscripts(NamedTuple):
 
 @lru_cache(maxsize=256)
 def parse_subscripts(text: str) -> Subscripts:
-    """Without `->` the result has the labels that occur once, in alphabetical order."""
+    """Parse subscripts. Without `->`, the result has the labels that occur once, in alphabetical order."""
     inputs, arrow, output = text.partition("->")
     operands = tuple(_labels(term) for term in inputs.split(","))
     used = [label for term in operands for label in term]
@@ -105,7 +105,7 @@ def _common_dtype(call: Call, infos: tuple[TensorInfo, ...]) -> str:
 
 
 class _LabelSizes:
-    """The size of each label, and of the dimensions under the ellipsis, as operands have them."""
+    """Size of each label, and of the dimensions under the ellipsis, collected from operands."""
 
     def __init__(self, call: Call):
         self.call = call
@@ -116,7 +116,7 @@ class _LabelSizes:
         return self.call.fail(f"{self.call.describe('subscripts')}{problem}")
 
     def add(self, index: int, labels: tuple[str, ...], shape: Shape | None) -> None:
-        """Takes an operand's sizes into account; one of unknown rank has none."""
+        """Add an operand's sizes. An operand of unknown rank contributes none."""
         named = [label for label in labels if label != _ELLIPSIS]
         if shape is None:
             self.ellipsis = None if _ELLIPSIS in labels else self.ellipsis
@@ -132,7 +132,10 @@ class _LabelSizes:
             self._add_label(index, label, size)
 
     def _diagonals(self, index: int, labels: list[str], shape: Shape) -> dict[str, Dim]:
-        """A label that an operand has twice is a diagonal: its sizes are equal and do not broadcast."""
+        """Return the sizes by label.
+
+        A repeated label in an operand is a diagonal, whose sizes are equal and do not broadcast.
+        """
         sizes: dict[str, Dim] = {}
         for label, size in zip(labels, shape, strict=True):
             before = sizes.get(label)
@@ -149,7 +152,7 @@ class _LabelSizes:
             raise self.fail(f": label '{label}' is {size} in operand #{index}, but {before} before") from None
 
     def of(self, labels: tuple[str, ...]) -> Shape | None:
-        """The shape of the result with these labels."""
+        """Return the shape of the result with these labels."""
         if _ELLIPSIS not in labels and self.ellipsis:
             count = len(self.ellipsis)
             raise self.fail(f" has no '{_ELLIPSIS}' in its result for the {count} dimensions under '{_ELLIPSIS}'")

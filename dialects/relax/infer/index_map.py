@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layout transformations: the attribute that holds an index map, and the shape that one gives."""
+"""Layout transformations: the attribute with an index map, and the resulting shape."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .sizes import at_least, exceeds
 
 Range = tuple[Dim, Dim]
 
-# Expressions of layouts are flat; Python's stack must not depend on what stands in a file.
+# Expressions of layouts are flat. The depth limit protects Python's stack from the contents of a file.
 _DEEPEST = 64
 
 
 class IndexMap(Raw):
-    """An affine map from old to new indices, also as a Python function: `lambda n, c: (n, c // 4, c % 4)`."""
+    """Affine map from old to new indices, also as a Python function: `lambda n, c: (n, c // 4, c % 4)`."""
 
     def __init__(self, doc: str = ""):
         super().__init__(["AffineMapAttr"], expects="an affine map", doc=doc)
@@ -59,7 +59,7 @@ def _text_of_function(function: Callable[..., object]) -> str:
     items = as_list(results)
     if not all(isinstance(item, (int, SymExpr)) for item in items):
         raise AttributeProblem(f"expects a function that gives indices, got {results!r}")
-    # The same precedence in both languages, only the operators' names differ.
+    # Both languages have the same precedence; only the operators' names differ.
     texts = [str(item).replace("//", " floordiv ").replace("%", " mod ") for item in items]
     return f"affine_map<({', '.join(names)}) -> ({', '.join(texts)})>"
 
@@ -77,7 +77,10 @@ def _count_parameters(function: Callable[..., object]) -> int:
 
 
 def layout_transform(call: Call) -> TensorInfo:
-    """Each new dimension is as large as its expression's largest value, a `mod c` always taken as c values."""
+    """Infer the new shape: each dimension is as large as the largest value of its expression.
+
+    A `mod c` counts as c values.
+    """
     _check_pad_value(call)
     index_map = call.index_map.value
     shown = call.describe("index_map")
@@ -109,7 +112,7 @@ def _extent(call: Call, expression: AffineExpr, sizes: Sequence[Dim], position: 
 
 
 def _range(call: Call, expression: AffineExpr, sizes: Sequence[Dim], depth: int) -> Range:
-    """The lowest and the highest value of an affine expression over a tensor's indices."""
+    """Return the lowest and the highest value of an affine expression over a tensor's indices."""
     expression = expression.maybe_downcast()
     if isinstance(expression, ir.AffineConstantExpr):
         return expression.value, expression.value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inference for operators that join tensors or take one apart."""
+"""Inference for operators that join tensors or split one."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from ...core.symbols import (
 from .sizes import Shape, most_precise, normalize_axis
 from .slices import OPEN, slice_length
 
-# A number in the IR must not decide how much memory the compiler takes.
+# A number in the IR must not determine how much memory the compiler takes.
 _MOST_RESULTS = 65536
 
 
 def _same_dtype(call: Call) -> str:
-    """The element type that all of operand 'tensors' have."""
+    """Return the common element type of operand 'tensors'."""
     tensors = call.tensors
     call.require(tensors, "operand 'tensors' is empty: at least one tensor is needed")
     for index, info in enumerate(tensors):
@@ -40,9 +40,10 @@ def _same_dtype(call: Call) -> str:
 
 
 def _merged_shape(call: Call, joined: int | None = None) -> Shape | None:
-    """The shape that all of operand 'tensors' have, as precise as they tell together; None if all are unranked.
+    """Return the common shape of operand 'tensors', or None if all are unranked.
 
-    They may differ in the dimension `joined`, which holds nothing of use then.
+    The shape is as precise as all tensors together state. The tensors may differ in dimension `joined`, and the entry
+    of this dimension is then meaningless.
     """
     ranked = [(index, info) for index, info in enumerate(call.tensors) if info.shape is not None]
     if not ranked:
@@ -120,11 +121,11 @@ def _count_parts(call: Call, sections: int | Sequence[int]) -> int:
 
 
 def _section_lengths(size: Dim, count: int) -> list[Dim]:
-    """Equal sections, rounded up, as long as there are elements: 5 in 4 is 2, 2, 1, 0."""
+    """Return the lengths of equal sections, rounded up, while elements remain: 5 in 4 is 2, 2, 1, 0."""
     if equal(dim_mod(size, count), 0):
         return [dim_floordiv(size, count)] * count
     length = ceildiv(size, count)
-    if count == 2:  # said without min and max
+    if count == 2:  # expressible without min and max
         return [length, dim_floordiv(size, 2)]
     rests = [dim_sub(size, dim_mul(length, index)) for index in range(1, count)]
     return [length, *(dim_max(0, dim_min(length, rest)) for rest in rests)]

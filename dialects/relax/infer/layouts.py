@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layouts such as "NHWC" or "NCHW16c": the order and blocks of an operator's dimensions in a tensor.
+"""Layouts such as "NHWC" or "NCHW16c": order and blocks of an operator's dimensions in a tensor.
 
-A capital is a dimension, a size with a small letter a block of one: NCHW16c splits C into C blocks of 16.
+A capital letter is a dimension. A size with a small letter is a block of a dimension: NCHW16c splits C into C blocks of
+16.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _MAX_BLOCK_DIGITS = 9
 
 
 class LayoutProblem(ValueError):
-    """A layout that cannot be read; the message says why."""
+    """Invalid layout. The message gives the reason."""
 
 
 class LayoutAxis(NamedTuple):
@@ -34,9 +35,11 @@ class LayoutAxis(NamedTuple):
 
 
 class Layout:
-    """The axes of a layout. `dimensions` is the order in which operators are defined, such as "NCHW".
+    """Axes of a layout.
 
-    There is one object of each, so that plans of layouts compare and look up identities.
+    `dimensions` is the order in operator definitions, such as "NCHW".
+
+    Equal layouts are one object, so that layout plans compare and look up identities.
     """
 
     __slots__ = ("axes", "dimensions", "rank", "text")
@@ -44,7 +47,7 @@ class Layout:
     text: str
     dimensions: str
     axes: tuple[LayoutAxis, ...]
-    #: How many dimensions it has, whatever axes these have.
+    #: Number of dimensions, independent of the number of axes.
     rank: int
 
     def __new__(cls, text: str, dimensions: str, axes: tuple[LayoutAxis, ...]) -> Layout:
@@ -59,37 +62,39 @@ class Layout:
         return f"Layout({self.text!r}, {self.dimensions!r})"
 
     def blocks_of(self, dimension: str) -> list[int]:
-        """A dimension's blocks, outer ones first."""
+        """Return a dimension's blocks, outer blocks first."""
         return [axis.block for axis in self.axes if axis.dimension == dimension and axis.block is not None]
 
     def block_of(self, dimension: str) -> int:
-        """How many elements of a dimension its blocks hold together; 1 where it is not blocked."""
+        """Return the elements of a dimension in its blocks together, or 1 for an unblocked dimension."""
         return prod(self.blocks_of(dimension))
 
     @property
     def plain(self) -> Layout:
-        """The dimensions in their order, none blocked."""
+        """Layout with the dimensions in definition order, without blocks."""
         return self.with_axes(map(LayoutAxis, self.dimensions))
 
     def place(self, dimension: int, *, outer: bool = False) -> int | None:
-        """Which axis a dimension is, counted from the front; None where it is blocked, unless `outer` asks for its
-        blocks as wholes."""
+        """Return the axis of a dimension, counted from the front, or None if the dimension is blocked.
+
+        With `outer`, return the axis of the whole blocks.
+        """
         letter = self.dimensions[dimension % self.rank]
         return self.axes.index(LayoutAxis(letter)) if outer or not self.blocks_of(letter) else None
 
     def places(self, dimensions: Iterable[int]) -> list[int] | None:
-        """Which axes dimensions are, in their order; None where one is blocked."""
+        """Return the axes of dimensions, in their order, or None if one is blocked."""
         found = [self.place(dimension) for dimension in dimensions]
         known = [each for each in found if each is not None]
         return known if len(known) == len(found) else None
 
     def axes_of(self, dimensions: Iterable[int]) -> list[int]:
-        """The axes of these dimensions, blocks included."""
+        """Return the axes of these dimensions, blocks included."""
         letters = {self.dimensions[dimension % self.rank] for dimension in dimensions}
         return [index for index, axis in enumerate(self.axes) if axis.dimension in letters]
 
     def with_axes(self, axes: Iterable[LayoutAxis]) -> Layout:
-        """Other axes of the same dimensions."""
+        """Return a layout with other axes of the same dimensions."""
         made = tuple(axes)
         return Layout("".join(axis.text for axis in made), self.dimensions, made)
 
@@ -99,7 +104,7 @@ _LAYOUTS: dict[tuple[str, str, tuple[LayoutAxis, ...]], Layout] = {}
 
 @lru_cache(maxsize=256)
 def parse_layout(text: str, dimensions: str) -> Layout:
-    """Reads a layout of exactly these dimensions, in any order. Raises LayoutProblem."""
+    """Parse a layout of exactly these dimensions, in any order. Raise LayoutProblem for an invalid layout."""
     axes: list[LayoutAxis] = []
     size = ""
     for letter in text:
@@ -139,9 +144,9 @@ def blocked_dimensions(layout: Layout) -> set[str]:
 
 
 def is_permutation(layout: Layout, other: Layout) -> bool:
-    """Whether both have the same axes, blocks included, maybe in another order.
+    """Check whether both layouts have the same axes, blocks included, in any order.
 
-    Blocks of one dimension that are nested the other way around are other blocks.
+    Blocks of one dimension with the opposite nesting differ.
     """
     dimensions = layout.dimensions
     same = sorted(dimensions) == sorted(other.dimensions)
@@ -149,13 +154,13 @@ def is_permutation(layout: Layout, other: Layout) -> bool:
 
 
 def positions(layout: Layout, other: Layout) -> list[int]:
-    """Where each axis of a layout is in another that is a permutation of it."""
+    """Return the index of each axis of a layout in a permutation of it."""
     others = _numbered(other.axes)
     return [others.index(axis) for axis in _numbered(layout.axes)]
 
 
 def _numbered(axes: Iterable[LayoutAxis]) -> list[tuple[LayoutAxis, int]]:
-    """Axes with how often they came before: a dimension may have equal blocks inside of each other."""
+    """Return axes with the number of equal axes before: a dimension may have equal nested blocks."""
     seen: list[LayoutAxis] = []
     numbered = []
     for axis in axes:
@@ -165,7 +170,7 @@ def _numbered(axes: Iterable[LayoutAxis]) -> list[tuple[LayoutAxis, int]]:
 
 
 def layouts_of(call: Call) -> dict[str, Layout]:
-    """The layouts of operands and results, by name, that the operator's row states."""
+    """Return the layouts of operands and results, by name, that the operator's row states."""
     found: dict[str, Layout] = {}
     for name, fact in call.definition.layouts.items():
         text = call.attributes[fact.attribute]
@@ -183,7 +188,7 @@ def layouts_of(call: Call) -> dict[str, Layout]:
 
 
 def sizes_in_layout(call: Call, name: str, layout: Layout) -> tuple[Dim, ...]:
-    """A tensor operand's sizes in the order of `layout.dimensions`; all are unknown where its rank is."""
+    """Return a tensor operand's sizes in the order of `layout.dimensions`; all are None for an unknown rank."""
     shape = call.operands[name].shape
     if shape is None:
         return (None,) * len(layout.dimensions)
@@ -204,7 +209,7 @@ def sizes_in_layout(call: Call, name: str, layout: Layout) -> tuple[Dim, ...]:
 
 
 def shape_in_layout(layout: Layout, sizes: Sequence[Dim]) -> tuple[Dim, ...]:
-    """The shape of a tensor whose sizes are given in the order of `layout.dimensions`.
+    """Return the shape of a tensor for sizes in the order of `layout.dimensions`.
 
     A size that its blocks do not divide is rounded up to whole blocks.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Axes, ranks and sizes: which ones operators take, what several operands must share, what is known of their order."""
+"""Axes, ranks and sizes: checks of operands, agreement between operands, and the order of sizes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Shape = tuple[Dim, ...]
 
 
 def normalize_axis(call: Call, name: str, rank: int, axis: int) -> int:
-    """The axis, counted from the front. `name` is the attribute at fault when it is out of range."""
+    """Return the axis, counted from the front. Raise OpProblem, which names attribute `name`, if it is out of range."""
     if -rank <= axis < rank:
         return axis % rank
     if rank == 0:
@@ -23,7 +23,7 @@ def normalize_axis(call: Call, name: str, rank: int, axis: int) -> int:
 
 
 def normalize_axes(call: Call, name: str, rank: int, axes: Iterable[int]) -> tuple[int, ...]:
-    """Axes, counted from the front and in ascending order. Refuses one that is named twice."""
+    """Return axes, counted from the front, in ascending order. Raise OpProblem for a repeated axis."""
     counted: set[int] = set()
     for axis in axes:
         normalized = normalize_axis(call, name, rank, axis)
@@ -34,14 +34,14 @@ def normalize_axes(call: Call, name: str, rank: int, axes: Iterable[int]) -> tup
 
 
 def ordered_axes(call: Call, name: str, rank: int, axes: Iterable[int]) -> list[int]:
-    """Axes, counted from the front and in the order given. Refuses one that is named twice."""
+    """Return axes, counted from the front, in the given order. Raise OpProblem for a repeated axis."""
     given = list(axes)
     normalize_axes(call, name, rank, given)
     return [axis % rank for axis in given]
 
 
 def check_rank(call: Call, name: str, *allowed: int) -> None:
-    """Refuses a tensor operand whose rank is known and not allowed."""
+    """Raise OpProblem for a tensor operand with a known rank that is not allowed."""
     rank = call.operands[name].rank
     if rank is not None and rank not in allowed:
         expected = " or ".join(f"{each}-D" for each in allowed)
@@ -49,26 +49,26 @@ def check_rank(call: Call, name: str, *allowed: int) -> None:
 
 
 def check_min_rank(call: Call, name: str, least: int) -> None:
-    """Refuses a tensor operand whose rank is known and smaller."""
+    """Raise OpProblem for a tensor operand with a known rank below `least`."""
     rank = call.operands[name].rank
     if rank is not None and rank < least:
         raise call.fail(f"{call.describe(name)} must be at least {least}-D, but is {rank}-D")
 
 
 def shape_of_rank(call: Call, name: str, rank: int) -> Shape:
-    """The shape of an operand that must have this rank; unknown sizes where its rank is not known."""
+    """Return the shape of an operand that must have this rank, with unknown sizes if its rank is unknown."""
     check_rank(call, name, rank)
     shape = call.operands[name].shape
     return (None,) * rank if shape is None else shape
 
 
 def most_precise(sizes: Sequence[Dim]) -> Dim:
-    """What is known about a size that is stated several times: a number says more than an expression."""
+    """Return the most precise of several statements of one size: a number is more precise than an expression."""
     return min(sizes, key=lambda size: 0 if isinstance(size, int) else 1 if size is not None else 2)
 
 
 def same_size(call: Call, what: str, **axes: int) -> Dim:
-    """The size that operands share, each at the named axis. Absent and unranked operands say nothing."""
+    """Return the size that operands share, each at the given axis. Absent and unranked operands are skipped."""
     infos = {name: call.operands[name] for name in axes}
     shapes = {name: info.shape for name, info in infos.items() if info is not None and info.shape is not None}
     sizes = [(name, shape[axes[name]]) for name, shape in shapes.items()]
@@ -80,7 +80,10 @@ def same_size(call: Call, what: str, **axes: int) -> Dim:
 
 
 def same_shape(call: Call, name: str, shape: Shape | None, wanted: str) -> Shape | None:
-    """The operand's shape, made more precise by one that it must equal and that is `wanted` in words."""
+    """Return the operand's shape, refined by a shape that it must equal.
+
+    `wanted` describes the shape in the error message.
+    """
     actual = call.operands[name].shape
     if actual is None or shape is None:
         return actual if shape is None else shape
@@ -90,26 +93,26 @@ def same_shape(call: Call, name: str, shape: Shape | None, wanted: str) -> Shape
 
 
 def expect_size(call: Call, name: str, axis: int, size: Dim, what: str) -> None:
-    """Refuses an operand whose dimension `axis`, which counts `what`, cannot be `size`."""
+    """Raise OpProblem for an operand whose dimension `axis`, which counts `what`, cannot be `size`."""
     shape = call.operands[name].shape
     if shape is not None and contradict(shape[axis], size):
         raise call.fail(f"{call.describe(name)} must have size {size} in dimension {axis} ({what}), got {shape[axis]}")
 
 
 def check_one_element(call: Call, name: str) -> None:
-    """Refuses an operand that cannot be a single number: 0-D, or of sizes that are all 1."""
+    """Raise OpProblem for an operand that cannot be a single number: 0-D, or with all sizes 1."""
     shape = call.operands[name].shape or ()
     call.require(not any(contradict(size, 1) for size in shape), f"{call.describe(name)} must hold one element")
 
 
-# ---- what can be proved about the order of sizes: False means that nothing can, not that the opposite holds ----
+# ---- provable order of sizes: False means unproven, not the opposite ----
 
 
 def at_least(one: Dim, other: Dim) -> bool:
-    """Whether `one >= other` holds for all sizes."""
+    """Return True if `one >= other` holds for all sizes."""
     return one is not None and other is not None and dim_max(one, other) == one
 
 
 def exceeds(one: Dim, other: Dim) -> bool:
-    """Whether `one > other` holds for all sizes."""
+    """Return True if `one > other` holds for all sizes."""
     return at_least(one, dim_add(other, 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Windows that slide over the spatial dimensions of a tensor: strides, dilation, padding, how many fit."""
+"""Sliding windows over the spatial dimensions of a tensor: strides, dilation, padding, number of positions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ...core.opdef import Call
 from ...core.symbols import Dim, ceildiv, dim_add, dim_floordiv, dim_max, dim_min, dim_sub
 from .layouts import layouts_of, sizes_in_layout
 
-# The attributes with an entry for each dimension, and the least that one can be.
+# Attributes with an entry per dimension, and the smallest valid entry.
 _MINIMA = {"strides": 1, "dilation": 1, "output_padding": 0}
 
 
 def windows_of(call: Call) -> dict[str, Window]:
-    """By letter, what slides over each of the dimensions that the operator's row names."""
+    """Return the windows over the dimensions that the operator's row names, by letter."""
     letters, source = call.definition.windows
     count = len(letters)
     if source in call.attributes:
@@ -31,7 +31,7 @@ def windows_of(call: Call) -> dict[str, Window]:
 
 
 def check_windows(call: Call) -> None:
-    """Refuses attributes that do not describe windows over this number of dimensions."""
+    """Raise OpProblem for attributes that do not describe windows over this number of dimensions."""
     letters, source = call.definition.windows
     for name, minimum in {source: 1, **_MINIMA}.items():
         if name in call.attributes:
@@ -40,7 +40,7 @@ def check_windows(call: Call) -> None:
 
 
 def per_dimension(call: Call, name: str, count: int, minimum: int) -> tuple[int, ...]:
-    """The entries of an attribute, one for each spatial dimension; a single one stands for all."""
+    """Return the entries of an attribute, one per spatial dimension. A single entry applies to all."""
     values = call.attributes[name]
     if len(values) not in (1, count):
         allowed = "1 entry" if count == 1 else f"1 or {count} entries"
@@ -51,12 +51,12 @@ def per_dimension(call: Call, name: str, count: int, minimum: int) -> tuple[int,
 
 
 def each_dimension(values: Sequence[int], count: int) -> tuple[int, ...]:
-    """One entry for each dimension; a single one stands for all."""
+    """Return one entry per dimension. A single entry applies to all."""
     return tuple(values) * (count if len(values) == 1 else 1)
 
 
 def _check_padding(call: Call, count: int) -> None:
-    """Attribute 'padding': one entry for all sides, one per dimension, or all befores, then all afters."""
+    """Check attribute 'padding': one entry for all sides, one per dimension, or all befores, then all afters."""
     values = call.attributes.get("padding", (0,))
     lengths = sorted({1, count, 2 * count})
     if len(values) not in lengths:
@@ -67,16 +67,18 @@ def _check_padding(call: Call, count: int) -> None:
 
 
 def positions(call: Call, dimension: str, size: Dim, window: Window) -> Dim:
-    """How many windows fit into a padded dimension."""
+    """Return the number of windows that fit into a padded dimension."""
     padded = dim_add(size, window.before + window.after)
     count = dim_floordiv(dim_add(dim_sub(padded, window.reach), window.stride), window.stride)
     return _at_least_one(call, dimension, count, padded, window)
 
 
 def covering_positions(call: Call, dimension: str, size: Dim, window: Window) -> Dim:
-    """How many windows cover a padded dimension: the last may reach over the end, but not start behind it.
+    """Return the number of windows that cover a padded dimension.
 
-    Where the padding behind is wider than the window, Relax leaves out one such window, not all.
+    The last may exceed the end, but not start behind it.
+
+    If the padding behind is wider than the window, Relax omits one such window, not all.
     """
     padded, reach = dim_add(size, window.before + window.after), window.reach
     count = dim_add(ceildiv(dim_sub(padded, reach), window.stride), 1)

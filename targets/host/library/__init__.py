@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Host code that is the same in every program, in MLIR: units.py says what the units are."""
+"""Host code in MLIR that is the same in every program; see units.py for its units."""

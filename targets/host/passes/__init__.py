@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Passes from graph functions over memrefs to functions that can be called from outside."""
+"""Passes that turn graph functions over memrefs into externally callable functions."""

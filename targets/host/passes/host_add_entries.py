@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Adds for each public function of the graph the one that callers see, by the packed-function ABI."""
+"""Addition of an entry, by the packed-function ABI, for each public function of the graph."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from .host_profile_kernels import profile_of
 
 @register_pass
 class AddEntries(Pass):
-    """Adds the functions that callers see, by the packed-function ABI, for the graph's public functions."""
+    """Add an entry function, by the packed-function ABI, for each public function of the graph."""
 
     name: ClassVar[str] = "host-add-entries"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "llvm", "memref", "scf")
@@ -86,7 +86,7 @@ class AddEntries(Pass):
 
 
 def _refuse_nested(module: Operation) -> None:
-    """Raises RelaxError for a module in the module: what another code generator was to compile, and has not."""
+    """Raise RelaxError for a nested module. Another code generator should have compiled and removed it."""
     for op in operations_of(body_of(module)):
         if op.name == "builtin.module":
             name = f" @{symbol_name(op)}" if symbol_name(op) else ""
@@ -95,18 +95,19 @@ def _refuse_nested(module: Operation) -> None:
 
 
 def _hide(function: Operation) -> None:
-    """Symbols of the C library are not to be taken for ours, nor ours for theirs."""
+    """Make a symbol private, so that it cannot collide with symbols of the C library."""
     function.attributes["sym_visibility"] = ir.StringAttr.get("private")
     function.attributes[LINKAGE] = ir.Attribute.parse(INTERNAL)
 
 
 def signature_of(function: Operation) -> Signature:
-    """What callers of a lowered graph function pass and get."""
+    """Return the signature of a lowered graph function."""
     attributes = function.attributes
     inputs = [decode(ir.TypeAttr(each).value) for each in attributes[GRAPH_INPUTS]]
     results = [decode(ir.TypeAttr(each).value) for each in attributes[GRAPH_RESULTS]]
     names = [string_value(each) for each in attributes[INPUT_NAMES]]
-    # A tensor that the caller makes room for, or an object that the function makes: the lowering has decided that.
+    # The lowering decided the kind of each result: a tensor that the caller allocates, or an object that the function
+    # makes.
     parameters = function_type_of(function).inputs[len(inputs) :]
     outputs = [
         info if isinstance(info, TensorInfo) and isinstance(type_, ir.MemRefType) else ObjectInfo()
@@ -122,13 +123,16 @@ def signature_of(function: Operation) -> Signature:
 
 
 def _structure_of(function: Operation) -> dict[str, object]:
-    """What the manifest says of how the model is called."""
+    """Return the manifest entry for the structure of the model's arguments and results."""
     text = text_in(function, STRUCTURE, "")
     return {"structure": json.loads(text)} if text else {}
 
 
 def _grown_of(function: Operation) -> dict[str, object]:
-    """What the manifest says of inputs that grow in place: each is written to, or its rows would be lost."""
+    """Return the manifest entry of inputs that grow in place.
+
+    Each must be written to, or its new rows would be lost.
+    """
     try:
         grown = decode_grown(function)
     except ValueError as problem:
@@ -147,7 +151,7 @@ def _grown_of(function: Operation) -> dict[str, object]:
 
 
 def _named(function: Operation, outputs: Sequence[Passed]) -> tuple[Passed, ...]:
-    """The results by the names that a model has for them; without names where it has none."""
+    """Return the results with the model's names for them, or without names if the model has none."""
     names = [""] * len(outputs)
     if RESULT_NAMES in function.attributes:
         held = function.attributes[RESULT_NAMES]

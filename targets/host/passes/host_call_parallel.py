@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Has threads share the ranges of calls that are marked `tir.parallel` (tir-outline-parallel makes them).
+"""Parallel execution of calls with the mark `tir.parallel`, which tir-outline-parallel sets.
 
-What the function takes behind its range is on the caller's stack; a function of one form for all, `….run`, reads it
-from there and calls the function for a part of the range. The pool calls that from several threads.
+The caller's stack holds the arguments after the range. A wrapper `….run`, of the same type for every function, reads
+the arguments from there and calls the function for a part of the range. The pool calls the wrapper from several
+threads.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from ....passes.core.registry import register_pass
 from ..llvm_ops import INTERNAL, LINKAGE, address_of, constant, load, stack, store, type_of
 from ..support import Support, table_text
 
-#: The program's table of what shares a range and where the number of threads is, and the function that fills it.
+#: The program's table of the function that shares a range and of the thread count, and the function that fills the
+#: table.
 THREAD_TABLE, SET_THREADS = "__relax_threads", "__relax_set_threads"
 THREAD_TABLE_TEXT = table_text(THREAD_TABLE, SET_THREADS, 2)
 _WORD, _LINE = 8, 64
@@ -30,7 +32,7 @@ _WORD, _LINE = 8, 64
 
 @register_pass
 class CallParallel(Pass):
-    """Has threads share the ranges of calls that are marked so."""
+    """Distribute the ranges of calls with the mark `tir.parallel` over threads."""
 
     name: ClassVar[str] = "host-call-parallel"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "llvm")
@@ -63,7 +65,7 @@ def _share(support: Support, call: Operation) -> None:
 
 
 def _places(types: Sequence[Type]) -> tuple[list[int], int]:
-    """The offsets of values in a struct, each aligned to its size, and the bytes of all."""
+    """Return the offsets of values in a struct, each aligned to its size, and the total bytes."""
     places, end = [], 0
     for type_ in types:
         size = _kept_bytes(type_)
@@ -74,7 +76,7 @@ def _places(types: Sequence[Type]) -> tuple[list[int], int]:
 
 
 def _kept_bytes(type_: Type) -> int:
-    """A power of two."""
+    """Return the bytes of a stored value, a power of two."""
     return max(storage_bytes(type_), _WORD) if isinstance(type_, ir.VectorType) else _WORD
 
 
@@ -84,7 +86,7 @@ def _as_kept(value: Value) -> Value:
 
 
 def _kept_type(type_: Type) -> Type:
-    """Memory has no indices."""
+    """Return the type of a value in memory, which has no index type."""
     if isinstance(type_, ir.IndexType):
         return type_of("i64")
     if isinstance(type_, ir.VectorType) and isinstance(type_.element_type, ir.IndexType):
@@ -93,7 +95,10 @@ def _kept_type(type_: Type) -> Type:
 
 
 def _runner(call: Operation, types: Sequence[Type], places: Sequence[int]) -> Value:
-    """The address of a new function that calls the function for a part of its range, with what is on the stack."""
+    """Return the address of a new function that calls the outlined function for a part of its range.
+
+    The new function loads the stored arguments.
+    """
     pointer, i64, i32 = type_of("ptr"), type_of("i64"), type_of("i32")
     type_ = ir.FunctionType.get([pointer, i64, i64], [i32])
     name = f"{callee_of(call)}.run"

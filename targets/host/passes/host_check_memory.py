@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory that functions take while they run: little of it is on the stack, the rest is checked before it is used.
+"""Memory of functions: small buffers go on the stack, and other allocations are checked before use.
 
-Whoever wrote the function, the graph's lowering, a rule or a user: where there is no memory, it fails with a
-MemoryError (host-lower-errors makes that a status), and it never takes more of the stack than a few pages.
+The checks apply to functions of any origin: the graph's lowering, a rule or a user. A function without memory fails
+with a MemoryError, which host-lower-errors turns into a status. A function never uses more than a few pages of the
+stack.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....support.errors import RelaxError
 
-#: What a function takes of the stack at most, where it asks for it, and of small memory that it asks for elsewhere.
+#: Stack limit of a function for its stack allocations, and for its small heap allocations that move to the stack.
 MOST_STACK_BYTES, MOST_SMALL_BYTES = 16384, 1024
 _SCOPE = "memref.alloca_scope"
 
 
 @register_pass
 class CheckMemory(Pass):
-    """Puts a function's small memory on the stack, large memory elsewhere, with an error where there is none."""
+    """Put a function's small buffers on the stack and check all other allocations for failure."""
 
     name: ClassVar[str] = "host-check-memory"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "scf")
@@ -57,12 +58,12 @@ def _check(function: Operation, *, on_device: bool) -> None:
 
 
 def _can_stay(op: Operation) -> bool:
-    """Whether memory is used where it was made only, so that each round of a loop may have the same."""
+    """Return True if the memory is used only in its own block, so that each iteration of a loop may reuse it."""
     return ARENA not in op.attributes and not leaves(op.results[0])
 
 
 def _static_bytes(op: Operation) -> int | None:
-    """What memory takes whose sizes are known; None for other memory. Raises RelaxError where nothing can hold it."""
+    """Return the bytes of memory with static sizes, or None. Raise RelaxError if the size exceeds any memory."""
     type_ = op.results[0].type
     try:
         least = memrefs.byte_count(_known_sizes(type_), type_.element_type)
@@ -79,7 +80,7 @@ def _known_sizes(type_: Type) -> list[int]:
 
 
 def _put_on_stack(op: Operation, function: Operation) -> None:
-    """Once for a call of the function: in a loop, each round would take more."""
+    """Allocate at the function's start, once per call: inside a loop, each iteration would take more stack."""
     with ir.InsertionPoint.at_block_begin(body_of(function)):
         made = made_again(op, [], op.results.types, "memref.alloca")
     for user in [each for each in users_of(op.results[0]) if each.name == "memref.dealloc"]:
@@ -88,7 +89,7 @@ def _put_on_stack(op: Operation, function: Operation) -> None:
 
 
 def _open(scope: Operation) -> None:
-    """A scope holds nothing of the stack any more; an error must be able to leave it."""
+    """Replace a scope, which no longer owns stack memory, by a region that an error can leave."""
     with scope.location, ir.InsertionPoint(scope):
         made = ir.Operation.create("scf.execute_region", results=scope.results.types, regions=1)
     for block in list(scope.regions[0].blocks):
@@ -104,7 +105,7 @@ def _open(scope: Operation) -> None:
 
 
 def _put_elsewhere(op: Operation) -> Operation:
-    """An allocation in place of what the stack has no room for, given back where its block ends."""
+    """Replace a stack allocation that is too large by a heap allocation, freed at the end of its block."""
     memref, block = op.results[0], op.block
     if leaves(memref) or len(block.region.blocks) > 1:
         text = f"'{op.name}' op ({memref.type}) is too large for the stack, and used outside of its block"
@@ -118,7 +119,7 @@ def _put_elsewhere(op: Operation) -> Operation:
 
 
 def _require_memory(op: Operation) -> None:
-    """Code behind an allocation that raises where there is no room, or sizes make more bytes than can be counted."""
+    """Add a check behind an allocation. It fails if the allocation failed or if the byte count overflows."""
     memref = op.results[0]
     type_ = memref.type
     known, dynamic = _known_sizes(type_), list(op.operands)[: type_.shape.count(DYNAMIC)]
@@ -137,8 +138,11 @@ def _require_memory(op: Operation) -> None:
 
 
 def _with_sizes(there: Number, count: float, dynamic: list[Value]) -> tuple[Number, Number]:
-    """Whether the memory is there and its bytes, which do not wrap around as f64, are no more than any memory has;
-    and these bytes. Where a size is 0 or less there is nothing to hold."""
+    """Return (allocation succeeded and the size is valid, bytes) for dynamic sizes.
+
+    The byte count is an f64, which does not wrap around, and is compared with the largest possible memory. A size of 0
+    or less needs no memory.
+    """
     total = math.prod(map(memrefs.as_float, dynamic), start=constant(count, "f64"))
     nothing = total <= 0.0
     below, shown = memrefs.below(total, memrefs.MOST_BYTES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Defines the functions that all programs share, so that a module is whole in itself."""
+"""Definition of the library functions in a module, which makes the module self-contained."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ _VISIBILITY = "sym_visibility"
 
 
 def parsed_unit(text: bytes | str, is_shared: bool = True) -> Module:
-    """A unit in the LLVM dialect. Private functions are its own, public ones for the other units of a program, where it
-    is shared with such.
+    """Parse a unit and lower it to the LLVM dialect.
+
+    Private functions are internal. Public functions are visible to the other units of a program if the unit is shared.
     """
     load_registered(ir.Context.current)
     load_dialects(ir.Context.current, LowerErrors.dependent_dialects)
@@ -40,7 +41,7 @@ def parsed_unit(text: bytes | str, is_shared: bool = True) -> Module:
             function.attributes[LINKAGE] = ir.Attribute.parse(INTERNAL)
         elif not is_own and not symbol_name(function).startswith(EXPORT_PREFIX):
             function.attributes["llvm.visibility_"] = i64_attribute(HIDDEN)
-    # Not verified in between: calls of the LLVM dialect name functions that are not in it yet.
+    # Not verified in between: calls of the LLVM dialect name functions that the module does not contain yet.
     LowerErrors().run(operation)
     run_upstream(operation, _TO_LLVM, verify=False)
     for op in operations_of(module.body):
@@ -50,7 +51,7 @@ def parsed_unit(text: bytes | str, is_shared: bool = True) -> Module:
 
 
 def define_support(operation: Operation) -> None:
-    """Puts the definitions in the place of a module's declarations: it is whole in itself then."""
+    """Replace a module's declarations of library functions by definitions, which makes the module self-contained."""
     texts = needed_texts(operation)
     for each in declared_in(operation):
         each.erase()
@@ -65,9 +66,9 @@ def define_support(operation: Operation) -> None:
 
 @register_pass
 class DefineSupport(Pass):
-    """Defines the functions that all programs share, so that a module is whole in itself.
+    """Define the library functions in a module, which makes the module self-contained.
 
-    Not for what becomes a program: programs get them as an object that is made once.
+    Programs do not need this pass: they link the library as an object that is compiled once.
     """
 
     name: ClassVar[str] = "host-define-support"

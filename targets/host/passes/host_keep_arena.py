@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Keeps the arena of temporaries from one call to the next, and what kernels need much of for themselves: fresh memory
-costs a page fault for every 4 KB.
+"""Reuse of the arena of temporaries, and of large buffers of kernels, from one call to the next.
 
-The program holds a block of each (kept.mlir). They go when the program is unloaded.
+Fresh memory costs a page fault for every 4 KB. The program owns a block of each (kept.mlir), freed when the program is
+unloaded.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from ....passes.core.registry import register_pass
 from ..llvm_ops import memref_at
 from ..support import Support
 
-#: As kept.mlir counts them.
+#: Block numbers of kept.mlir.
 _ARENA_BLOCK, _SCRATCH = 0, 1
-#: Bytes: the C library keeps what is smaller for certain, and from 32 MB on nothing.
+#: Bytes. The C library always keeps smaller blocks for reuse, and never keeps blocks from 32 MB on.
 _LEAST_SCRATCH = 1 << 20
 
 
 @register_pass
 class KeepArena(Pass):
-    """Keeps the memory of temporaries, and large ones of kernels, from one call to the next."""
+    """Reuse the arena of temporaries, and large buffers of kernels, from one call to the next."""
 
     name: ClassVar[str] = "host-keep-arena"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
@@ -46,7 +46,7 @@ class KeepArena(Pass):
 
 
 def _block_for(alloc: Operation) -> int | None:
-    """Which block memory is of; None for what is small, lives on, or of which the size is not known."""
+    """Return the block of an allocation, or None for an allocation that is small, escapes or has a dynamic size."""
     if ARENA in alloc.attributes:
         return _ARENA_BLOCK
     if not _frees(alloc):

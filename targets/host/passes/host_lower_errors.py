@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Error lowering: functions that can fail return a status, 0, or -1 with the error set, after cleanup of memory.
+"""Error lowering.
 
-A PrimFunc is shared by operators at many places, so the place that errors name comes from the caller: it is an
+Functions that can fail free their memory and return a status: 0, or -1 with the error set.
+
+Operators at many places share a PrimFunc. The caller therefore passes the location for error messages, as an
 `!llvm.ptr` behind the other parameters.
 """
 
@@ -49,7 +51,7 @@ _KEPT = (OPERATOR, CONTRACT)
 
 @register_pass
 class LowerErrors(Pass):
-    """Makes functions that can fail return a status, and calls of them pass failures on."""
+    """Make functions that can fail return a status, and make their callers propagate failures."""
 
     name: ClassVar[str] = "host-lower-errors"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "cf", "memref", "scf", "llvm")
@@ -69,7 +71,7 @@ class LowerErrors(Pass):
 
 
 def _knows_place(function: Operation) -> bool:
-    """Whether it is a graph function, or what callers see of one: they say themselves where they are."""
+    """Check whether a function is a graph function or an entry. Both know the location for errors themselves."""
     return GRAPH_INPUTS in function.attributes or is_entry(function)
 
 
@@ -79,7 +81,7 @@ def _is_stated_to_fail(function: Operation) -> bool:
 
 
 def _failing(functions: dict[str, Operation]) -> dict[str, bool]:
-    """The functions that can fail, callees first; whether each is given the place."""
+    """Return the functions that can fail, callees first. The value is True if the function receives the location."""
     calls = {name: set(map(callee_of, operations_named(each, "func.call"))) for name, each in functions.items()}
     found = {name for name, function in functions.items() if operations_named(function, ASSERT, _STATUS)}
     found |= {name for name, function in functions.items() if _knows_place(function) or _is_stated_to_fail(function)}
@@ -90,7 +92,7 @@ def _failing(functions: dict[str, Operation]) -> dict[str, bool]:
 
 @dataclass(frozen=True)
 class _ErrorProgram:
-    """What the functions of a module have in common."""
+    """Data that the functions of a module share."""
 
     functions: dict[str, Operation]
     failing: dict[str, bool]
@@ -99,12 +101,14 @@ class _ErrorProgram:
 
 @dataclass(eq=False)
 class _Held:
-    """Memory that a function owns at a place: one piece, and what it owned before. Functions that hold much and fail
-    often would otherwise need failures times memory to say what is to be given back where."""
+    """Memory that a function owns at a point: one buffer, and a link to the buffers owned before.
+
+    Lists without sharing would need failures times buffers entries to state which buffers each failure frees.
+    """
 
     value: Value
     before: _Held | None
-    #: Of its way out; 0 until something fails there.
+    #: Number of the exit that frees this buffer; 0 until an operation at this point can fail.
     number: int = 0
 
 
@@ -114,11 +118,11 @@ class _FailingFunction:
         self._function = function
         self._has_where = program.failing[symbol_name(function)]
         self._where: Value | None = None
-        #: By the number of a way out: the number of the one that it goes on to. 0 returns and has none.
+        #: For each exit, the number of the exit that follows. Exit 0 returns and has no successor.
         self._next = [-1]
-        #: The block of each, when there are blocks.
+        #: Block of each exit, once the blocks exist.
         self._exits: list[Block] = []
-        #: The memory that the function itself gives back.
+        #: Memory that the function itself frees.
         self._given_back: set[Value] = set()
 
     def run(self) -> None:
@@ -127,7 +131,7 @@ class _FailingFunction:
             inside = operations_in(function)
             has_affine = any(op.name.startswith("affine.") for op in inside)
             has_regions = any(op.regions for op in inside)
-            # Upstream's passes erase operations: no handles may be held.
+            # Upstream's passes erase operations: no handles may survive.
             del inside
             if has_affine:
                 run_upstream(function, ["lower-affine"], verify=False)
@@ -162,18 +166,21 @@ class _FailingFunction:
         if self._has_where:
             self._where = block.add_argument(ir.Type.parse(PTR), function.location)
         _return_status(function, [argument.type for argument in block.arguments])
-        # It returns a status, which no PrimFunc does, and no graph function.
+        # The function now returns a status, unlike any PrimFunc or graph function.
         for name in [name for name in function.attributes if name.startswith(("tir.", "relax.")) and name not in _KEPT]:
             del function.attributes[name]
         if not self._has_where:
             function.attributes[ENTRY] = ir.UnitAttr.get()
 
-    # ---- while control flow is structured: what is to be given back where ----
+    # ---- structured control flow: find the memory to free at each failure ----
 
     def _mark(self, block: Block, held: _Held | None) -> list[Value]:
-        """Tells what can fail which way out it takes: it gives back what the block, and those around, have made before.
+        """Assign an exit to each operation that can fail.
 
-        Returns what is given back in the block. Where that is only sometimes, it is unknown on failure whether it was.
+        The exit frees the memory that the block and its enclosing blocks own at this point.
+
+        Return the memory that the block frees. If only some paths free a buffer, a failure cannot know whether this
+        happened.
         """
         is_body = block.owner.operation.name == "func.func"
         operations, gone = operations_of(block), list[Value]()
@@ -196,14 +203,14 @@ class _FailingFunction:
         return gone
 
     def _owned(self, op: Operation) -> list[Value]:
-        """Return the results that are memory which the function gives back, or makes for another block to give back."""
+        """Return the results that are memory which the function frees, or creates for another block to free."""
         if op.name == "memref.cast":
             return []
         is_new = op.name == "memref.alloc"
         return [value for value in op.results if value in self._given_back or (is_new and _is_passed_on(value))]
 
     def _passed_on(self, op: Operation) -> list[Value]:
-        """Return the memory that belongs to a loop from here on."""
+        """Return the memory that a loop takes over."""
         if op.name not in _LOOPS:
             return []
         casts = [made_by(value, "memref.cast") for value in op.operands]
@@ -211,7 +218,7 @@ class _FailingFunction:
         return [value for value in made if made_by(value, "memref.alloc") and value not in self._given_back]
 
     def _leave_by(self, op: Operation, held: _Held | None) -> None:
-        """Notes the way out on the operation that can fail, after those that lead there have been made."""
+        """Store the exit's number on an operation that can fail, after creating the exits that follow."""
         new, each = [], held
         while each is not None and not each.number:
             new.append(each)
@@ -223,7 +230,7 @@ class _FailingFunction:
         op.attributes[EXIT] = i64_attribute(held.number if held else 0)
 
     def _with_status(self, op: Operation) -> Operation:
-        """Makes a call return its status, and the operation behind it that looks at that."""
+        """Make a call return its status, and add an operation that checks the status."""
         i32 = ir.IntegerType.get_signless(32)
         with ir.InsertionPoint(op), op.location:
             operands = list(op.operands)
@@ -235,7 +242,7 @@ class _FailingFunction:
         return check
 
     def _place(self, op: Operation) -> Value:
-        """The text that errors begin with."""
+        """Return the location text for error messages."""
         if self._where is not None:
             return self._where
         if OPERATOR in op.attributes:
@@ -243,10 +250,10 @@ class _FailingFunction:
         callee = self._program.functions.get(callee_of(op)) if op.name == "func.call" else self._function
         return self._program.support.text(_place_text(callee, op.location))
 
-    # ---- as blocks ----
+    # ---- unstructured control flow ----
 
     def _add_exits(self) -> None:
-        """The ways out: each gives back one piece of memory and leaves the rest to the next; the first one returns."""
+        """Add the exits. Each frees one buffer and branches to the next exit; the first exit returns."""
         blocks = self._function.regions[0].blocks
         given_back = operations_named(self._function, *_GIVES_BACK)
         releases = {_exit_of(op): op for op in given_back if EXIT in op.attributes}
@@ -266,7 +273,7 @@ class _FailingFunction:
         op.erase()
 
     def _branch(self, op: Operation, rest: Block) -> None:
-        """Goes on where all is well; else sets the error, gives back memory and returns."""
+        """Continue on success. Otherwise set the error, free the memory and return."""
         way_out = self._exits[_exit_of(op)]
         failed = way_out if op.name == _STATUS else self._function.regions[0].blocks.append()
         with ir.InsertionPoint(op):
@@ -292,7 +299,7 @@ def _return_status(function: Operation, inputs: Sequence[Type]) -> None:
 
 
 def _require_way_out(op: Operation) -> None:
-    """Raises RelaxError where control flow is left that no branch can leave."""
+    """Raise RelaxError if an operation that can fail is inside a region that no branch can leave."""
     around = op.parent.operation
     if around.name != "func.func":
         what = "'tir.assert' op" if op.name == ASSERT else "a call that can fail"
@@ -311,18 +318,18 @@ _GIVES_BACK = ("memref.dealloc", "tir.release")
 
 
 def _ended_by(value: Value) -> str:
-    """What gives back a value."""
+    """Return the library function that releases a value."""
     view = defining_op(value, "llvm.getelementptr")
     attributes = {} if view is None else view.operation.attributes
     return string_value(attributes[ENDED_BY]) if ENDED_BY in attributes else "release"
 
 
-# What passes memory on to a block that gives it back.
+# Operations that pass memory on to a block that frees the memory.
 _LOOPS, _ENDS = ("scf.for", "scf.while"), ("scf.yield", "scf.condition")
 
 
 def _is_passed_on(value: Value) -> bool:
-    """Check whether new memory is for a loop or for the end of a block, maybe under a type that says less."""
+    """Check whether new memory goes to a loop or to the end of a block, directly or through casts."""
     return any(
         user.name in (*_LOOPS, *_ENDS) or (user.name == "memref.cast" and _is_passed_on(user.results[0]))
         for user in users_of(value)
@@ -330,7 +337,7 @@ def _is_passed_on(value: Value) -> bool:
 
 
 def _without(held: _Held | None, value: Value) -> _Held | None:
-    """What is held but for one value."""
+    """Return the owned memory without one value."""
     newer: list[Value] = []
     each = held
     while each is not None and each.value != value:
@@ -345,7 +352,10 @@ def _without(held: _Held | None, value: Value) -> _Held | None:
 
 
 def _give_back_later(held: _Held) -> None:
-    """Makes what gives memory back on failure where it is made, for _add_exits to move: values change until then."""
+    """Create the operation that frees the memory on failure, right behind the memory's definition.
+
+    _add_exits moves the operation later: the value itself may be replaced until then.
+    """
     value = held.value
     name = "memref.dealloc" if isinstance(value.type, ir.MemRefType) else "tir.release"
     is_argument = isinstance(value.owner, ir.Block)
@@ -359,7 +369,7 @@ def _exit_of(op: Operation) -> int:
 
 
 def split_behind(block: Block, names: Sequence[str], branch: Callable[[Operation, Block], None]) -> None:
-    """Ends the block at each operation of these names; what comes after moves into a block of its own, for `branch`."""
+    """Split the block behind each operation of these names. The rest moves to a new block, which `branch` receives."""
     rest = None
     for op in operations_of(block):
         if rest is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls packed functions by the ABI, and hands over results that the function itself makes; keys of random numbers."""
+"""Lowering of packed calls to the ABI, of results that a function creates itself, and of random keys."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NATIVE_FUNCTION = "__relax_native_function"
 
 @register_pass
 class LowerPacked(Pass):
-    """Calls packed functions by the ABI, and hands over results that the function itself makes."""
+    """Lower calls of packed functions to the ABI, and return results that the function itself creates."""
 
     name: ClassVar[str] = "host-lower-packed"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
@@ -54,19 +54,22 @@ class LowerPacked(Pass):
 
 
 class _PackedProgram(Support):
-    """A module, and the functions that it calls. Those that come with it the loader puts into its table of them; the
-    others are found by name among those that are registered, when they are first called."""
+    """Module with packed calls, and its table of functions.
+
+    The loader fills the table with the functions that come with the program. Other functions are looked up by name in
+    the registry at their first call.
+    """
 
     def __init__(self, module: Operation) -> None:
         super().__init__(module)
         self._functions: list[str] = []
         self._device = text_in(module, DEVICE)
         parts = module.attributes.get(EXTERNAL_MODS, ())
-        #: The codegens of parts, by the parts' names.
+        #: Codegens by the names of the parts they compiled.
         self._codegens = {string_value(each["name"]): string_value(each["codegen"]) for each in parts}
 
     def function(self, name: str) -> list[Value]:
-        """The place of a function in the table, its name, and the name's length."""
+        """Return the address of a function's slot in the table, the function's name, and the length of the name."""
         self._check_part(name)
         if name not in self._functions:
             self._functions.append(name)
@@ -74,12 +77,15 @@ class _PackedProgram(Support):
         return [place, self.text(name), constant(len(name))]
 
     def _check_part(self, name: str) -> None:
-        """Refuses what cannot have the program's tensors: it would follow addresses of another device."""
+        """Reject a codegen that cannot access the program's tensors.
+
+        The codegen would dereference addresses of another device.
+        """
         part, device = name.rpartition(".")[0], self._device or "cpu"
         codegen = self._codegens.get(part)
         if codegen is None:
             return
-        # Programs without such parts import nothing of them.
+        # Programs without such parts import no codegen.
         from ....passes.partition.codegen import Codegen, find_codegen
 
         devices = find_codegen(codegen).devices if CODEGENS.find(codegen) else Codegen.devices
@@ -106,13 +112,13 @@ def _packed(support: _PackedProgram, op: Operation) -> list[Value]:
 
 
 def _call_packed(support: _PackedProgram, op: Operation) -> list[Value]:
-    """tir.call_packed, in PrimFuncs: there memrefs have no signs."""
+    """Lower tir.call_packed, from PrimFuncs. Memrefs have no signedness there."""
     infos = [_argument_info(value, "") for value in op.operands]
     return _call(support, op, infos, decode(op.results[0].type) if len(op.results) else None)
 
 
 def _call(support: _PackedProgram, op: Operation, infos: list[Info], result: Info | None) -> list[Value]:
-    """Calls a function with the operands, after a text where the operation has one (__relax_call)."""
+    """Call a function with the operands, preceded by a text if the operation has one (__relax_call)."""
     name = string_value(op.attributes["func"])
     kinds, words = [], []
     borrowed: list[Value] = []
@@ -128,7 +134,7 @@ def _call(support: _PackedProgram, op: Operation, infos: list[Info], result: Inf
     any_ = stored([0, 0])
     numbers = [support.numbers([number for kind in kinds for number in kind]), constant(len(kinds), 32)]
     support.require("call", *support.function(name), *numbers, stored(words), any_)
-    # A value of its own: whoever gives back what is alive must not find the place before there is an object in it.
+    # A separate value: the release of live values must not see the slot before it contains an object.
     given = view_of(any_)
     for each in borrowed:
         support.require("device_end_borrow", support.text(name), each)
@@ -141,7 +147,7 @@ def _call(support: _PackedProgram, op: Operation, infos: list[Info], result: Inf
 
 
 def _borrow(support: Support, memref: Value, info: TensorInfo) -> Value:
-    """A tensor on the device for the time of a call, an object."""
+    """Return an object for a device tensor, valid during a call."""
     any_ = stored([0, 0])
     described = constant(len(info.shape or ()), 32), constant(abi.dlpack_dtype(info.dtype), 32)
     operands = *described, stored(_sizes(memref)), pointer_of(memref), any_
@@ -150,7 +156,7 @@ def _borrow(support: Support, memref: Value, info: TensorInfo) -> Value:
 
 
 def _take(support: Support, op: Operation, name: str, result: Info, any_: Value) -> Value:
-    """What a function has returned, checked; a tensor is copied into memory of our own, for memref.dealloc."""
+    """Check a function's result and return it. A tensor is copied into memory that memref.dealloc frees."""
     asked = _without_symbols(result) if isinstance(result, TensorInfo) else result
     on_device = DEVICE_TABLE in support
     checks = ArgumentChecks(support, Sizes(), name, "result", on_device=on_device)
@@ -168,7 +174,7 @@ def _take(support: Support, op: Operation, name: str, result: Info, any_: Value)
 
 
 def _without_symbols(info: TensorInfo) -> TensorInfo:
-    """Sizes that symbols name are compared by the code that knows those."""
+    """Drop symbolic sizes. The code that knows the symbols compares them."""
     return info.with_shape([dim if isinstance(dim, int) else None for dim in info.shape or ()])
 
 
@@ -208,7 +214,7 @@ def _sizes(memref: Value) -> list[Value]:
 
 
 def _scalar(value: Value, type_: Type) -> Value:
-    """A float comes as f64, an integer as i64."""
+    """Convert a result: floats arrive as f64, integers as i64."""
     if isinstance(type_, ir.FloatType):
         return received(value, ScalarInfo(str(type_)))
     if isinstance(type_, ir.IndexType):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Gives what a module defines names that nothing else has: neither the C library nor what later passes add."""
+"""Unique names for a module's definitions, which collide neither with the C library nor with later passes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..entry import is_entry
 
-#: Of all names that a program has given.
+#: Prefix of the renamed symbols of a program.
 PREFIX = "__relax_defined."
-#: The attributes that hold names, by operation.
+#: Attributes that refer to symbols, by operation.
 _REFERENCES = {
     "func.call": "callee",
     "func.constant": "value",
@@ -26,7 +26,7 @@ _REFERENCES = {
 
 @register_pass
 class NameFunctions(Pass):
-    """Gives the functions and globals that a module defines names that nothing else has: not malloc, not exp."""
+    """Give unique names to a module's functions and globals, so that none collides with malloc or exp."""
 
     name: ClassVar[str] = "host-name-functions"
 
@@ -60,5 +60,5 @@ def _refer(op: Operation, names: dict[str, Operation]) -> None:
 
 
 def name_in_program(op: Operation) -> str:
-    """What the program calls a function or global."""
+    """Return the original name of a function or global."""
     return symbol_name(op).removeprefix(PREFIX)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Takes large constants out of the code: the artifact holds them, the code has a table of their addresses."""
+"""Large constants in the artifact instead of the code, which reads their addresses from a table."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .host_name_functions import name_in_program
 @register_pass
 @dataclass(frozen=True)
 class PlaceConstants(Pass):
-    """Takes large constants out of the code: the artifact holds them, the code has a table of their addresses."""
+    """Move large constants from the code into the artifact. The code reads their addresses from a table."""
 
     name: ClassVar[str] = "host-place-constants"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
 
-    #: Small ones too: a device reads nothing of the host's code.
+    #: Move small constants too, because a device cannot read the host's code.
     all: bool = False
 
     def run(self, op: Operation) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Has each call of a kernel timed while a caller asks for a profile, and describes the calls for the manifest."""
+"""Timers around kernel calls for profiles, and the description of these calls in the manifest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..llvm_ops import address_of, constant
 from ..support import DEVICE_TABLE, PROFILE_TABLE, Support, named_in
 from .host_name_functions import name_in_program
 
-#: In a program with more places, the branches take longer to compile than all else; a call costs a nanosecond more.
+#: With more call sites, the inlined branches take longer to compile than all other code. A call costs 1 ns more.
 _MOST_INLINED = 200
 _SWITCH = "__relax_profile"
 _DEFINITIONS = f"""
@@ -36,7 +36,7 @@ llvm.func @{EXPORT_PREFIX}{_SWITCH}(%handle: !ptr, %args: !ptr, %count: i32, %re
   llvm.return %status : i32
 }}
 """
-#: Where kernels run on a device: what notifies the runtime of those that are under way.
+#: For device programs: the function that tells the runtime about kernels that are still running.
 _TELL = f"""
 llvm.mlir.global external @{DEVICE_TABLE}() : !llvm.ptr
 llvm.func hidden @__relax_device_tell_profile(!ptr, !ptr) -> i32
@@ -51,7 +51,7 @@ llvm.func @{EXPORT_PREFIX}__relax_tell_profile(%handle: !ptr, %args: !ptr, %coun
 
 @register_pass
 class ProfileKernels(Pass):
-    """Has each call of a kernel timed while a caller asks for a profile; else it costs two loads and branches."""
+    """Time each kernel call while a caller requests a profile. Otherwise a call costs two loads and branches."""
 
     name: ClassVar[str] = "host-profile-kernels"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "llvm")
@@ -75,14 +75,14 @@ class ProfileKernels(Pass):
 
 
 def profile_of(function: Operation) -> dict[str, object]:
-    """What the manifest says of a function's kernels; nothing where this pass has not run."""
+    """Return the manifest entry of a function's kernels, or an empty dictionary if this pass has not run."""
     if PROFILE not in function.attributes:
         return {}
     return {"profile": json.loads(string_value(function.attributes[PROFILE]))}
 
 
 class _Sites:
-    """The calls of kernels in a module, by the graph function that they are in."""
+    """Kernel calls of a module, by the graph function that contains them."""
 
     def __init__(self, kernels: Mapping[str, Operation], support: Support):
         self.count = 0
@@ -93,7 +93,7 @@ class _Sites:
         self._callees: dict[str, list[str]] = {}
 
     def add(self, name: str, function: Operation) -> None:
-        """Has the calls in a function timed."""
+        """Insert timers around the calls in a function."""
         self._sites[name], self._callees[name] = [], []
         for op in operations_in(function):
             if SITE in op.attributes:
@@ -104,7 +104,10 @@ class _Sites:
                 self._callees[name].append(callee_of(op))
 
     def pass_through(self, name: str, function: Operation) -> None:
-        """A function that is no graph's may call one that is: what threads share does."""
+        """Record the calls of a function that is not a graph function.
+
+        It may call a graph function, as parallel bodies do.
+        """
         self._callees[name] = [callee_of(op) for op in operations_named(function, "func.call")]
 
     def _time(self, op: Operation) -> None:
@@ -120,7 +123,7 @@ class _Sites:
         return [address_of(each) for each in ((DEVICE_TABLE,) if self._on_device else ()) + (PROFILE_TABLE,)]
 
     def define_table(self) -> None:
-        """Adds the table, and the exported function that the runtime gets its address from."""
+        """Add the table, and the exported function that returns the table's address to the runtime."""
         definitions = _DEFINITIONS.replace("COUNT", str(2 + 2 * self.count))
         self._support.define(definitions + (_TELL if self._on_device else ""))
         if self.count > _MOST_INLINED and not self._on_device:
@@ -129,19 +132,19 @@ class _Sites:
                 functions[name].attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
 
     def _kernel(self, op: Operation) -> str:
-        """A kernel by its name in the program; its symbol in the object code is not yet known."""
+        """Return a kernel's name in the program. Its symbol in the object code is not known yet."""
         if op.name != "func.call":
             return string_value(op.attributes["func"])
         kernel = self._kernels.get(callee_of(op))
         return callee_of(op) if kernel is None else name_in_program(kernel)
 
     def describe(self, name: str) -> str:
-        """As JSON: the calls that a call of this function may come by."""
+        """Return the call sites that a call of this function can reach, as JSON."""
         sites = [site for each in self._reached(name) for site in self._sites.get(each, ())]
         return json.dumps(profile_content(sites), sort_keys=True, separators=(",", ":"))
 
     def _reached(self, name: str) -> list[str]:
-        """A function and those that it calls, directly or not, each once."""
+        """Return a function and its direct and indirect callees, each once."""
         reached = [name]
         for each in reached:
             callees = dict.fromkeys(self._callees.get(each, ()))
@@ -150,7 +153,7 @@ class _Sites:
 
 
 def _plain(site: Attribute) -> dict[str, Any]:
-    """A dictionary attribute as Python's."""
+    """Convert a dictionary attribute to a Python dictionary."""
     return {entry.name: _value(entry.attr) for entry in site}
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How llvm says tir's intrinsics: by polynomials on reduced ranges, and by the C library's functions."""
+"""Expansions of tir's intrinsics for llvm: polynomials on reduced ranges, and calls of the C library."""

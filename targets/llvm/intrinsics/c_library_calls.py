@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls of C functions, and the intrinsics that are left to the C library: gamma functions, IEEE's remainders."""
+"""Intrinsics that become calls of the C library: gamma functions and IEEE remainders."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ register_lower_intrinsic(["tir.call_extern", "tir.call_pure_extern"], "llvm")(ex
 
 @register_legalize_intrinsic(["tir.lgamma", "tir.tgamma"], "llvm", dtypes=("f32", "f64"))
 def gamma(op: OpView) -> Number:
-    """In f64, as f32's own are less exact."""
+    """Call the f64 function, because the f32 function is less accurate."""
     (x,) = numbers(op)
     return to_float(call_on_floats(op.operation.name.removeprefix("tir."), [to_float(x, "f64")]), x.dtype)
 

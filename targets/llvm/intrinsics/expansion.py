@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the expansions of intrinsics share: how they are registered, their polynomials, and floats taken apart."""
+"""Shared parts of intrinsic expansions: registration, polynomials, and decomposition of floats."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from ....passes.intrinsics.registry import register_legalize_intrinsic
 Function = Callable[..., Number]
 
 _DTYPES = ("f32", "f64")
-#: Neither has functions of its own that are exact enough: SPIR-V's are less so on most devices, and not for f64.
+#: Both targets need expansions. SPIR-V's own functions are less accurate on most devices, and have no f64 form.
 _TARGETS = ("llvm", "spirv")
 
 
 def expansion(
     name: str, *, dtypes: tuple[str, ...] = _DTYPES, compute_in: str = "", fast_math: bool = False
 ) -> Callable[[Function], Function]:
-    """Registers a function on Numbers as what the intrinsic is on llvm and spirv, for f32 and f64 or that one.
+    """Register a function on Numbers as an intrinsic's expansion on llvm and spirv, for f32 and f64 or the given types.
 
-    `compute_in="f64"`: f32 is widened for the function, and its result rounded.
+    `compute_in="f64"`: widen an f32 operand for the function and round its result.
     """
 
     def register(function: Function) -> Function:
@@ -61,12 +61,12 @@ def fitted(name: str, x: Number, scheme: Callable[[Number, Sequence[float]], Num
 
 
 def pick(x: Number, f32: float, f64: float) -> float:
-    """What depends on the element type."""
+    """Select a constant by the element type."""
     return f32 if x.dtype == "f32" else f64
 
 
 def parts(x: Number, high: float, low: float) -> tuple[float, float]:
-    """A constant, given as the nearest f64 and the rest, as two numbers of x's type."""
+    """Split a constant, given as the nearest f64 and the remainder, into two numbers of x's type."""
     if x.dtype == "f64":
         return high, low
     nearest = rounded_to_f32(high)
@@ -87,12 +87,12 @@ def square_root(x: Number) -> Number:
 
 
 def with_sign_of(x: Number, y: Number) -> Number:
-    """The magnitude of x, the sign of y."""
+    """Return the magnitude of x with the sign of y."""
     return operation("math.copysign", [x, y], x.type)
 
 
 def at_most(x: Number, bound: float) -> Number:
-    """A NaN stays."""
+    """Return min(x, bound). A NaN stays a NaN."""
     return select(x > bound, bound, x)
 
 
@@ -101,30 +101,33 @@ def at_least(x: Number, bound: float) -> Number:
 
 
 def nearest_integer(x: Number, factor: float = 1.0, above: int = 0) -> tuple[Number, Number]:
-    """The integer nearest to x * factor as a float and as an integer, if it has few enough bits.
+    """Return the integer nearest to x * factor, as a float and as an integer.
 
-    Not by a conversion, which is undefined for NaN. `above`: what is added to the integer, without an operation.
+    The integer must have few enough bits.
+
+    The function avoids a conversion, which is undefined for NaN. `above` is an offset of the integer result that costs
+    no operation.
     """
     form = format_of(x)
-    # Added to a number it leaves the nearest integer in the low bits.
+    # Adding this number leaves the nearest integer in the low bits.
     magic, magic_bits = 1.5 * 2.0**form.mantissa + above, form.power(form.mantissa) | 1 << (form.mantissa - 1)
     shifted = fma(x, factor, magic) if factor != 1.0 else x + magic
     return shifted - magic, bits_of(shifted) - magic_bits
 
 
 def power_of_two(n: Number, like: Number) -> Number:
-    """2**n for an exponent of normal numbers."""
+    """Return 2**n for an exponent n of normal numbers."""
     form = format_of(like)
     return from_bits((n + form.bias) << form.mantissa, like.element)
 
 
 def lift_of(x: Number) -> int:
-    """By how much the exponents that `scale` takes are too large: half of it is the bias of one of two factors."""
+    """Return the offset of the exponents that `scale` takes. Half of the offset is the bias of each of two factors."""
     return 2 * format_of(x).bias
 
 
 def scale(x: Number, lifted: Number) -> Number:
-    """x * 2**n, rounded once, also where 2**n alone is out of range. `lifted` is n + `lift_of(x)`."""
+    """Return x * 2**n, rounded once, even if 2**n alone is out of range. `lifted` is n + `lift_of(x)`."""
     form = format_of(x)
     half = (lifted >> 1) << form.mantissa
     rest = (lifted << form.mantissa) - half
@@ -132,7 +135,7 @@ def scale(x: Number, lifted: Number) -> Number:
 
 
 def split(x: Number) -> tuple[Number, Number]:
-    """m in [sqrt(1/2), sqrt(2)) and an integer e with x = m * 2**e, for normal positive numbers."""
+    """Return m in [sqrt(1/2), sqrt(2)) and the integer e with x = m * 2**e, for normal positive numbers."""
     mantissa, bits, sqrt_half = format_of(x).mantissa, bits_of(x), pick(x, 0x3F3504F3, 0x3FE6A09E667F3BCD)
     e = (bits - sqrt_half) >> mantissa
     return from_bits(bits - (e << mantissa), x.element), e
@@ -143,13 +146,13 @@ def as_float(n: Number, like: Number) -> Number:
 
 
 def two_sum(a: Number, b: Number) -> tuple[Number, Number]:
-    """a + b, and what rounding took away."""
+    """Return a + b and its rounding error."""
     total = a + b
     of_b = total - a
     return total, (a - (total - of_b)) + (b - of_b)
 
 
 def two_product(a: Number, b: Number) -> tuple[Number, Number]:
-    """a * b, and what rounding took away."""
+    """Return a * b and its rounding error."""
     product = a * b
     return product, fma(a, b, -product)

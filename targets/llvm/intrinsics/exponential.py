@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""exp and its relatives: x = n * log(2) + r, a polynomial in r, and 2**n by its bits."""
+"""exp and related functions: x = n * log(2) + r, a polynomial in r, and 2**n from its bits."""
 
 from __future__ import annotations
 
@@ -30,38 +30,44 @@ LOG10_2 = (0.3010299956639812, -2.8037281277851704e-18)
 def _reduced(
     x: Number, factor: float, period: tuple[float, float], near: Number | None = None, above: int = 0
 ) -> tuple[Number, Number]:
-    """r and the integer n + above with x = n * period + r, r small where `near`, which n is of, is x."""
+    """Return r and the integer n + above with x = n * period + r.
+
+    n is computed from `near`; r is small if `near` equals x.
+    """
     n_float, n = nearest_integer(x if near is None else near, factor, above)
     high, low = parts(x, *period)
     return fma(n_float, -low, fma(n_float, -high, x)), n
 
 
 def exp_minus_1(r: Number) -> Number:
-    """exp(r) - 1 for small r."""
+    """Return exp(r) - 1 for small r."""
     return fma(r * r, fitted("exp", r), r)
 
 
 def _exp_near_0(r: Number) -> Number:
-    """exp(r) for small r; of as many operations as exp(r) - 1, and closer than 1 added to that."""
+    """Return exp(r) for small r.
+
+    The polynomial takes as many operations as exp(r) - 1, and is more accurate than adding 1 to it.
+    """
     return fma(fma(fitted("exp", r), r, 1.0), r, 1.0)
 
 
 def exp_of_normal(x: Number, near: Number | None = None) -> Number:
-    """exp(x) where that is a normal number: 2**n is added to its exponent. Elsewhere, and of a NaN, it is any number.
+    """Return exp(x) if the result is a normal number, by adding n to its exponent; otherwise, and for NaN, any number.
 
-    `near`: x, or a near number where it is no matter what comes out.
+    `near` is x, or a nearby number where the result does not matter.
     """
     r, n = _reduced(x, LOG2_E, LN_2, near)
     return from_bits(bits_of(_exp_near_0(r)) + (n << format_of(x).mantissa), x.element)
 
 
 def exp_scaled(x: Number, shift: int = 0) -> Number:
-    """exp(x) * 2**shift; it overflows and vanishes where the product does."""
+    """Return exp(x) * 2**shift. The result overflows and underflows exactly where the product does."""
     bounded = at_most(x, pick(x, 90.0, 711.0))
     if shift:
         r, n = _reduced(at_least(bounded, pick(x, -105.0, -747.0)), LOG2_E, LN_2, above=lift_of(x) + shift)
         return scale(_exp_near_0(r), n)
-    # What is masked in a softmax is computed as exp(0): numbers that underflow take processors very long.
+    # Masked elements of a softmax are computed as exp(0), because subnormal results are very slow on CPUs.
     vanishes = x < pick(x, -104.0, -746.0)
     r, n = _reduced(select(vanishes, 0.0, bounded), LOG2_E, LN_2, above=lift_of(x))
     return select(vanishes, 0.0, scale(_exp_near_0(r), n))
@@ -74,7 +80,10 @@ def exp(x: Number) -> Number:
 
 @expansion("tir.exp", fast_math=True)
 def exp_fast(x: Number) -> Number:
-    """Results below the smallest normal number become 0 or lose bits, those near the largest overflow early."""
+    """Return exp(x) without exact limits.
+
+    Results below the smallest normal number become 0 or lose bits. Results near the largest number overflow early.
+    """
     x = at_least(at_most(x, pick(x, 88.3, 709.4)), pick(x, -87.3, -708.3))
     r, n = _reduced(x, LOG2_E, LN_2)
     return _exp_near_0(r) * power_of_two(n, x)
@@ -82,7 +91,10 @@ def exp_fast(x: Number) -> Number:
 
 @expansion("tir.exp_below")
 def exp_below(x: Number) -> Number:
-    """For a NaN, whose bits may be any, n is 0. What vanishes needs no bound."""
+    """Return exp(x) for x at most 0, or 0 where the result is not a normal number.
+
+    For NaN, whose result may be any number, n is 0. A result of 0 needs no bound of x.
+    """
     least = pick(x, -87.33654, -708.3964185322641)
     return select(x < least, 0.0, exp_of_normal(x, select(x < 0.0, x, 0.0)))
 
@@ -96,7 +108,7 @@ def exp2(x: Number) -> Number:
 
 
 def exp2_twice(x: Number, rest: Number) -> Number:
-    """2**(x + rest) for a rest that is small."""
+    """Return 2**(x + rest) for a small rest."""
     bounded = at_least(at_most(x, 1025.0), -1076.0)
     n_float, n = nearest_integer(bounded, above=lift_of(x))
     r = (bounded - n_float) + rest
@@ -114,7 +126,7 @@ def exp10(x: Number) -> Number:
 def expm1(x: Number) -> Number:
     bounded = at_least(at_most(x, pick(x, 89.0, 710.0)), pick(x, -19.0, -40.0))
     r, n = _reduced(bounded, LOG2_E, LN_2)
-    # Half of it, so that 2**n does not overflow before the product does.
+    # Half of 2**n, so that it does not overflow before the product does.
     half = power_of_two(n - 1, x)
     return with_sign_of(fma(half, exp_minus_1(r), half - 0.5) * 2.0, x)
 
@@ -139,6 +151,6 @@ def tanh(x: Number) -> Number:
 
 @expansion("tir.tanh", fast_math=True)
 def tanh_fast(x: Number) -> Number:
-    """Its error is absolute: small results lose bits."""
+    """Return tanh(x) with an absolute error: small results lose bits."""
     e = exp_fast(at_least(at_most(x, pick(x, 10.0, 22.0)), pick(x, -10.0, -22.0)) * 2.0)
     return 1.0 - 2.0 / (e + 1.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""sinh, cosh and the inverse hyperbolic functions, in f64, out of exp, expm1, log and log1p."""
+"""sinh, cosh and the inverse hyperbolic functions, in f64, from exp, expm1, log and log1p."""
 
 from __future__ import annotations
 

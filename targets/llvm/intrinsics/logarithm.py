@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""log and its relatives: x = m * 2**e, a polynomial in m - 1; pow through log2 and exp2."""
+"""log and related functions: x = m * 2**e and a polynomial in m - 1. pow goes through log2 and exp2."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LOG10_E = 0.4342944819032518
 
 
 def _near_1(f: Number, small: Number | None = None) -> Number:
-    """log(1 + f) for 1 + f in [sqrt(1/2), sqrt(2)); `small` is added before the last rounding."""
+    """Return log(1 + f) for 1 + f in [sqrt(1/2), sqrt(2)). `small` is added before the last rounding."""
     square = f * f
     if f.dtype == "f32":
         rest = fma(square * f, fitted("log1p", f), square * -0.5)
@@ -48,7 +48,7 @@ def _near_1(f: Number, small: Number | None = None) -> Number:
 
 
 def _split(x: Number) -> tuple[Number, Number]:
-    """m - 1 and e, a float, with x = m * 2**e, for positive numbers."""
+    """Return m - 1 and e, as floats, with x = m * 2**e, for positive numbers."""
     lift = pick(x, 25, 54)
     is_tiny = x < 2.0 ** (1 - format_of(x).bias)
     m, e = split(select(is_tiny, x * 2.0**lift, x))
@@ -57,7 +57,7 @@ def _split(x: Number) -> tuple[Number, Number]:
 
 
 def _finish(x: Number, y: Number) -> Number:
-    """Zeros, infinity, NaN and negative numbers, which no expansion takes."""
+    """Insert the results for zeros, infinity, NaN and negative numbers, which the expansions do not handle."""
     y = select(x == INF, INF, y)
     return select(x > 0.0, y, select(x == 0.0, -INF, x.constant(math.nan)))
 
@@ -71,7 +71,7 @@ def log(x: Number) -> Number:
 
 @expansion("tir.log", fast_math=True)
 def log_fast(x: Number) -> Number:
-    """Of positive normal numbers only; elsewhere it gives any number."""
+    """Return log(x) for positive normal numbers, and any number otherwise."""
     m, e = split(x)
     return fma(as_float(e, x), LN_2[0], _near_1(m - 1.0))
 
@@ -99,7 +99,7 @@ def log1p(x: Number) -> Number:
 
 def _log1p(x: Number) -> Number:
     u = x + 1.0
-    # What the addition lost, relative to u.
+    # Rounding error of the addition, relative to u.
     lost = select(x < 1.0, x - (u - 1.0), 1.0 - (u - x)) / u
     m, e = split(u)
     high, low = parts(x, *LN_2)
@@ -108,11 +108,11 @@ def _log1p(x: Number) -> Number:
 
 
 def _root(x: Number) -> Number:
-    """Where square roots are -0 and NaN, powers of 0.5 are 0 and infinite."""
+    """Return x ** 0.5. Square roots of -0 and -inf are -0 and NaN, whereas the powers are 0 and infinity."""
     return select(x == -INF, INF, square_root(x) + 0.0)
 
 
-#: Powers to numbers that programs know, as models have them.
+#: Powers with constant exponents that occur in models.
 _KNOWN: dict[float, Callable[[Number], Number]] = {
     2.0: lambda x: x * x,
     3.0: lambda x: x * x * x,
@@ -130,9 +130,9 @@ def _known(x: Number, y: Number) -> Number | None:
 
 @expansion("tir.pow", dtypes=("f32",))
 def power(x: Number, y: Number) -> Number:
-    """Compute in f64, to 33 bits at least: the chain of operations is half as long as that of f64's functions.
+    """Compute in f64, to 33 bits at least: the chain of operations is half as long as in the f64 function.
 
-    Every f32 number but 0 is a normal number of f64, as is each power that f32 has.
+    Every f32 number except 0 is a normal number in f64, and so is each power that f32 can represent.
     """
     if (known := _known(x, y)) is not None:
         return known
@@ -152,7 +152,7 @@ def _log2_of_f32(x: Number) -> Number:
 
 
 def _exp2_of_f32(x: Number) -> Number:
-    """Return 2**x in f64, within 2**-34 of the result where f32 has it as a number between 0 and infinity."""
+    """Return 2**x in f64, within 2**-34 of the result, if f32 represents the result as a finite number above 0."""
     n_float, n = nearest_integer(bounded := at_least(at_most(x, 129.0), -151.0))
     r = bounded - n_float
     return fma(r, fitted("exp2_of_f32", r, paired_polynomial), 1.0) * power_of_two(n, x)
@@ -160,11 +160,11 @@ def _exp2_of_f32(x: Number) -> Number:
 
 @expansion("tir.pow", dtypes=("f64",))
 def power_f64(x: Number, y: Number) -> Number:
-    """With log2 in twice f64's bits: what it lacks, y makes up to 1024 times as large."""
+    """Compute x ** y with log2 in twice the bits of f64, because y multiplies the error of log2 by up to 1024."""
     if (known := _known(x, y)) is not None:
         return known
     high, low = _log2_twice(magnitude(x))
-    # Beyond these exp2 is infinite or 0 anyway, and the rest of the product would be NaN.
+    # Beyond these bounds exp2 is infinite or 0 anyway, and the remainder of the product would be NaN.
     product, rest = two_product(high, at_least(at_most(y, 2.0**80), -(2.0**80)))
     rest = fma(low, y, rest)
     is_far = magnitude(product) < 1100.0
@@ -172,7 +172,7 @@ def power_f64(x: Number, y: Number) -> Number:
 
 
 def _log2_twice(x: Number) -> tuple[Number, Number]:
-    """log2 of a number that is not negative, as a sum of two numbers."""
+    """Return log2 of a non-negative number as a sum of two numbers."""
     f, e = _split(x)
     # s = f / (2 + f), z = s * s; log(1 + f) = 2s + s * z * (2/3 + z * ...)
     bottom, bottom_rest = two_sum(f.constant(2.0), f)
@@ -199,13 +199,13 @@ def _log2_twice(x: Number) -> tuple[Number, Number]:
 
 
 def finish_power(x: Number, y: Number, power: Number) -> Number:
-    """C's special cases around |x| ** y."""
+    """Insert C's special cases into |x| ** y."""
     half = y * 0.5
     is_whole = unary("math.trunc", y) == y
     is_odd = is_whole & (unary("math.trunc", half) != half)
     nan = x.constant(math.nan)
     result = select((bits_of(x) < 0) & is_odd, -power, power)
-    # A finite negative number to a power that is no integer; an infinite power counts as an even integer.
+    # A finite negative number with a fractional exponent. An infinite exponent counts as an even integer.
     is_outside = (x < 0.0) & (x > -INF)
     result = select(is_outside, select(is_whole, result, nan), result)
     result = select((x == -1.0) & (magnitude(y) == INF), 1.0, result)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Angles of any size reduced to a number of quarter turns and a rest in [-pi/4, pi/4], without a branch.
+"""Branch-free reduction of angles of any size to a number of quarter turns and a rest in [-pi/4, pi/4].
 
-The angle is multiplied by 2 / pi in as many bits as the largest number needs. Products of an angle and of some bits
-of 2 / pi are exact, and multiples of four quarter turns are taken off each.
+The angle is multiplied by 2 / pi, in as many bits as the largest number needs. Products of an angle and a piece of 2 /
+pi are exact. Multiples of four quarter turns are subtracted from each product.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from .expansion import magnitude, nearest_integer, two_product, two_sum
 HALF_PI = (math.pi / 2, 6.123233995736766e-17)
 
 # For f32, in f64: an angle of 2**26n to 2**(26n + 26) is multiplied by the bits of 2 / pi below 2**(25 - 26n), since
-# those above give whole turns. The products with the first pieces are exact, their fractions' sum is too, and the last
-# piece leaves an error below 2**-56; no f32 is nearer than 2**-31 to a quarter turn.
+# higher bits contribute whole turns only. The products with the first pieces are exact, and so is the sum of their
+# fractions. The last piece leaves an error below 2**-56; no f32 is nearer than 2**-31 to a quarter turn.
 _F32_STEP, _F32_TOP, _F32_WIDTHS = 26, 25, (29, 26, 53)
-# Of f64's: all pieces, of which an angle needs five in a row, the first by its exponent.
+# For f64: the number of pieces, their width, and the number of consecutive pieces an angle needs. The exponent of the
+# angle selects the first piece.
 _F64_PIECES, _F64_WIDTH, _F64_TAKEN = 25, 50, 5
-# Keeps the last pieces in the range of normal numbers.
+# Scale that keeps the last pieces in the range of normal numbers.
 _F64_LIFT = 600
 
 
 class Angle(NamedTuple):
-    """quarters * pi / 2 + rest (+ rest_low)."""
+    """Angle of quarters * pi / 2 + rest (+ rest_low)."""
 
     quarters: Number
     rest: Number
@@ -54,7 +55,7 @@ def _reduced_f32(x: Number) -> Angle:
 
 
 def _f32_pieces_for(wide: Number) -> list[Number]:
-    """The three pieces of 2 / pi that matter for an angle."""
+    """Return the three pieces of 2 / pi that matter for an angle."""
     size = magnitude(wide)
     pieces = [wide.constant(piece) for piece in _f32_pieces(0)]
     for step in range(1, 128 // _F32_STEP + 1):
@@ -80,7 +81,7 @@ def _reduced_f64(x: Number) -> Angle:
     for piece in _pieces_for(x):
         product, rest = two_product(scaled, piece)
         terms += [_without_turns(product), _without_turns(rest)]
-    # The sum in three times f64's bits: an angle can be as near to a quarter turn as 2**-60.
+    # The sum has three times the bits of f64: an angle can be as near to a quarter turn as 2**-60.
     terms = _distilled(terms)
     whole, quarters = nearest_integer(terms[-1])
     terms[-1] = terms[-1] - whole
@@ -94,12 +95,12 @@ def _reduced_f64(x: Number) -> Angle:
 
 
 def _without_turns(x: Number) -> Number:
-    """x less the nearest multiple of 4; exact."""
+    """Return x minus the nearest multiple of 4, exactly."""
     return fma(unary("math.roundeven", x * 0.25), -4.0, x)
 
 
 def _distilled(terms: Sequence[Number]) -> list[Number]:
-    """Numbers of the same sum, the last of which is nearly all of it."""
+    """Return numbers with the same sum. The last number is close to the whole sum."""
     result = [terms[0]]
     for term in terms[1:]:
         total, lost = two_sum(term, result[-1])
@@ -108,11 +109,11 @@ def _distilled(terms: Sequence[Number]) -> list[Number]:
 
 
 def _pieces_for(x: Number) -> list[Number]:
-    """The pieces of 2 / pi that matter for x: higher ones give whole turns, lower ones nothing."""
+    """Return the pieces of 2 / pi that matter for x. Higher pieces contribute whole turns, lower pieces nothing."""
     exponent = ((bits_of(x) >> 52) & 0x7FF) - 1023
     above = exponent - 54
     above = select(above < 0, 0, above)
-    # above // 50, exact up to 1023.
+    # Equals above // 50, exact up to 1023.
     first = (above * 1311) >> 16
     table = [x.constant(piece) for piece in _pieces(_F64_PIECES, _F64_WIDTH, _F64_LIFT)]
     for step in (16, 8, 4, 2, 1):
@@ -127,7 +128,7 @@ def _pieces_for(x: Number) -> list[Number]:
 
 @functools.cache
 def _pieces(count: int, width: int, lift: int) -> list[float]:
-    """The bits of 2 / pi * 2**lift in order, `width` in each."""
+    """Return the bits of 2 / pi * 2**lift in order, `width` bits per piece."""
     bits = count * width
     digits = _two_over_pi(bits)
     mask = (1 << width) - 1
@@ -138,7 +139,7 @@ def _pieces(count: int, width: int, lift: int) -> list[float]:
 
 
 def _two_over_pi(bits: int) -> int:
-    """2 / pi * 2**bits, rounded down. pi by Machin's formula: 16 atan(1/5) - 4 atan(1/239)."""
+    """Return 2 / pi * 2**bits, rounded down. pi comes from Machin's formula: 16 atan(1/5) - 4 atan(1/239)."""
     one = 1 << (bits + 64)
     return (one << (bits + 1)) // (16 * _atan_of_inverse(5, one) - 4 * _atan_of_inverse(239, one))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The error function and what belongs to no family."""
+"""Error function, and functions that belong to no family."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def erf_f32(x: Number) -> Number:
     size = magnitude(x)
     z = x * x
     near = fma(size, fitted("erf_near_0", z), size)
-    # 1 from here on, to f32's last bit.
+    # From 4 on, erf is 1 to the last bit of f32.
     far = 1.0 - exp_of_normal(fitted("log_erfc", at_most(size, 4.0)))
-    # A NaN is near.
+    # NaN takes the branch for small values.
     return with_sign_of(select(size >= 1.0, far, near), x)
 
 
@@ -43,10 +43,10 @@ def erf_f64(x: Number) -> Number:
 
 
 def _erfc_far(size: Number) -> Number:
-    """erfc of numbers that are not negative: exp(-x**2) / (1 + 2x) and a polynomial."""
+    """Return erfc of a non-negative number: exp(-x**2) / (1 + 2x) times a polynomial."""
     t = (size - 4.0) / (size + 4.0)
     square, rest = two_product(size, size)
-    # exp(-square) is split off so that it does not vanish before the product does.
+    # exp(-square) has a separate scale, so that it does not underflow before the product does.
     e = exp_scaled(-square, 64)
     factor = fitted("scaled_erfc", t) / fma(size, 2.0, 1.0)
     return fma(-e, rest, e) * factor * 2.0**-64
@@ -54,12 +54,12 @@ def _erfc_far(size: Number) -> Number:
 
 @expansion("tir.erfc", dtypes=("f32",))
 def erfc_f32(x: Number) -> Number:
-    """exp(-x**2) / (x + 1.75) and a polynomial, all in f32."""
-    # 0 from here on.
+    """Compute exp(-x**2) / (x + 1.75) times a polynomial, all in f32."""
+    # From this bound on, the result is 0.
     size = at_most(magnitude(x), 10.1)
     r, n = _minus_square_reduced(size)
     inverse = 1.0 / (size + 1.75)
-    # Lifted, so that what is below the smallest normal number is rounded once, at the end.
+    # Scaled up, so that a result below the smallest normal number is rounded once, at the end.
     lifted = from_bits(bits_of(inverse) + ((n + 64) << 23), x.element)
     factor = fitted("scaled_erfc_f32", (size - 0.625) * inverse) * lifted
     far = fma(exp_minus_1(r), factor, factor) * 2.0**-64
@@ -67,9 +67,12 @@ def erfc_f32(x: Number) -> Number:
 
 
 def _minus_square_reduced(x: Number) -> tuple[Number, Number]:
-    """r and the integer n with -x**2 = n * log(2) + r, r small, where x**2 is an f32 below 2**9 before its rounding."""
+    """Return r and the integer n with -x**2 = n * log(2) + r and small r.
+
+    x**2, before its rounding, must be an f32 below 2**9.
+    """
     n_float, n = nearest_integer(x * x, -LOG2_E)
-    # 2**-16 * an integer of 16 bits, times which n is exact.
+    # 2**-16 times an integer of 16 bits; the product with n is exact.
     high = round(LN_2[0] * 2**16) * 2.0**-16
     return fma(n_float, high - LN_2[0], fma(-x, x, n_float * -high)), n
 
@@ -86,20 +89,20 @@ def erfc_f64(x: Number) -> Number:
 
 @expansion("tir.cbrt", compute_in="f64")
 def cbrt(x: Number) -> Number:
-    """A third of the exponent by bits, then Newton's method; |x| is in [sqrt(1/2), sqrt(2)) * 2**e."""
+    """Divide the exponent by 3 through its bits, then apply Newton's method. |x| is in [sqrt(1/2), sqrt(2)) * 2**e."""
     size = magnitude(x)
     is_tiny = size < 2.0**-1000
     lifted = select(is_tiny, size * 2.0**108, size)
     _, e = split(lifted)
-    # e // 3, exact for what exponents can be.
+    # Equals e // 3, exact for all exponents.
     third = ((e + 1200) * 21846 >> 16) - 400
     m = lifted * power_of_two(third * -1, x) * power_of_two(third * -1, x) * power_of_two(third * -1, x)
-    # In [0.7, 5.7]: the polynomial is within 1 % of its root, each step doubles the digits.
+    # In [0.7, 5.7]: the polynomial is within 1 % of the root, and each step doubles the digits.
     root = fitted("cbrt", m)
     for _step in range(3):
         square = root * root
         root = root - (root * square - m) / (square * 3.0)
-    # The last correction with the residue in full.
+    # The last correction uses the full residue.
     square, square_rest = two_product(root, root)
     cube, cube_rest = two_product(square, root)
     residue = (m - cube) - fma(square_rest, root, cube_rest)
@@ -126,7 +129,7 @@ def hypot_f64(x: Number, y: Number) -> Number:
 
 
 def _infinite_if_either(x: Number, y: Number, length: Number) -> Number:
-    """Infinity also with a NaN, as C says."""
+    """Return infinity if an operand is infinite, even next to a NaN, as C requires."""
     is_infinite = (magnitude(x) == math.inf) | (magnitude(y) == math.inf)
     return select(is_infinite, math.inf, length)
 
@@ -142,7 +145,7 @@ def logaddexp2(x: Number, y: Number) -> Number:
 
 
 def _log_of_sum(x: Number, y: Number, log_of: Callable[[Number], Number]) -> Number:
-    """The larger one, and the logarithm of 1 and a power: by how much the other one is below."""
+    """Return the larger operand plus `log_of(smaller - larger)`, the logarithm of 1 and a power."""
     larger, smaller = select(x > y, x, y), select(x > y, y, x)
     distance = select(larger == smaller, 0.0, smaller - larger)
     total = larger + log_of(distance)
@@ -151,7 +154,7 @@ def _log_of_sum(x: Number, y: Number, log_of: Callable[[Number], Number]) -> Num
 
 @expansion("tir.i0", compute_in="f64")
 def i0(x: Number) -> Number:
-    """A polynomial up to 8, exp(x) / sqrt(x) and one in 8 / x beyond."""
+    """Use a polynomial up to 8, and exp(x) / sqrt(x) times a polynomial in 8 / x beyond."""
     size = magnitude(x)
     near = fitted("i0_near_0", at_most(size, 8.0) * at_most(size, 8.0))
     far_size = select(size > 8.0, at_most(size, 720.0), 8.0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""sin, cos and tan: the quarter turns are taken off (quarter_turns.py), a polynomial does the rest.
+"""sin, cos and tan: a polynomial after the reduction by quarter turns (quarter_turns.py).
 
-Their inverses: a polynomial near 0, and identities that lead there.
+The inverse functions use a polynomial near 0, and identities that map other arguments there.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ def _cos_near_0(angle: Angle) -> Number:
     z = r * r
     half = z * 0.5
     top = 1.0 - half
-    # What the subtraction lost is added to what is small.
+    # The rounding error of the subtraction is added to the small terms.
     small = fma(z * z, fitted("cos", z), (1.0 - top) - half)
     return top + (small if angle.rest_low is None else fma(-r, angle.rest_low, small))
 
 
 def _negated_if(y: Number, bit: Number) -> Number:
-    """Minus y where the lowest bit is set."""
+    """Return -y if the lowest bit is set, else y."""
     return from_bits(bits_of(y) ^ (bit << (y.bits - 1)), y.element)
 
 
 def _sin(angle: Angle, turn: int = 0) -> Number:
-    """The sine, `turn` quarter turns ahead."""
+    """Return the sine, `turn` quarter turns ahead."""
     quarters = angle.quarters + turn if turn else angle.quarters
     is_odd = (quarters & 1) == 1
     y = select(is_odd, _cos_near_0(angle), _sin_near_0(angle))
@@ -68,7 +68,7 @@ def tan(x: Number) -> Number:
 
 
 def _reduced_fast(x: Number) -> Angle:
-    """Its error is absolute, and grows with |x|; it gives any number beyond 2**20."""
+    """Reduce an angle with an absolute error that grows with |x|. Beyond 2**20 the result is any number."""
     n_float, n = nearest_integer(x, 2 / math.pi)
     high, low = parts(x, *HALF_PI)
     return Angle(n, fma(n_float, -low, fma(n_float, -high, x)))
@@ -90,7 +90,7 @@ def tan_fast(x: Number) -> Number:
 
 
 def _of_half_turns(x: Number) -> Angle:
-    """The angle pi * x. Whole turns are taken off exactly."""
+    """Return the angle pi * x. Whole turns are subtracted exactly."""
     x = fma(unary("math.roundeven", x * 0.5), -2.0, x)
     n_float, n = nearest_integer(x * 2.0)
     rest = fma(n_float, -0.5, x)
@@ -117,17 +117,17 @@ def cospi(x: Number) -> Number:
 
 @expansion("tir.tanpi")
 def tanpi(x: Number) -> Number:
-    """Zeros and poles have the signs that C23 says: +0 at even and -0 at odd positive integers."""
+    """Return tan(pi * x). Zeros and poles have C23's signs: +0 at even and -0 at odd positive integers."""
     zero = with_sign_of(x.constant(0.0), x)
     half = x * 0.5
     is_odd = _is_whole(x) & (unary("math.roundeven", half) != half)
     y = select(is_odd, -zero, zero)
     is_finite = magnitude(x) < math.inf
-    # Between an even integer and the next odd one it rises to +inf.
+    # Between an even integer and the next odd integer, the function rises to +inf.
     below = unary("math.floor", x)
     is_up = unary("math.floor", below * 0.5) * 2.0 == below
     pole = select(is_up, math.inf, x.constant(-math.inf))
-    # Not by the distance to the integer below: that of -0.49999997 is rounded to a half.
+    # The distance to the integer below is no substitute: that of -0.49999997 is rounded to a half.
     between = select(_is_whole(x * 2.0) & is_finite, pole, _tan(_of_half_turns(x)))
     return select(_is_whole(x) & is_finite, y, between)
 
@@ -146,9 +146,9 @@ _TAN_EIGHTH_PI, _TAN_3_EIGHTHS_PI = math.sqrt(2) - 1, math.sqrt(2) + 1
 
 
 def _atan_of_ratio(top: Number, bottom: Number) -> Number:
-    """atan(top / bottom) for numbers that are not negative, with one division.
+    """Return atan(top / bottom) for non-negative numbers, with one division.
 
-    atan(t) is pi/4 + atan((t - 1) / (t + 1)) and pi/2 - atan(1 / t).
+    atan(t) equals pi/4 + atan((t - 1) / (t + 1)) and pi/2 - atan(1 / t).
     """
     is_large = top > bottom * _TAN_3_EIGHTHS_PI
     is_middle = (top > bottom * _TAN_EIGHTH_PI) ^ is_large
@@ -184,13 +184,13 @@ def atan2(y: Number, x: Number) -> Number:
 
 
 def _asin_near_0(x: Number) -> Number:
-    """asin for |x| up to 1/2."""
+    """Return asin(x) for |x| up to 1/2."""
     z = x * x
     return fma(x * z, fitted("asin", z), x)
 
 
 def _half_complement(size: Number) -> Number:
-    """asin(sqrt((1 - size) / 2)), half of acos(size); NaN beyond 1."""
+    """Return asin(sqrt((1 - size) / 2)), half of acos(size); NaN beyond 1."""
     return _asin_near_0(square_root((1.0 - size) * 0.5))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The last step for llvm: an artifact of a module that its stages have lowered."""
+"""Last step for llvm: the artifact of a fully lowered module."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from .units import NOTES
 
 
 def build(module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
-    """Native code of a module in the LLVM dialect, its constants and what is known of its functions.
+    """Return the artifact of a module in the LLVM dialect: native code, constants and descriptions of the functions.
 
-    The module is taken apart.
+    The function consumes the module.
     """
     operation = module.operation
     if ENTRIES not in operation.attributes:
@@ -50,8 +50,8 @@ def build(module: Module, target: ChosenTarget, options: CodeOptions) -> Artifac
 
 
 def assembly(module: Module, target: ChosenTarget, options: CodeOptions) -> str:
-    """The code of such a module as text, to be looked at."""
-    from .cross_object import emit_assembly  # with what llvmlite needs; programs do without
+    """Return the assembly text of such a module, for inspection."""
+    from .cross_object import emit_assembly  # imports llvmlite, which programs do not need
 
     complete(module)
     _drop_notes(module.operation)
@@ -60,7 +60,7 @@ def assembly(module: Module, target: ChosenTarget, options: CodeOptions) -> str:
 
 
 def complete(module: Module) -> None:
-    """Makes such a module whole in itself, to be looked at or compiled elsewhere."""
+    """Make such a module self-contained, for inspection or for another compiler."""
     define_support(module.operation)
 
 
@@ -82,7 +82,10 @@ def _constant(described: Attribute) -> Constant:
 
 
 def _bytes(value: Attribute, dtype: str) -> memoryview:
-    """Resources' as they are; where small constants leave the code (host-place-constants), of the attribute itself."""
+    """Return the bytes of a constant.
+
+    Resources are not copied. A small constant that left the code (host-place-constants) comes from its attribute.
+    """
     if is_resource(value):
         return elements_bytes(value)
     return memoryview(array_of_attribute(value, dtype, value.type.shape).tobytes())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The machine that code is made for, by the options of the target: this one, or another CPU."""
+"""Machine that code is generated for, by the options of the target: this machine or another CPU."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ _ENVIRONMENTS = ("gnu", "musl")
 
 @dataclass(frozen=True)
 class CodeTarget:
-    """Where code is to run."""
+    """Machine that the code will run on."""
 
     triple: str
-    #: LLVM's name of the CPU, and further features, `+a,-b`; both empty for the machine that this runs on.
+    #: LLVM's CPU name and further features, `+a,-b`. Both are empty for the machine that runs this process.
     cpu: str
     feature_text: str
-    #: All that the code may use.
+    #: All features that the code may use.
     enabled: frozenset[str]
-    #: 0: as long as the CPU has them.
+    #: Limit of the vector length; 0 means the CPU's own length.
     vector_bytes: int
     #: Bytes, innermost first.
     caches: tuple[int, ...] = ORDINARY_CACHES
     cores: int = 1
-    #: Results along a side of the largest tiles that 3x3 convolutions may work by; 0 for direct sums.
+    #: Results along a side of the largest tile that 3x3 convolutions may use; 0 selects direct sums.
     winograd: int = 0
 
     @property
@@ -55,12 +55,12 @@ class CodeTarget:
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The features that whoever runs the code checks: those that a system names of its CPU."""
+        """Return the features that the loader checks: those that an operating system reports about its CPU."""
         return tuple(sorted(self.enabled & KNOWN_FEATURES))
 
 
 def code_target(chosen: ChosenTarget) -> CodeTarget:
-    """The machine that the options describe. Raises RelaxError for unknown names."""
+    """Return the machine that the options describe. Raise RelaxError for unknown names."""
     try:
         return _code_target(chosen)
     except RelaxError as error:
@@ -69,7 +69,7 @@ def code_target(chosen: ChosenTarget) -> CodeTarget:
 
 def _code_target(chosen: ChosenTarget) -> CodeTarget:
     triple, cpu, features = (chosen.option(name) for name in ("triple", "cpu", "features"))
-    # Without a word on the CPU it is this one where the machine is, else the plainest.
+    # Without an option, the CPU is this machine's if the machine is, else the plainest one.
     is_this = not triple and not cpu
     vector_bytes = _vector_bytes(chosen.option("vector-bytes"))
     caches, cores = _caches(chosen.option("caches"), is_this), _cores(chosen.option("cores"), is_this)
@@ -83,7 +83,7 @@ def _code_target(chosen: ChosenTarget) -> CodeTarget:
     name = architecture.generic if cpu in ("", GENERIC) else cpu
     named = frozenset() if cpu in ("", GENERIC) else architecture.features_of(cpu)
     if architecture.name == "riscv64":
-        # Whoever loads the code cannot tell whether vectors are longer than they are at least.
+        # The loader cannot tell whether vectors are longer than the minimum.
         enabled = architecture.without(enabled, "zvl256b")
     removed, added = sorted(named - enabled), sorted(enabled - named)
     text = ",".join([*(f"-{each}" for each in removed), *(f"+{each}" for each in added)])
@@ -91,7 +91,7 @@ def _code_target(chosen: ChosenTarget) -> CodeTarget:
 
 
 def _triple(text: str) -> str:
-    """The triple with all four parts."""
+    """Return the triple with all four parts."""
     architecture, *rest = text.split("-")
     environment = rest[-1] if rest and rest[-1] != "linux" else "gnu"
     if "linux" not in rest or environment not in _ENVIRONMENTS:
@@ -115,7 +115,7 @@ def _host_features(architecture: Architecture) -> frozenset[str]:
 
 
 def _changed(architecture: Architecture, has: frozenset[str], text: str) -> frozenset[str]:
-    """The features after additions and removals, in their order."""
+    """Return the features after the additions and removals, applied in order."""
     for item in filter(None, (piece.strip() for piece in text.split(","))):
         sign, name = item[0], item[1:]
         if sign not in "+-":
@@ -164,7 +164,7 @@ def _winograd(text: str) -> int:
 
 
 def machine(target: ChosenTarget) -> Machine:
-    """The machine by the target's options; without any it is this one."""
+    """Return the machine that the target's options describe, by default this machine."""
     code = code_target(target)
     vector_bytes = code.vector_bytes or _longest_vector(code.architecture, code.enabled)
     registers = _registers(code.architecture, vector_bytes)
@@ -174,11 +174,14 @@ def machine(target: ChosenTarget) -> Machine:
 
 def _longest_vector(architecture: str, features: Set[str]) -> int:
     if architecture == "riscv64":
-        # Without vectors pairs of numbers: 16 of them fill the registers that there are.
+        # Without vectors, the kernels work on pairs of numbers: 16 numbers fill the registers.
         return 16 if "v" in features else 8
     return 64 if "avx512f" in features else 32 if "avx2" in features else 16
 
 
 def _registers(architecture: str, vector_bytes: int) -> int:
-    """AVX-512 and NEON have 32, older x86 has 16, and what has more is not hurt by using fewer."""
+    """Return the register count for vectors.
+
+    AVX-512 and NEON have 32, older x86 CPUs 16. Assuming too few registers costs little.
+    """
     return 32 if vector_bytes >= 64 or (architecture == "aarch64" and vector_bytes <= 16) else 16

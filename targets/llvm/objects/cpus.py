@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""CPUs and their features, by LLVM's names, for the architectures that code can be made for.
+"""CPUs and their features, by LLVM's names, for the supported architectures.
 
-They are data, which tools/dev/gen_cpus.py writes from LLVM: names can be checked, and what a CPU can do is known,
-where no LLVM is installed that could tell.
+tools/dev/gen_cpus.py writes the data from LLVM. Names can therefore be checked, and features looked up, without an
+installed LLVM.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from pathlib import Path
 from ....support.errors import OptionError
 from ....support.suggest import suggest
 
-#: The name by which every architecture's plainest CPU is known.
+#: Name of the plainest CPU of every architecture.
 GENERIC = "generic"
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """What LLVM knows of an architecture."""
+    """CPUs and features of an architecture."""
 
     name: str
     #: LLVM's name of the plainest CPU.
     generic: str
-    #: What every CPU has that runs Linux, and code is never made without.
+    #: Features of every CPU that runs Linux. Generated code always requires them.
     baseline: frozenset[str]
-    #: Feature -> others that it brings along.
+    #: Implied features, by feature.
     features: Mapping[str, tuple[str, ...]]
-    #: CPU -> its features, but those that these bring along.
+    #: Features of each CPU, without the implied ones.
     cpus: Mapping[str, tuple[str, ...]]
 
     def features_of(self, cpu: str) -> frozenset[str]:
-        """All that a CPU can do. Raises RelaxError for a CPU that is not known."""
+        """Return all features of a CPU. Raise RelaxError for an unknown CPU."""
         if cpu == GENERIC:
             return self.baseline
         if cpu not in self.cpus:
@@ -46,7 +46,7 @@ class Architecture:
         return self.baseline | self.with_implied(self.cpus[cpu])
 
     def with_implied(self, features: Iterable[str]) -> frozenset[str]:
-        """The features and all that they bring along."""
+        """Return the features together with all features that they imply."""
         found: set[str] = set()
         pending = list(features)
         while pending:
@@ -57,20 +57,20 @@ class Architecture:
         return frozenset(found)
 
     def without(self, features: Iterable[str], feature: str) -> frozenset[str]:
-        """The features but one, and those that cannot be without it."""
+        """Return the features without one, and without the features that imply it."""
         return frozenset(each for each in features if feature not in self.with_implied([each]))
 
 
 @functools.cache
 def architectures() -> Mapping[str, Architecture]:
-    """The architectures by name. Read once, when they are first asked for."""
+    """Return the architectures by name. The file is read once, on first use."""
     content = json.loads(Path(__file__).with_suffix(".json").read_bytes())
     return {name: _architecture(name, described) for name, described in content.items() if name != "llvm"}
 
 
 @functools.cache
 def llvm_version() -> str:
-    """The version of LLVM whose names these are."""
+    """Return the version of LLVM that defines these names."""
     return str(json.loads(Path(__file__).with_suffix(".json").read_bytes())["llvm"])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Native code for another CPU than this machine's, by the LLVM that llvmlite brings: MLIR's engine knows but one."""
+"""Native code for other CPUs, by the LLVM inside llvmlite: MLIR's engine only knows this machine."""
 
 from __future__ import annotations
 
@@ -17,31 +17,34 @@ from .code_target import CodeTarget
 from .cpus import llvm_version
 from .narrow_conversions import ARCHITECTURES, DEFINITIONS
 
-# RISC-V's calls differ by what the CPU has; this is how all that runs Linux there passes floats.
+# RISC-V's calling convention depends on the CPU. This ABI for floats is common to all RISC-V CPUs that run Linux.
 _ABIS = {"riscv64": "lp64d"}
 _INSTALL = "pip install relax-mlir[cross]"
 
 
 def emit_cross_object(module: Module, target: CodeTarget, opt_level: int) -> bytes:
-    """The object file, position-independent, of a module that is known to be compilable, for a CPU.
+    """Return the position-independent object file of a compilable module for a CPU.
 
-    The same module gives the same bytes. Raises RelaxError where llvmlite is missing.
+    The same module gives the same bytes. Raise RelaxError if llvmlite is missing.
     """
     machine, code = _optimized(load_llvmlite(), module, target, opt_level)
     return bytes(machine.emit_object(code))
 
 
 def cross_unit_object(code: bytes, *, symbol: str, opt_level: int, target: dict[str, str]) -> bytes:
-    """As bindings.objects.unit_object, for a CPU: triple, cpu and feature_text of a CodeTarget."""
+    """Compile a unit like bindings.objects.unit_object, for a CPU.
+
+    `target` holds triple, cpu and feature_text of a CodeTarget.
+    """
     machine = CodeTarget(target["triple"], target["cpu"], target["feature_text"], frozenset(), vector_bytes=0)
     with new_context(("llvm",)):
         return emit_cross_object(unit_module(code, symbol), machine, opt_level)
 
 
 def emit_assembly(module: Module, target: CodeTarget, opt_level: int) -> str:
-    """The assembly of such a module for a CPU, this machine's included; what MLIR's engine makes for that may differ.
+    """Return the assembly of such a module for a CPU, this machine included.
 
-    Raises RelaxError where llvmlite is missing.
+    MLIR's engine may generate different code for this machine. Raise RelaxError if llvmlite is missing.
     """
     llvm = load_llvmlite("assembly")
     if target.is_host:
@@ -52,7 +55,7 @@ def emit_assembly(module: Module, target: CodeTarget, opt_level: int) -> str:
 
 
 def _optimized(llvm: ModuleType, module: Module, target: CodeTarget, opt_level: int) -> tuple[Any, Any]:
-    """A code generator for the CPU, and what it is to generate code of."""
+    """Return a code generator for the CPU, and the optimized LLVM module."""
     text = for_older_llvm(to_llvm_ir(module))
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -71,5 +74,8 @@ def _optimized(llvm: ModuleType, module: Module, target: CodeTarget, opt_level: 
 
 
 def load_llvmlite(what: str = "code for another CPU than this machine's") -> ModuleType:
-    """llvmlite's binding of LLVM. Raises RelaxError that says how to get the right one."""
+    """Return llvmlite's LLVM binding.
+
+    Raise RelaxError with installation instructions if llvmlite is missing or unsuitable.
+    """
     return llvmlite.load_llvmlite(what, llvm_version(), _INSTALL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which instructions CPUs have that sum products of narrow numbers, by LLVM's names of features and intrinsics."""
+"""Dot-product instructions of CPUs, by LLVM's names of features and intrinsics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ...core.backend import DotInstruction
 
-#: Factors, sums, and the intrinsic for vectors of these bits with the features that it takes, one set or the other.
+#: Element types of the factors and sums, the intrinsic, the vector bits, and the alternative sets of required features.
 _X86 = (
     ("bf16", "bf16", "f32", "llvm.x86.avx512bf16.dpbf16ps.512", 512, ("avx512bf16",)),
     ("bf16", "bf16", "f32", "llvm.x86.avx512bf16.dpbf16ps.256", 256, ("avx512bf16 avx512vl",)),
@@ -29,14 +29,14 @@ _AARCH64 = (
     ("u8", "u8", "i32", "llvm.aarch64.neon.udot.v4i32.v16i8", 128, ("dotprod",)),
     ("u8", "s8", "i32", "llvm.aarch64.neon.usdot.v4i32.v16i8", 128, ("i8mm",)),
 )
-#: Pairs of numbers of 16 bits, which CPUs without instructions for bytes have.
+#: Pairs of 16-bit numbers, for CPUs without instructions for bytes.
 _X86_PAIRS = (
     ("llvm.x86.sse2.pmadd.wd", 128, "sse2"),
     ("llvm.x86.avx2.pmadd.wd", 256, "avx2"),
     ("llvm.x86.avx512.pmaddw.d.512", 512, "avx512bw"),
 )
 _BYTES = ("s8", "u8")
-#: Tiles of 16 rows of 64 bytes: factors, sums, the intrinsic, the feature.
+#: Tiles of 16 rows of 64 bytes: element types of the factors and sums, the intrinsic, the feature.
 _TILE_ROWS = 16
 _X86_TILES = (
     ("bf16", "bf16", "f32", "llvm.x86.tdpbf16ps.internal", "amx-bf16"),
@@ -50,12 +50,12 @@ _TABLES = {"x86_64": _X86, "aarch64": _AARCH64}
 
 
 def all_dot_instructions() -> list[tuple[DotInstruction, Sequence[str]]]:
-    """Those of vectors, of all CPUs, with the features that they take."""
+    """Return the vector instructions of all CPUs, with the alternative sets of required features."""
     return [(each.instruction, each.needed) for each in (*_of_table(_X86), *_of_table(_AARCH64), *_of_pairs())]
 
 
 class _Known(NamedTuple):
-    """An instruction on vectors of so many bits, and the features that it takes, one set or the other."""
+    """Instruction, its vector bits, and the alternative sets of required features."""
 
     instruction: DotInstruction
     bits: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The kernels of a program: which of its functions can be compiled apart, and what each of them needs."""
+"""Kernels of a program: the functions that can be compiled separately, and the dependencies of each."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from ....dialects.core.ir_attributes import CONTRACT
 from ...host.passes.host_name_functions import PREFIX
 from .object_file import foreign
 
-# With fewer operations in all, LLVM is done before the pieces are made.
+# With fewer operations in total, LLVM finishes before the program is split.
 _LEAST_OPERATIONS = 4000
 _LEAST_KERNELS = 2
-# Operations of a function that is worth a call wherever it is called from.
+# Operations that make a function too large to be inlined into several callers.
 _LEAST_KEPT = 50
-# The attributes that hold the names of functions and globals, by operation.
+# Attributes that refer to functions and globals, by operation.
 _CALL = "llvm.call"
 REFERENCES = {_CALL: "callee", "llvm.mlir.addressof": "global_name"}
-#: Those that a kernel may be named by: what is entangled may call what is not.
+#: Operations that may refer to a kernel. Code that cannot leave the program may call code that can.
 CALLERS = {**REFERENCES, "llvm.invoke": "callee", "llvm.dso_local_equivalent": "function_name"}
-# Operations and attributes that refer to a function in other ways: such a function stays where it is.
+# Operations and attributes that refer to a function in other ways. Such a function stays in the program.
 _ENTANGLED = frozenset({"llvm.invoke", "llvm.blocktag", "llvm.blockaddress", "llvm.dso_local_equivalent"})
 ENTANGLING = ("personality", "comdat", "garbageCollector")
 
 
 @dataclass(eq=False)
 class ProgramFunction:
-    """A function with a body, and what it refers to in the order of first use."""
+    """Function with a body, and its references in the order of first use."""
 
     operation: Operation
     count: int
     references: dict[str, None] = field(default_factory=dict)
-    #: Those that it calls itself, and does not only take the address of.
+    #: References that the function calls itself, instead of only taking their address.
     called: set[str] = field(default_factory=set)
-    #: The operations in it that name functions.
+    #: Operations of the function that refer to functions.
     callers: list[Operation] = field(default_factory=list)
     is_entangled: bool = False
 
@@ -49,7 +49,7 @@ class ProgramFunction:
 
 
 def surveyed(operation: Operation) -> ProgramFunction:
-    """What a function of the LLVM dialect refers to. Raises RelaxError where something else is in it."""
+    """Return the references of a function in the LLVM dialect. Raise RelaxError for an operation of another dialect."""
     inside = operations_in(operation)
     is_entangled = any(name in operation.attributes for name in ENTANGLING)
     function = ProgramFunction(operation, 1 + len(inside), is_entangled=is_entangled)
@@ -58,7 +58,7 @@ def surveyed(operation: Operation) -> ProgramFunction:
         if name in CALLERS:
             function.callers.append(op)
         if not name.startswith("llvm."):
-            # The translation to LLVM IR crashes on what it does not know.
+            # The translation to LLVM IR crashes on unknown operations.
             raise foreign(op)
         if name in REFERENCES and REFERENCES[name] in op.attributes:
             referred = str(op.attributes[REFERENCES[name]].value)
@@ -71,9 +71,11 @@ def surveyed(operation: Operation) -> ProgramFunction:
 
 
 def kernels_of(functions: Sequence[ProgramFunction], kept: Container[str]) -> list[list[ProgramFunction]]:
-    """The program's own functions that call no other of them, each with those whose addresses it hands out (the ranges
-    of its loops) and what these need; none where splitting is not worth it. They have no other references, and are not
-    in `kept`.
+    """Return the kernels, each with its dependencies, or an empty list if splitting does not pay off.
+
+    A kernel is a function of the program that calls no other function of the program. Its group also contains the
+    functions whose addresses it takes (the ranges of its loops) and their dependencies. Nothing else refers to these
+    functions, and they are not in `kept`.
     """
     kernels = groups_of(functions, kept)
     is_worth = is_large(sum(function.count for function in functions)) and len(kernels) >= _LEAST_KERNELS
@@ -86,7 +88,7 @@ def is_large(operations: float) -> bool:
 
 
 def groups_of(functions: Sequence[ProgramFunction], kept: Container[str]) -> list[list[ProgramFunction]]:
-    """Return the kernels as `kernels_of` does, of programs of any size."""
+    """Return the kernels like `kernels_of`, for a program of any size."""
     own = {function.name: function for function in functions if function.name.startswith(PREFIX)}
     known_to: dict[str, set[str]] = {name: set() for name in own}
     for function in functions:
@@ -103,9 +105,9 @@ def is_separate(function: ProgramFunction) -> bool:
 
 
 def mark_shared_noinline(functions: Sequence[ProgramFunction]) -> None:
-    """Of a program that stays whole: what does much and is called more than once is not copied to its callers.
+    """Mark large functions with several callers as noinline, in a program that is not split.
 
-    Those of a graph with many equal layers would take LLVM longer than the kernels themselves.
+    Inlined copies in a graph with many equal layers would take LLVM longer than the kernels themselves.
     """
     calls = Counter(
         str(op.attributes["callee"].value)
@@ -121,7 +123,7 @@ def mark_shared_noinline(functions: Sequence[ProgramFunction]) -> None:
 def _group(
     head: ProgramFunction, own: Mapping[str, ProgramFunction], known_to: Mapping[str, set[str]], kept: Container[str]
 ) -> list[ProgramFunction]:
-    """A kernel with what it needs of the program, or nothing where it cannot leave it."""
+    """Return a kernel with its dependencies in the program, or an empty list if it cannot leave the program."""
     if not own.keys().isdisjoint(head.called):
         return []
     group = [head]
@@ -133,7 +135,7 @@ def _group(
 
 
 def referred_by_globals(operations: Iterable[Operation]) -> set[str]:
-    """What operations of a module that are no functions refer to."""
+    """Return the symbols that a module's operations other than functions refer to."""
     globals_ = [op for op in operations if op.name != "llvm.func" and len(op.regions)]
     inside = [each for op in globals_ for each in (op, *operations_in(op))]
     named = [op for op in inside if REFERENCES.get(op.name, "") in op.attributes]
@@ -141,7 +143,7 @@ def referred_by_globals(operations: Iterable[Operation]) -> set[str]:
 
 
 def rename(callers: Iterable[Operation], names: Mapping[str, str]) -> None:
-    """Makes operations name functions and globals by their new names."""
+    """Update references of operations to renamed functions and globals."""
     for op in callers:
         held = CALLERS[op.name]
         new = names.get(str(op.attributes[held].value)) if held in op.attributes else None
@@ -154,5 +156,5 @@ def _can_leave(function: ProgramFunction) -> bool:
 
 
 def is_internal(op: Operation) -> bool:
-    """Whether its module alone sees a function or global."""
+    """Check whether a function or global is local to its module."""
     return any(kind in str(op.attributes["linkage"]) for kind in ("internal", "private"))

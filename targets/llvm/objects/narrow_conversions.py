@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Conversions to and from half and bfloat for CPUs without instructions for them.
+"""Conversions to and from half and bfloat, for CPUs without instructions for them.
 
-LLVM calls functions of the compiler's own library there, which no process has for sure: the code brings them along.
+LLVM calls functions of its runtime library for these conversions. A process may lack the library, hence the code
+contains the functions.
 """
 
 from __future__ import annotations
 
-#: Where LLVM calls them; arm64's CPUs have instructions for all, or LLVM writes them out.
+#: Architectures on which LLVM calls them. On arm64, CPUs have the instructions, or LLVM expands the conversion.
 ARCHITECTURES = frozenset({"x86_64", "riscv64"})
 
-#: In LLVM IR, with integers and float's own arithmetic only.
+#: Definitions in LLVM IR, which use only integers and f32 arithmetic.
 DEFINITIONS = """
 @llvm.compiler.used = appending global [4 x ptr] [
   ptr @__extendhfsf2, ptr @__truncsfhf2, ptr @__truncdfhf2, ptr @__truncsfbf2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Native code of a program, unit by unit: found in the cache, made in parallel processes, or made here."""
+"""Native code of a program, unit by unit: from the cache, from parallel processes, or compiled in this process."""
 
 from __future__ import annotations
 
@@ -26,27 +26,29 @@ from .code_target import CodeTarget
 from .unit_compiler import SeparateKernels, UnitCompiler
 from .units import Unit, bytecode, units_of
 
-#: Objects of units that are the same in every program, which this process has made or found, by what they depend on.
+#: Objects of the units that all programs share, compiled or found by this process, by cache key.
 _fixed: dict[str, bytes] = {}
-# Starting a process takes as long as compiling this many bytes of bytecode.
+# Compiling this many bytes of bytecode takes as long as starting a process.
 _WORTH_A_PROCESS = 50_000
-# More are started when it is known how many units there are.
+# Further processes start when the number of units is known.
 _MOST_EARLY = 8
-# Of what is the same in every program: checks and errors, and what programs keep. Few call registered functions.
+# Number of shared texts to compile early: checks and errors, and kept memory. Few programs call registered functions.
 _EARLY_TEXTS = 2
 
 
 class NativeCode(NamedTuple):
-    """The object files of a program, and that of the pool of threads if it has parallel loops."""
+    """Object files of a program, and the object of the thread pool if the program has parallel loops."""
 
     objects: list[bytes]
     pool: bytes | None
 
 
 def native_code(module: Module, machine: CodeTarget, options: CodeOptions) -> NativeCode:
-    """The code of a module in the LLVM dialect, which is taken apart. The same module gives the same bytes.
+    """Compile a module in the LLVM dialect, and consume it.
 
-    Raises RelaxError where the module cannot be compiled, llvmlite is missing, or a process dies.
+    The same module gives the same bytes.
+
+    Raise RelaxError if the module cannot be compiled, llvmlite is missing, or a process dies.
     """
     check_opt_level(options.opt_level)
     exported_functions(module)
@@ -64,10 +66,10 @@ def native_code(module: Module, machine: CodeTarget, options: CodeOptions) -> Na
 
 
 def prepare(machine: CodeTarget, options: CodeOptions) -> None:
-    """Starts processes that will make code soon, ahead of time.
+    """Start processes that will compile code soon.
 
-    They begin with what is the same in every program, and needed by most. Where the cache has that, it may have the
-    program's kernels, too: processes are started when it is known that it does not.
+    The processes begin with units that most programs share. If the cache has these units, it may have the program's
+    kernels too. Processes then start only after a cache miss.
     """
     if options.jobs > 1:
         fixed = [_fixed_unit(text) for text in (*unit_texts()[:_EARLY_TEXTS], pool_text(machine.architecture))]
@@ -78,7 +80,7 @@ def prepare(machine: CodeTarget, options: CodeOptions) -> None:
 
 
 def _declare_needs(module: Operation) -> None:
-    """Declare what kernels need that have left the program, and define its table of threads."""
+    """Declare the dependencies of kernels that have left the program, and define its table of threads."""
     contracts = filter(None, map(contract_of, operations_of(body_of(module))))
     needs = dict.fromkeys(name for contract in contracts for name in contract.needs)
     support = Support(module)
@@ -91,18 +93,18 @@ def _declare_needs(module: Operation) -> None:
 
 
 def _fixed_unit(text: str) -> Unit:
-    """What is the same in every program that needs it."""
+    """Return a unit that is the same in every program that needs it."""
     return Unit("", "", text.encode())
 
 
 def lowered(texts: Iterable[bytes]) -> list[bytes]:
-    """Texts of the library as other units are: bytecode of the LLVM dialect alone."""
+    """Lower texts of the library to bytecode in the LLVM dialect, the form of other units."""
     with new_context(("llvm",)):
         return [bytecode(parsed_unit(text)) for text in texts]
 
 
 class _Making:
-    """One program's units on their way to objects."""
+    """Compilation of one program's units to objects."""
 
     def __init__(
         self,
@@ -111,7 +113,7 @@ class _Making:
         fixed: Sequence[Unit],
         kernels: SeparateKernels | None = None,
     ) -> None:
-        """`fixed` are those that are the same in every program; they are not reported."""
+        """Create the compilation. `fixed` are the units that all programs share; their progress is not reported."""
         self.compiler, self._options = compiler, compiler.options
         self._kernels = kernels or SeparateKernels(compiler)
         self._units = [unit for unit in units if unit not in fixed]
@@ -121,7 +123,7 @@ class _Making:
 
     def run(self) -> dict[Unit, bytes]:
         missing = self.missing()
-        # The longest first: at the end no process waits for a long one.
+        # The longest units come first, so that no process waits for a long unit at the end.
         missing.sort(key=lambda unit: -len(unit.code))
         if self._kernels.run is not None or self._is_worth_processes(missing):
             self._make_elsewhere(missing)
@@ -132,7 +134,7 @@ class _Making:
         return self._objects
 
     def missing(self) -> list[Unit]:
-        """Return the units that are not in the cache, nor known to this process."""
+        """Return the units that are neither in the cache nor known to this process."""
         for unit in self._fixed:
             self._find_fixed(unit)
         for unit in self._units:
@@ -142,7 +144,7 @@ class _Making:
         return [unit for unit in (*self._fixed, *self._units) if unit not in self._objects]
 
     def calls(self, units: Sequence[Unit]) -> list[PoolCall]:
-        """Return the work of other processes."""
+        """Return the calls for worker processes."""
         return [self.compiler.call(unit, code) for unit, code in zip(units, self._codes(units), strict=True)]
 
     def _known(self, unit: Unit) -> bytes | None:
@@ -168,7 +170,7 @@ class _Making:
     def _is_worth_processes(self, units: Sequence[Unit]) -> bool:
         if self._options.jobs == 1 or len(units) < 2:
             return False
-        # Those that wait may have begun already with what is the same in every program.
+        # Idle processes may have begun already with the shared units.
         if process_pool().idle_count() > 1:
             return True
         own = [len(unit.code) for unit in units if unit not in self._fixed]
@@ -185,8 +187,10 @@ class _Making:
             self._made(unit, made, time.perf_counter() - start)
 
     def _make_elsewhere(self, units: Sequence[Unit], or_here: bool = True) -> None:
-        """`or_here`: where the system has no processes to give. Raises RelaxError where it has none, and files have
-        limits: LLVM ends the process whose file cannot be written.
+        """Compile units in worker processes.
+
+        If no process can be started, compile in this process. Raise RelaxError instead if `or_here` is False or if file
+        sizes have a limit: LLVM ends a process that cannot write its file.
         """
         rest = [unit for unit in units if unit not in self._kernels.started]
         ordered = [*self._kernels.started, *rest]

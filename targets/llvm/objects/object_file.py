@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The object file of a whole module in the LLVM dialect, and what such a module may hold."""
+"""Object file of a whole module in the LLVM dialect, and the checks of such a module."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ...host.passes.host_define_support import define_support
 
 
 def emit_object(module: Module, opt_level: int = 3) -> bytes:
-    """The object file of a module, position-independent, with the functions that programs share in it.
+    """Return the position-independent object file of a module, together with the library functions.
 
-    The same module gives the same bytes. Other functions that it only declares are found when the object is loaded.
-    Raises RelaxError where it holds anything but the LLVM dialect, or defines no function.
+    The same module gives the same bytes. Other declared functions are resolved when the object is loaded. Raise
+    RelaxError if the module holds other dialects or defines no function.
     """
     define_support(module.operation)
     check_compilable(module, opt_level)
@@ -24,14 +24,14 @@ def emit_object(module: Module, opt_level: int = 3) -> bytes:
 
 
 def check_compilable(module: Module, opt_level: int) -> None:
-    """Raises RelaxError for what is no native code."""
+    """Raise RelaxError for a module that cannot become native code."""
     check_opt_level(opt_level)
     _check_translatable(module.operation)
     exported_functions(module)
 
 
 def _check_translatable(module: Operation) -> None:
-    """The translation to LLVM IR crashes on what it does not know."""
+    """Raise RelaxError for operations of other dialects: the translation to LLVM IR crashes on them."""
     for op in operations_in(module):
         if not op.name.startswith("llvm.") and op.name != "builtin.module":
             raise foreign(op)
@@ -39,6 +39,6 @@ def _check_translatable(module: Operation) -> None:
 
 
 def foreign(op: Operation) -> RelaxError:
-    """The error for what is not of the LLVM dialect."""
+    """Return the error for an operation outside of the LLVM dialect."""
     text = f"operation '{op.name}' is not of the LLVM dialect: no native code can be made of it"
     return RefusalError(text, location=str(op.location))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Separate compilation of kernels: planned PrimFuncs leave the program before their loops are made.
+"""Separate compilation of kernels: planned PrimFuncs leave the program before loop generation.
 
-A kernel that depends on nothing but itself is lowered in a module of its own, and workers compile it while the rest of
-the program is lowered. A stub with its contract takes its place (dialects/core/kernel_contract.py). The cache knows
-kernels by their planned PrimFuncs: one that it has is neither lowered nor compiled.
+A kernel without external dependencies is lowered in a module of its own. Workers compile the kernel while the rest of
+the program is lowered. A stub with its contract replaces the kernel (dialects/core/kernel_contract.py). The cache
+identifies kernels by their planned PrimFuncs: a cached kernel is neither lowered nor compiled.
 """
 
 from __future__ import annotations
@@ -41,31 +41,31 @@ from .unit_compiler import KIND, SeparateKernels, UnitCompiler
 from .units import NOTES, Unit, kernel_units
 
 _KIND, _FORMAT = "contracts", 1
-#: A program of fewer kernels is lowered whole.
+#: A program with fewer kernels is lowered as a whole.
 _LEAST_KERNELS = 8
-#: Kernels that are lowered together: workers begin with the first ones while the next are lowered. The first batch also
-#: tells how large the program will be.
+#: Kernels that are lowered together: workers begin with the first batch while the next is lowered. The first batch also
+#: predicts the size of the program.
 _BATCH = 8
 _PLAN_MEMORY = "relax-plan-memory"
-#: Passes that change functions of graphs only, or remove what no graph calls.
+#: Passes that only change functions of graphs, or remove functions without callers.
 _OF_GRAPHS = frozenset((_PLAN_MEMORY, "relax-lower-calls", "symbol-dce", "host-profile-kernels", "host-keep-arena"))
-#: The operations that a program may have at its top for its kernels to be compiled apart.
+#: Top-level operations that a program may have for separate compilation of its kernels.
 _DIVISIBLE = frozenset(("func.func", "memref.global", "llvm.func", "llvm.mlir.global"))
 
 
 @dataclass(frozen=True)
 class _CacheEntry:
-    """The cache's entry of a kernel; without a symbol, of one that has to stay in the program."""
+    """Cache entry of a kernel. Without a symbol, the entry marks a kernel that must stay in the program."""
 
     symbol: str = ""
-    #: The key of its object.
+    #: Cache key of the object.
     object_key: str = ""
-    #: The types of its parameters, as memrefs.
+    #: Types of the parameters, as memrefs.
     types: tuple[str, ...] = ()
     overwrites: tuple[tuple[int, int, int], ...] = ()
     can_fail: bool = False
     needs: tuple[str, ...] = ()
-    #: The operations of LLVM that it has become.
+    #: LLVM operations of the lowered kernel.
     count: int = 0
 
     @property
@@ -83,9 +83,11 @@ class _Signature(NamedTuple):
 def separate_kernels(
     module: Module, stages: Sequence[Stage], target: ChosenTarget, options: CodeOptions
 ) -> SeparateKernels | None:
-    """Move the kernels out of a module whose loops are planned; `stages` are those that follow.
+    """Move the kernels out of a module with planned loops.
 
-    Return None where the program stays in one piece.
+    `stages` are the stages that follow.
+
+    Return None if the program stays in one piece.
     """
     passes = [item for stage in stages for item in stage.passes]
     if options.one_object or not all(isinstance(item, str) for item in passes):
@@ -101,13 +103,13 @@ def separate_kernels(
 
 
 def _candidates(module: Operation) -> list[Operation]:
-    """Return the PrimFuncs on tensors that refer to no other function, and that graphs call outside of loops."""
+    """Return the PrimFuncs on tensors without references to other functions that graphs call outside of loops."""
     callers = callers_in(module)
     found = []
     for function in prim_funcs_in(module):
         calls = callers[symbol_name(function)].calls
         is_called = calls and all(call.operation.parent.name == "func.func" for call in calls)
-        # A schedule may change what callers give.
+        # A schedule may change the types of the callers' operands.
         may_leave = is_private(function) and is_on_tensors(function) and SCHEDULE not in function.attributes
         if is_called and may_leave and _is_closed(function):
             found.append(function)
@@ -115,14 +117,14 @@ def _candidates(module: Operation) -> list[Operation]:
 
 
 def _is_closed(function: Operation) -> bool:
-    """Check that a function names no other one and no global, and that its text shows all of its constants."""
+    """Check that a function has no references to functions and globals, and all of its constants in its text."""
     inside = (function, *operations_in(function))
     refers = any(next(references_of(op), None) is not None for op in inside)
     return not refers and not any(op.name == "arith.constant" and is_resource(op.attributes["value"]) for op in inside)
 
 
 class _Separation:
-    """The work on one program."""
+    """Separation of one program."""
 
     def __init__(
         self,
@@ -145,7 +147,7 @@ class _Separation:
             self._by_key.setdefault(self._key(function), []).append(function)
 
     def run(self) -> SeparateKernels | None:
-        """Return None for a program that is so small that it stays in one piece."""
+        """Run the separation. Return None for a program that is small enough to stay in one piece."""
         keys = list(self._by_key)
         entries = {key: entry for key in keys if (entry := self._find(key)) is not None}
         sample = keys[:_BATCH]
@@ -166,7 +168,7 @@ class _Separation:
             raise
         return self._found
 
-    # ---- what the cache has ----
+    # ---- cached kernels ----
 
     def _key(self, function: Operation) -> str:
         text = print_asm(function, assume_verified=True)
@@ -190,10 +192,10 @@ class _Separation:
         self._found.objects[entry.symbol] = code
         return entry
 
-    # ---- what is lowered now ----
+    # ---- newly lowered kernels ----
 
     def _lower_batch(self, keys: Sequence[str]) -> dict[str, _CacheEntry]:
-        """Lower the kernels of some keys in a module of their own, and have workers begin with their objects."""
+        """Lower the kernels of some keys in a module of their own, and start to compile their objects in workers."""
         if not keys:
             return {}
         functions = {key: self._by_key[key][0] for key in keys}
@@ -244,7 +246,7 @@ def _name_of(text: str) -> str:
 
 
 def _parsed(data: bytes) -> _CacheEntry | None:
-    """Return an entry of the cache; None for what is none."""
+    """Parse a cache entry, or return None if the entry is invalid."""
     try:
         fields = json.loads(data)
         lists = {name: tuple(fields[name]) for name in ("types", "needs")}
@@ -255,7 +257,7 @@ def _parsed(data: bytes) -> _CacheEntry | None:
 
 
 def _attributes_of(module: Operation) -> str:
-    """Return the attributes of a module that its functions may depend on, as text."""
+    """Return the module attributes that functions may depend on, as text."""
     return str({name: str(module.attributes[name]) for name in module.attributes if name not in NOTES})
 
 
@@ -275,12 +277,12 @@ def _returns_status(op: Operation) -> bool:
 
 
 def _is_known_to_programs(name: str) -> bool:
-    """Check whether every program can give a kernel the function or table of this name; C's come from the system."""
+    """Check whether every program can provide the function or table of this name. The system provides C's functions."""
     return name == THREAD_TABLE or not name.startswith("__relax") or find_function(name) is not None
 
 
 def _replace_by_stub(function: Operation, entry: _CacheEntry) -> None:
-    """Put a stub in the place of a kernel, with the attributes that it has."""
+    """Replace a kernel by a stub with the same attributes."""
     context = function.context
     types = [ir.Type.parse(each, context) for each in entry.types]
     with context, function.location, ir.InsertionPoint(function):

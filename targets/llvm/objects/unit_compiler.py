@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The way from a unit to its object: by the cache, by a function of this process, or by the same one in a worker."""
+"""Compilation of a unit to an object: by the cache, or by a function in this process or in a worker."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from ...core.code import CodeOptions
 from .code_target import CodeTarget
 from .units import Unit
 
-#: Objects in the cache.
+#: Kind of objects in the cache.
 KIND = "kernels"
-# New kernels that are worth the start of processes.
+# Number of new kernels that is worth the start of processes.
 _MANY_KERNELS = 4
 
 
 class UnitCompiler:
-    """The compiler of units for one machine, at one level. The same unit gives the same bytes."""
+    """Compiler of units for one machine and optimization level. The same unit gives the same bytes."""
 
     def __init__(self, machine: CodeTarget, options: CodeOptions) -> None:
-        """Raise RelaxError where llvmlite is needed and missing."""
+        """Create the compiler. Raise RelaxError if llvmlite is needed and missing."""
         self.options = options
         self.identity = _identity(machine, options.opt_level)
         self.is_cross = not machine.is_host
@@ -39,7 +39,7 @@ class UnitCompiler:
             self.arguments["target"] = target
 
     def maker(self) -> Callable[..., bytes]:
-        """Return the function that makes objects of units."""
+        """Return the function that compiles a unit."""
         if not self.is_cross:
             return unit_object
         from .cross_object import cross_unit_object  # most code is for this machine
@@ -47,7 +47,7 @@ class UnitCompiler:
         return cross_unit_object
 
     def call(self, unit: Unit, code: bytes) -> PoolCall:
-        """Return the work on a unit for a worker; `code` is the unit's in the LLVM dialect alone."""
+        """Return the worker call for a unit. `code` is the unit's code in the LLVM dialect."""
         function = f"{self.maker().__module__}:{self.maker().__name__}"
         return PoolCall(function, code, {"symbol": unit.symbol, **self.arguments}, unit.what, unit.place)
 
@@ -67,7 +67,7 @@ class UnitCompiler:
 
 
 def _identity(machine: CodeTarget, opt_level: int) -> bytes:
-    """Return what code depends on in addition to the unit."""
+    """Return everything besides the unit that the code depends on."""
     maker: list[object]
     if machine.is_host:
         maker = ["host", cpu_identity()]
@@ -80,13 +80,13 @@ def _identity(machine: CodeTarget, opt_level: int) -> bytes:
 
 @dataclass
 class SeparateKernels:
-    """The kernels that have left a program (separate_kernels.py), while the rest of it is lowered."""
+    """Kernels that have left a program (separate_kernels.py), while the rest of it is lowered."""
 
     compiler: UnitCompiler
-    #: By their symbols the objects of those that are known, and the units of the others.
+    #: Objects of cached kernels and units of the others, both by symbol.
     objects: dict[str, bytes] = field(default_factory=dict)
     units: dict[str, Unit] = field(default_factory=dict)
-    #: The run in which workers make objects, and the units that it was given, in their order.
+    #: Run of the workers, and the units that the run has received, in order.
     run: BackgroundRun | None = None
     started: list[Unit] = field(default_factory=list)
 
@@ -94,21 +94,21 @@ class SeparateKernels:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop the workers, unless all is done."""
+        """Stop the workers, unless all work is done."""
         if self.run is not None:
             self.run.abandon()
 
     def start(self, count: int) -> None:
-        """Have workers compile the units, those that are added later too, if `count` kernels are worth processes."""
+        """Let workers compile the units, also those added later, if `count` kernels are worth processes."""
         jobs = self.compiler.options.jobs
         is_worth = count >= _MANY_KERNELS or (count > 0 and process_pool().idle_count() > 1)
         if is_worth and jobs > 1 and is_any_size_written():
-            with contextlib.suppress(OSError):  # then this process makes them
+            with contextlib.suppress(OSError):  # then this process compiles them
                 self.run = BackgroundRun(process_pool(), min(jobs, count))
             self._give(self.units.values())
 
     def add(self, units: Iterable[Unit]) -> None:
-        """Add kernels; find those that the cache has."""
+        """Add kernels. Look up each in the cache."""
         for unit in units:
             found = self.compiler.cached(unit)
             if found is not None:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compilation units of a program: the graph's functions with all that they need, and each kernel alone.
+"""Compilation units of a program: the graph's functions with their dependencies, and one unit per kernel.
 
-Kernels of large programs are compiled each by itself, in parallel, and found again by what is in them: in its unit a
-kernel is called as nothing but its content says, and so are the constants that it reads. What it needs of the graph's
-unit (functions that raise errors, the table of constants) is visible to all units of the program only (hidden).
+Kernels of large programs are compiled separately and in parallel. The cache finds a kernel by its content: in its unit,
+the names of the kernel and of its constants depend only on the content.
+
+Functions and tables of the graph's unit that kernels need are hidden: visible only to the units of the program.
+Examples are the functions that raise errors and the table of constants.
 """
 
 from __future__ import annotations
@@ -39,14 +41,14 @@ from .kernels import (
 )
 from .object_file import foreign
 
-#: What the stages leave on a module for the last step, which is not LLVM's.
+#: Attributes that the stages leave on a module for the last step. They are not part of the LLVM dialect.
 NOTES = (ENTRIES, PLACED_CONSTANTS, CALLS, DEVICE, KERNELS)
-#: The symbols of kernels that have units of their own.
+#: Prefix of kernels with units of their own.
 KERNEL_PREFIX = "__relax_kernel."
 _CONSTANT_PREFIX = "__relax_unit_constant."
-# Modules with anything else (flags, aliases, groups of functions) stay whole.
+# Modules with other operations (flags, aliases, groups of functions) stay whole.
 _DIVISIBLE = frozenset({"llvm.func", "llvm.mlir.global", "llvm.mlir.global_ctors", "llvm.mlir.global_dtors"})
-# What declarations do not have.
+# Attributes that declarations lack.
 _OF_DEFINITIONS = ("value", "dso_local", "alignment", "section", "unnamed_addr")
 # The last version without the order of uses, which differs from run to run.
 _BYTECODE_VERSION = 2
@@ -57,32 +59,34 @@ _SHOWN_ORIGINS = 4
 
 @dataclass(frozen=True)
 class Unit:
-    """A piece of a program that becomes an object file."""
+    """Piece of a program that becomes an object file."""
 
-    #: As the program calls the kernel; empty for the graph's functions.
+    #: Name of the kernel in the program; empty for the graph's functions.
     name: str
-    #: The name that the kernel gets in its object file.
+    #: Name of the kernel in its object file.
     symbol: str
-    #: MLIR's bytecode, without locations; empty for a kernel that left the program before its loops were made.
+    #: MLIR bytecode without locations; empty for a kernel that left the program before loop generation.
     code: bytes
-    #: Where the kernel comes from: nodes of a model, places in a file.
+    #: Origin of the kernel: nodes of a model or places in a file.
     place: str = ""
-    #: The functions and globals of the program, or of its library, that the kernel refers to.
+    #: Functions and globals of the program, or of its library, that the kernel refers to.
     needs: tuple[str, ...] = ()
-    #: The operations in it.
+    #: Number of operations.
     count: int = 0
 
     @property
     def what(self) -> str:
-        """For messages."""
+        """Return the description for messages."""
         return f"kernel '{self.name}'" if self.name else "the graph's functions"
 
 
 @enters
 def units_of(module: Module, *, split: bool = True) -> list[Unit]:
-    """Takes a module of the LLVM dialect apart. Whether it is split follows from the module alone.
+    """Split a module of the LLVM dialect into units, and consume it.
 
-    Raises RelaxError where something else than the LLVM dialect is in it.
+    The decision to split depends only on the module.
+
+    Raise RelaxError for an operation of another dialect.
     """
     operations, functions = _surveyed(module)
     is_divisible = split and all(each.name in _DIVISIBLE for each in operations)
@@ -103,9 +107,9 @@ def units_of(module: Module, *, split: bool = True) -> list[Unit]:
 
 @enters
 def kernel_units(module: Module) -> list[Unit]:
-    """Return the units of a module of kernels alone, in the LLVM dialect, which is taken apart.
+    """Return the units of a module that contains only kernels in the LLVM dialect, and consume the module.
 
-    Functions that cannot be compiled apart have none. Raises RelaxError as `units_of` does.
+    Functions that cannot be compiled separately have no unit. Raise RelaxError like `units_of`.
     """
     operations, functions = _surveyed(module)
     if any(each.name not in _DIVISIBLE for each in operations) or any(map(_has_scope, functions)):
@@ -125,7 +129,10 @@ def _surveyed(module: Module) -> tuple[list[Operation], list[ProgramFunction]]:
 
 
 def _check(module: Module, operations: Iterable[Operation]) -> None:
-    """The translation to LLVM IR crashes on what it does not know; inside of functions `surveyed` looks."""
+    """Raise RelaxError for top-level operations of other dialects, on which the translation to LLVM IR crashes.
+
+    `surveyed` checks the operations inside of functions.
+    """
     for op in operations:
         if not op.name.startswith("llvm."):
             raise foreign(op)
@@ -133,16 +140,16 @@ def _check(module: Module, operations: Iterable[Operation]) -> None:
 
 
 def _has_scope(function: ProgramFunction) -> bool:
-    """Whether it has debug information about where its code comes from."""
+    """Check whether a function has debug information about its source."""
     return _DEBUG_SCOPE in str(function.operation.location)
 
 
 class _Making:
-    """Moves the functions of a kernel into a module of their own."""
+    """Move of a kernel's functions into a module of their own."""
 
     def __init__(self, kernel: Sequence[ProgramFunction], module: Operation, symbols: Mapping[str, Operation]) -> None:
         self._kernel, self._module, self._symbols = kernel, module, symbols
-        #: The constants that it has copies of, and what it needs to see of the others.
+        #: Constants that the unit copies, and other symbols that it needs to see.
         self.copied: set[str] = set()
         self.shown: set[str] = set()
         self._made: Module | None = None
@@ -154,7 +161,7 @@ class _Making:
         outside = dict.fromkeys(name for each in self._kernel for name in each.references if name not in inside)
         with head.context, ir.Location.unknown():
             unit = _empty_like(self._module)
-            self._made = unit  # while somebody has the functions
+            self._made = unit  # keeps the functions alive
             renamed = {**self._add_references(unit, outside), **inside}
             for each in self._kernel:
                 own = inside[each.name]
@@ -164,14 +171,14 @@ class _Making:
                 each.operation.attributes["sym_name"] = ir.StringAttr.get(own)
             _show(head)
             code = bytecode(unit)
-        # The readable part is in the hash: equal kernels of two names are two units, and each symbol one.
+        # The hash covers the readable part: equal kernels of two names are two units with distinct symbols.
         readable = re.sub(r"_\d+$", "", name)
         symbol = f"{KERNEL_PREFIX}{readable}.{hashlib.blake2b(code, digest_size=12).hexdigest()}"
         needs = tuple(each for each in outside if each not in renamed)
         return Unit(name, symbol, code, place, needs, sum(each.count for each in self._kernel))
 
     def _add_references(self, unit: Module, names: Iterable[str]) -> dict[str, str]:
-        """Puts copies of constants and declarations of all else into a unit; the constants' new names."""
+        """Add copies of constants and declarations of other symbols to a unit. Return the constants' new names."""
         renamed: dict[str, str] = {}
         with ir.InsertionPoint(unit.body):
             for name in names:
@@ -189,7 +196,7 @@ class _Making:
 
 
 def _empty_like(module: Operation) -> Module:
-    """A module with another one's attributes, without the notes on it."""
+    """Return an empty module with the attributes of another module, except the notes."""
     made = ir.Module.create()
     for name in module.attributes:
         if name not in NOTES:
@@ -198,7 +205,7 @@ def _empty_like(module: Operation) -> Module:
 
 
 class _Splitter:
-    """Moves kernels out of a module; what remains is the graph's unit."""
+    """Move of kernels out of a module. The rest is the graph's unit."""
 
     def __init__(self, module: Module, operations: Sequence[Operation], functions: Sequence[ProgramFunction]) -> None:
         self._module = module
@@ -209,7 +216,7 @@ class _Splitter:
         self._taken: set[ProgramFunction] = set()
 
     def take(self, kernel: Sequence[ProgramFunction], place: str) -> Unit:
-        """The unit of a kernel, given with the functions that it needs, which all leave the module."""
+        """Return the unit of a kernel, which consists of the given functions. All of them leave the module."""
         old = [each.name for each in kernel]
         making = _Making(kernel, self._module.operation, self._symbols)
         unit = making.unit(place)
@@ -225,7 +232,7 @@ class _Splitter:
         return unit
 
     def take_separate(self, function: ProgramFunction, place: str) -> Unit:
-        """Return the unit of a kernel that left the program earlier; its stub leaves it now."""
+        """Return the unit of a kernel that left the program earlier, and remove its stub."""
         contract = contract_of(function.operation)
         assert contract is not None
         name = name_in_program(function.operation)
@@ -243,8 +250,8 @@ class _Splitter:
         return Unit(name, contract.symbol, b"", place)
 
     def rest(self) -> Unit:
-        """The unit of what no kernel has taken, without the constants that only kernels read."""
-        # Each replacement by upstream's function would look at the whole graph, for each kernel.
+        """Return the unit of the remaining functions, without the constants that only kernels read."""
+        # Upstream's replacement would walk the whole graph once per kernel.
         rest = [each for each in self._functions if each not in self._taken]
         for function in rest:
             rename(function.callers, self._kernels)
@@ -264,21 +271,21 @@ class _Splitter:
 
 
 def _declaration(op: Operation) -> Operation:
-    """A declaration of a function or a global, where the insertion point is."""
+    """Create a declaration of a function or global at the insertion point."""
     attributes = {name: op.attributes[name] for name in op.attributes if name not in _OF_DEFINITIONS}
     attributes["linkage"] = ir.Attribute.parse(_EXTERNAL, op.context)
     return ir.Operation.create(op.name, attributes=attributes, regions=1)
 
 
 def _show(op: Operation) -> None:
-    """Makes a function or global visible to the other units of the program only (hidden)."""
+    """Make a function or global visible only to the other units of the program (hidden)."""
     op.attributes["linkage"] = ir.Attribute.parse(_EXTERNAL, op.context)
-    # 1: hidden. Code then needs no detour to reach it.
+    # 1: hidden. Code then reaches the symbol without an indirection.
     op.attributes["visibility_"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, op.context), 1)
 
 
 def _is_copyable(op: Operation) -> bool:
-    """Whether a copy of a global is as good as it: it never changes, and refers to nothing."""
+    """Check whether a global can be copied: it is constant and has no references."""
     return (
         op.name == "llvm.mlir.global"
         and "constant" in op.attributes

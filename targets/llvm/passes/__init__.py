@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Passes of the target llvm, one a file, named after the pass."""
+"""Passes of the target llvm, one per file, named after the pass."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Has convolutions work on blocks of channels, each of which is a vector: NCHW16c.
+"""Convolutions on blocks of channels, each of which is a vector: NCHW16c.
 
-Vectors are whole then, however short a picture's rows are, and weights are packed as they are read when the program is
-compiled. What is between convolutions follows (relax-convert-layout), an instance norm as the means that it is made of;
-conversions remain at the graph's ends, and where a reshape demands them.
+Vectors are then full, even if the rows of an image are short. Weights are packed in the order of their use at compile
+time. Operators between convolutions follow (relax-convert-layout). An instance norm is decomposed into its means.
+Layout conversions remain at the graph's inputs and outputs, and at reshapes that need them.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from ....passes.relax_convert_layout import ConvertLayout
 from ...core.backend import Machine
 from ...core.machine_pass import MachinePass
 
-#: A shorter vector is not worth a layout of its own.
+#: A shorter vector does not justify a layout of its own.
 _SHORTEST_BLOCK = 4
-#: By simpler operators, which need no single axis of channels: no gain was measured for norms of groups.
+#: Operators to decompose into operators that need no single axis of channels. Group norms gained nothing.
 _WRITTEN_OUT = "relax.nn.instance_norm"
 
 
 @register_pass
 class BlockChannels(MachinePass):
-    """Has convolutions work on blocks of channels, each of which is a vector."""
+    """Convert convolutions to blocks of channels, each of which is a vector."""
 
     name: ClassVar[str] = "llvm-block-channels"
     anchor: ClassVar[str] = "any"
@@ -57,7 +57,10 @@ def _write_out(norm: Operation) -> None:
 
 
 def _layouts(op: OpView, processor: Machine) -> tuple[str, ...] | None:
-    """Those of data, kernel and result; nothing where a convolution stays as it is, None for others, which follow."""
+    """Return the layouts of data, kernel and result.
+
+    Return an empty tuple for a convolution that keeps its layouts, and None for other operators, which follow.
+    """
     if op.OPERATION_NAME != "relax.nn.conv2d":
         return None
     if (op.data_layout, op.kernel_layout) != ("NCHW", "OIHW"):
@@ -65,7 +68,7 @@ def _layouts(op: OpView, processor: Machine) -> tuple[str, ...] | None:
     if op.out_layout not in (None, "NCHW"):
         return ()
     if not is_constant(op.weight):
-        return ()  # it would be packed at each call
+        return ()  # the weights would be packed at each call
     data, weight = decode(op.data.type), decode(op.weight.type)
     if not isinstance(data, TensorInfo) or not isinstance(weight, TensorInfo) or data.shape is None:
         return ()
@@ -86,10 +89,12 @@ def _layouts(op: OpView, processor: Machine) -> tuple[str, ...] | None:
 
 
 def _block(channels: int, bits: int, processor: Machine) -> int:
-    """As many channels as a vector has lanes, or fewer, whole groups of a dot product: a number that divides them; 1
-    without blocks."""
+    """Return the channels per block, or 1 without blocks.
+
+    The block divides the channels. It has the lanes of a vector or fewer, in whole groups of a dot product.
+    """
     lanes = processor.lanes(max(bits, 32))
-    # Without masks in registers, what is no power of two would be loaded and stored element by element.
+    # Without mask registers, a block that is not a power of two would be loaded and stored element by element.
     has_masks = "avx512f" in processor.features
     group = max(32 // bits, 1)
     for size in range(lanes, _SHORTEST_BLOCK - 1, -1) if channels else ():

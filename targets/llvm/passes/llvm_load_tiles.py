@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads and writes tiles (AMX) in place in memory.
+"""Direct loads and stores of tiles (AMX).
 
-A vector that becomes a tile goes through memory, and so does a tile that becomes one: where the vector is loaded, or
-stored, all the same, the tile is. LLVM does so for vectors alone, and fails where a loop carries tiles on.
+A conversion between a vector and a tile goes through memory. If the vector is loaded or stored anyway, the tile can be.
+LLVM does this only for vectors, and fails if a loop carries tiles.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LOAD, _STORE = "llvm.x86.tileloadd64.internal", "llvm.x86.tilestored64.internal
 
 @register_pass
 class LoadTiles(Pass):
-    """Reads and writes tiles in place in memory, not by way of vectors."""
+    """Load and store tiles directly in memory, instead of through vectors."""
 
     name: ClassVar[str] = "llvm-load-tiles"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("llvm",)
@@ -70,7 +70,7 @@ def _store(cast: Operation) -> None:
 
 
 def _sizes(vector: Value) -> list[Value]:
-    """Rows, and bytes of each."""
+    """Return the rows, and the bytes per row."""
     rows = vector.type.shape[0] * vector.type.element_type.width // 8 // ROW_BYTES
     return [_constant(rows, 16), _constant(ROW_BYTES, 16)]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Packing of constant weights of few bits as vectors read them: adjacent columns, of each a word of codes.
+"""Packing of constant weights of few bits in the order of vector loads: a word of codes for each of adjacent columns.
 
-A word has as many neighbors of a column as fit into 32 bits, so that all lanes of a vector are unpacked by the same
-few operations. Panels are some vectors wide and contiguous: each is read once, from front to back.
+A word holds as many adjacent codes of a column as fit into 32 bits. The same few operations therefore unpack all lanes
+of a vector. Panels are some vectors wide and contiguous: each is read once, from front to back.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from ..plans.matmul import row_tile
 if TYPE_CHECKING:
     from numpy import ndarray
 
-#: Of a panel, at most.
+#: Limit of the vectors in a panel.
 _VECTORS = 4
 
 
 @register_pass
 class PackNbits(MachinePass):
-    """Lays known weights of few bits as vectors read them."""
+    """Pack constant weights of few bits in the order of vector loads."""
 
     name: ClassVar[str] = "llvm-pack-nbits"
     anchor: ClassVar[str] = "any"
@@ -42,7 +42,7 @@ class PackNbits(MachinePass):
 
 
 def _packed(op: OpView, processor: Machine) -> Value | None:
-    """The product with panels; None where weights are only known at run time."""
+    """Return the product with panels, or None if the weights are only known at run time."""
     held = [op.codes, op.scale, op.zero_point, op.bias]
     arrays = [None if value is None else elements_of(value) for value in held]
     if any(value is not None and array is None for value, array in zip(held, arrays, strict=True)):
@@ -67,7 +67,7 @@ def _packed(op: OpView, processor: Machine) -> Value | None:
 
 
 def _panels(array: ndarray, width: int) -> ndarray:
-    """[columns, ...] as [panels, ..., width]; zeros where the last panel has no columns."""
+    """Reshape [columns, ...] to [panels, ..., width]. The last panel is padded with zeros."""
     import numpy
 
     columns, *rest = array.shape

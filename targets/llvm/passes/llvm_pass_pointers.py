@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bare-pointer calls: functions of a program call each other with pointers, and with dynamic sizes.
+"""Bare-pointer calls: functions of a program call each other with pointers and dynamic sizes.
 
-What upstream passes for a memref is a descriptor: 3 + 2 * rank values, most of which the callee knows from the type.
-A graph is little else than calls, so that these values are half of its code.
+Upstream passes a memref as a descriptor of 3 + 2 * rank values. The callee knows most of them from the type. A graph
+consists mainly of calls, so these values would be half of its code.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from ...host.llvm_ops import PTR, memref_at, pointer_of, view_of
 
 # Dialects of operations that refer to no function.
 _WITHOUT_FUNCTIONS = frozenset(("affine", "arith", "cf", "llvm", "math", "memref", "scf", "vector"))
-# What makes memrefs, and nothing else: it goes where the memref is unused.
+# Operations that only create memrefs, and are erased if the memref is unused.
 _MAKERS = ("memref.cast", "memref.get_global", "memref.view")
 
 
 @register_pass
 class PassPointers(Pass):
-    """Passes pointers and unknown sizes to private functions in place of memrefs."""
+    """Pass pointers and dynamic sizes to private functions instead of memrefs."""
 
     name: ClassVar[str] = "llvm-pass-pointers"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "llvm", "memref")
@@ -63,21 +63,21 @@ class PassPointers(Pass):
 
 
 def _can_change(function: Operation) -> bool:
-    """Whether all callers of a function are known, and there is something to change."""
+    """Return True if all callers of a function are known and a parameter can be converted."""
     if not is_private(function) or not has_body(function) or "arg_attrs" in function.attributes:
         return False
     return any(_is_row_major(argument.type) for argument in body_of(function).arguments)
 
 
 def _otherwise_referred(operations: list[Operation]) -> Iterator[str]:
-    """The functions that something else than a call of MLIR's refers to."""
+    """Yield the functions that operations other than MLIR's calls refer to."""
     for each in operations:
         if each.name != "func.call" and each.name.partition(".")[0] not in _WITHOUT_FUNCTIONS:
             yield from references_of(each)
 
 
 def _is_row_major(type_: Type) -> bool:
-    """Whether a pointer and sizes are all of a memref."""
+    """Check whether a pointer and sizes describe the memref completely."""
     return isinstance(type_, ir.MemRefType) and type_.memory_space is None and memrefs.is_dense(type_)
 
 
@@ -89,7 +89,7 @@ def _unknown_axes(type_: Type) -> list[int]:
 
 
 class _Caller:
-    """A function with calls, and the pointers of its memrefs, each of which it takes once."""
+    """Function with calls, and the pointers of its memrefs. Each pointer is extracted once."""
 
     def __init__(self, function: Operation) -> None:
         self._function = function
@@ -108,7 +108,7 @@ class _Caller:
         return [self._pointer(memref), *sizes]
 
     def _pointer(self, memref: Value) -> Value:
-        """Where a memref begins, next to what makes it: every use of the memref can have it."""
+        """Return the base pointer of a memref, extracted right after its definition so that it dominates all uses."""
         constant = defining_op(memref, "memref.get_global")
         key = memref if constant is None else constant.operation.attributes["name"]
         if key not in self._pointers:
@@ -135,7 +135,7 @@ class _Caller:
 
 
 def _erase_unused(makers: list[Operation]) -> None:
-    """Erases the memrefs that were only there to be passed; those that are made of others stand behind these."""
+    """Erase unused memrefs that only served as operands of calls. Memrefs come after the memrefs they derive from."""
     for each in reversed(makers):
         if next(iter(each.results[0].uses), None) is None:
             each.erase()
@@ -145,7 +145,7 @@ def _erase_unused(makers: list[Operation]) -> None:
 
 
 def _convert_function(function: Operation) -> None:
-    """Makes the memrefs that a function takes of the pointers and sizes that it will get."""
+    """Rebuild a function's memref parameters from the pointers and sizes that it receives."""
     block = body_of(function)
     i64, pointer = ir.IntegerType.get_signless(64), ir.Type.parse(PTR)
     old = list(block.arguments)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Keeps bf16 as integers of its width, and moves elements of vectors of f16 so.
+"""Storage of bf16 as integers of the same width, and moves of f16 vector elements as integers.
 
-On CPUs without instructions for these types LLVM widens what is shuffled, put at a dynamic place,
-stored under a mask, or in use in several blocks, and calls compiler-rt to narrow it again, which is not linked. Most of
-what computes bf16 has become integers already; the rest gets it where it computes.
+On CPUs without instructions for these types, LLVM widens some values and calls compiler-rt to narrow them again, which
+is not linked. LLVM does this for values that are shuffled, inserted at a dynamic index, stored under a mask, or used in
+several blocks. Most bf16 arithmetic has become integer arithmetic already. The remaining operations receive bf16 right
+before they compute.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ _MOVING = frozenset(
     f"llvm.{name}"
     for name in ("extractelement", "insertelement", "intr.masked.load", "intr.masked.store", "select", "shufflevector")
 )
-# They take integers as well.
+# Operations that accept integers as well.
 _RETYPED = _MOVING | {f"llvm.{name}" for name in "bitcast br cond_br load mlir.poison mlir.undef store switch".split()}
-# Where elements of bf16 come from, and what may have a constant: LLVM has no code for storing one.
+# Operations that produce bf16 elements, and stores, whose operand may be a constant: LLVM cannot store such a constant.
 _SOURCES = frozenset(("llvm.bitcast", "llvm.intr.masked.load", "llvm.load"))
 _STORES = frozenset(("llvm.intr.masked.store", "llvm.store"))
 
 
 @register_pass
 class StoreNarrowFloats(Pass):
-    """Keeps bf16 as integers of its width, and moves elements of vectors of f16 so."""
+    """Store bf16 as integers of the same width, and move f16 vector elements as integers."""
 
     name: ClassVar[str] = "llvm-store-narrow-floats"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("llvm",)
@@ -47,7 +48,7 @@ class StoreNarrowFloats(Pass):
 
 
 def _directly_inside(module: Operation, op: Operation) -> Operation:
-    """Return the operation of a module's body that an operation is in."""
+    """Return the operation of a module's body that contains an operation."""
     return next(each for each in (op, *ancestors(op)) if parent_of(each) == module)
 
 
@@ -56,7 +57,7 @@ def _touches_bf16(op: Operation) -> bool:
 
 
 def _retype(function: Operation, inside: list[Operation]) -> None:
-    """Values of bf16 become integers, but for those that the function and its calls, constants and sums have."""
+    """Change bf16 values to integers, except for parameters, results of calls, constants, and arithmetic."""
     entry, *blocks = function.regions[0].blocks
     others = [each for each in inside if each.name not in _RETYPED]
     types = [[operand.type for operand in each.operands] for each in others]
@@ -77,7 +78,7 @@ def _retype(function: Operation, inside: list[Operation]) -> None:
 
 
 def _spread_integers(values: Sequence[Value]) -> None:
-    """Those who use what stays bf16 get integers."""
+    """Replace uses of values that stay bf16 by integers."""
     for value in values:
         if _is_bf16(value.type):
             integers = _bitcast(value, _integers(value.type))
@@ -103,7 +104,7 @@ def _is_narrow(type_: Type) -> bool:
 
 
 def _integers(type_: Type) -> Type:
-    """The type with integers in place of narrow floats."""
+    """Return the type with integers instead of narrow floats."""
     return with_element(type_, ir.IntegerType.get_signless(16, type_.context)) if _is_narrow(type_) else type_
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Transposes constant weights that a product reads transposed: einsum("ak,nk->an") is of "kn" then.
+"""Transposition of constant weights that a product reads transposed: einsum("ak,nk->an") becomes "kn".
 
-Vectors of columns are read as panels of such weights, packed while compiling; along the sum each result would be added
-up of a vector's lanes, which takes half as long again. That goes for f32 and f64, and for narrow factors where the CPU
-has dot products of them. Weights that something else reads too take memory twice then: narrow ones stay, wide ones are
-worth it for many rows.
+Vectors of columns are read as panels of such weights, packed at compile time. Along the reduction, each result would
+add up the lanes of a vector, which takes half as long again.
+
+The pass transposes f32 and f64, and narrow factors if the CPU has dot products for them. Weights with other users are
+stored twice: narrow weights stay unchanged, wide weights are transposed for many rows.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from ....passes.layout.conversion import constant_like
 from ...core.machine_pass import MachinePass
 
 _WIDE = frozenset({"f32", "f64"})
-#: Up to this number, reading weights takes longer than what is done with them.
+#: Up to this number of rows, reading the weights takes longer than the arithmetic.
 _FEW_ROWS = 16
 
 
 @register_pass
 class TurnWeights(MachinePass):
-    """Turns known weights that products read transposed."""
+    """Transpose constant weights that products read transposed."""
 
     name: ClassVar[str] = "llvm-turn-weights"
     anchor: ClassVar[str] = "any"
@@ -51,7 +52,7 @@ class TurnWeights(MachinePass):
 
 
 def _turn(product: Operation, narrow: set[str], turned: dict[Value, Value]) -> None:
-    """`turned` are the weights that several read: they are turned once."""
+    """Transpose the weights of a product. `turned` holds weights with several users, which are transposed once."""
     weights = product.operands[1]
     maker = made_by(weights, "arith.constant")
     if maker is None or not _is_worth_it(product, weights, narrow):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Has convolutions of f16 with constant weights read f32.
+"""Conversion of f16 operands of convolutions with constant weights to f32.
 
-Sums of f16 are computed in f32. A convolution reads each element once for each tap and block of results, and would
-convert it as often: here data is converted once, where it is written if that can be fused, and weights while compiling.
-Weights take twice the memory then. CPUs that have dot products of f16 read them as they are.
+Sums of f16 are computed in f32. A convolution reads each element once per tap and block of results, and would convert
+it each time. The pass converts the data once, fused with its producer if possible, and the weights at compile time. The
+weights then take twice the memory. CPUs with dot products of f16 read f16 directly.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CONVOLUTIONS = frozenset(f"relax.nn.conv{rank}d" for rank in (1, 2, 3))
 
 @register_pass
 class WidenConvolutions(MachinePass):
-    """Has convolutions of f16 with constant weights read f32."""
+    """Convert f16 operands of convolutions with constant weights to f32."""
 
     name: ClassVar[str] = "llvm-widen-convolutions"
     anchor: ClassVar[str] = "any"
@@ -44,7 +44,10 @@ class WidenConvolutions(MachinePass):
 
 
 def _widen(convolution: Operation, wide: dict[Value, Value]) -> None:
-    """`wide` are the weights in f32: those that several read are converted once."""
+    """Convert the operands of a convolution.
+
+    `wide` holds the f32 weights: weights with several users are converted once.
+    """
     (data, weight), result = convolution.operands, convolution.result
     dtype = dtype_of(result)
     if not dtype_of(data) == dtype_of(weight) == "f16" or dtype not in ("f16", "f32"):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Has convolutions of 3x3 taps work by Winograd's minimal filtering, where the target's option asks for it.
+"""Convolutions of 3x3 taps by Winograd's minimal filtering, if the target's option asks for it.
 
-Known kernels are transformed here, and take (m + 2)^2 / 9 of their memory. What is added to the result, and a relu,
-becomes part of the convolution. Where a kernel is large and there are few tiles for it, reading it takes as long as the
-products that are saved: such convolutions stay as they are.
+Constant kernels are transformed at compile time, and take (m + 2)^2 / 9 of their memory. An addition to the result, and
+a relu, become part of the convolution. If a kernel is large and has few tiles, reading it takes as long as the saved
+products. Such convolutions stay unchanged.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from ..winograd import transform_of_kernel
 if TYPE_CHECKING:
     from numpy import ndarray
 
-#: Vectors of a panel, where they divide the channels.
+#: Vectors of a panel, if they divide the channels.
 _VECTORS = 2
-#: Tiles that are worked on at once, at most: of kernels that stay in a core's own cache, and of others, which are read
-#: again for each such block.
+#: Limits of the tiles processed at once: for kernels that fit into a core's own cache, and for others, which each block
+#: of tiles reads again.
 _FEW_TILES, _MANY_TILES = 16, 49
-#: Tiles along a side of an image whose size is not known.
+#: Assumed tiles along a side of an image with dynamic sizes.
 _ORDINARY_PLACES = 14
-#: What a core does in a nanosecond of products, for each lane; how long it takes to transform a tile of a vector's
-#: channels, for each of its points; what memory gives to all cores in a nanosecond.
+#: Products of a core per nanosecond and lane. Time to transform a tile of one vector of channels, per point. Bytes per
+#: nanosecond that memory delivers to all cores.
 _FLOPS, _TRANSFORM, _BYTES = 14.0, 1.0, 30.0
-#: Of the time that direct sums take; with more the error is not worth it.
+#: Largest fraction of the time of direct sums. Above it, the error is not worth the gain.
 _MOST = 0.85
 
 
 @register_pass
 class Winograd(MachinePass):
-    """Has convolutions of 3x3 taps take fewer products, where the target's option asks for it."""
+    """Reduce the products of 3x3 convolutions, if the target's option asks for it."""
 
     name: ClassVar[str] = "llvm-winograd"
     anchor: ClassVar[str] = "any"
@@ -65,12 +65,12 @@ class Winograd(MachinePass):
             _rewrite(operation.opview, most, processor, kernels)
 
 
-#: Those that are transformed, by what they were, the side of a tile and the columns of a panel.
+#: Transformed kernels, by the original, the side of a tile and the columns of a panel.
 _Kernels = dict[tuple[Value, int, int], Value]
 
 
 class _WinogradSizes(NamedTuple):
-    """Of a convolution; of pictures whose sizes are not known they are assumed."""
+    """Sizes of a convolution. Dynamic image sizes are assumed."""
 
     channels: int
     outputs: int
@@ -110,7 +110,7 @@ def _padding(op: OpView) -> list[int]:
 
 
 def _sizes(op: OpView, processor: Machine) -> _WinogradSizes | None:
-    """None where a convolution cannot be computed so."""
+    """Return the sizes, or None for a convolution that this method cannot compute."""
     lanes = processor.lanes(32)
     layouts = (f"NCHW{lanes}c", f"OIHW{lanes}i{lanes}o", f"NCHW{lanes}c")
     if (op.data_layout, op.kernel_layout, op.out_layout or op.data_layout) != layouts or op.groups != 1:
@@ -132,11 +132,11 @@ def _sizes(op: OpView, processor: Machine) -> _WinogradSizes | None:
     return _WinogradSizes(inner * lanes, outer * lanes, lanes, batch if isinstance(batch, int) else 1, known, is_known)
 
 
-# ---- which is the fastest ----
+# ---- choice of the fastest method ----
 
 
 def _fastest(sizes: _WinogradSizes, most: int, processor: Machine) -> int | None:
-    """Results along a side of a tile; None where direct sums are about as fast."""
+    """Return the results along a side of a tile, or None if direct sums are about as fast."""
     times = {step: _nanoseconds(sizes, step, processor) for step in TILES if step <= most}
     best = min(times, key=times.__getitem__)
     places = sizes.tiles(1)
@@ -146,7 +146,7 @@ def _fastest(sizes: _WinogradSizes, most: int, processor: Machine) -> int | None
 
 
 def _nanoseconds(sizes: _WinogradSizes, step: int, processor: Machine) -> float:
-    """About how long it takes: what is computed, or reading the kernel where that takes longer."""
+    """Estimate the time: the arithmetic, or reading the kernel if that takes longer."""
     tiles, points = sizes.tiles(step), (step + TAPS - 1) ** 2
     products = sizes.channels * sizes.outputs * points
     vectors = (sizes.channels + sizes.outputs) // sizes.lanes
@@ -155,7 +155,7 @@ def _nanoseconds(sizes: _WinogradSizes, step: int, processor: Machine) -> float:
 
 
 def _at_once(sizes: _WinogradSizes, step: int, vectors: int, processor: Machine) -> tuple[int, int]:
-    """How many tiles are worked on at once, and how many of them are multiplied in registers."""
+    """Return the number of tiles processed at once, and the number of tiles multiplied in registers."""
     kernel = 4 * (step + TAPS - 1) ** 2 * sizes.channels * sizes.outputs
     wanted = _FEW_TILES if kernel <= processor.own_cache * 3 // 4 else _MANY_TILES
     most = max(processor.registers * 5 // 8 // vectors, 1)
@@ -169,15 +169,15 @@ def _at_once(sizes: _WinogradSizes, step: int, vectors: int, processor: Machine)
 
 
 def _evened(count: int, most: int) -> int:
-    """At most this number, evened out so that about as many are left for the last time."""
+    """Return at most `most`, reduced so that the last group is about as large as the others."""
     return max(-(-count // max(-(-count // most), 1)), 1)
 
 
-# ---- what becomes part of it ----
+# ---- epilogue ----
 
 
 def _epilogue(op: OpView) -> tuple[ndarray | None, Value | None, bool, list[Operation]]:
-    """What is added for each channel, the tensor that is added, whether a relu follows, and the operations for that."""
+    """Return the bias per channel, the tensor to add, True if a relu follows, and the operations of this epilogue."""
     bias, residual = None, None
     found = [op.operation]
     while (user := _next(found[-1])) is not None:
@@ -195,7 +195,7 @@ def _epilogue(op: OpView) -> tuple[ndarray | None, Value | None, bool, list[Oper
 
 
 def _next(operation: Operation) -> Operation | None:
-    """The only user, where it may become part of the convolution."""
+    """Return the only user, if it may become part of the convolution."""
     (result,) = operation.results
     if not is_used_once(result):
         return None
@@ -205,7 +205,7 @@ def _next(operation: Operation) -> Operation | None:
 
 
 def _by_channel(value: Value, op: OpView) -> ndarray | None:
-    """The elements of a constant that has one for each channel."""
+    """Return the elements of a constant with one element per channel, or None."""
     import numpy
 
     elements = elements_of(value)
@@ -221,7 +221,7 @@ def _by_channel(value: Value, op: OpView) -> ndarray | None:
 
 
 def _kernel(weight: Value, side: int, columns: int, made: _Kernels) -> Value:
-    """The kernel transformed, for all convolutions that have it."""
+    """Return the transformed kernel. All convolutions with this kernel share it."""
     key = weight, side, columns
     if key not in made:
         with ir.InsertionPoint.after(weight.owner), weight.owner.location:
@@ -230,7 +230,7 @@ def _kernel(weight: Value, side: int, columns: int, made: _Kernels) -> Value:
 
 
 def _panels(weight: Value, side: int, columns: int) -> ndarray:
-    """[panels, points, channels, columns], of OIHW16i16o; computed in f64."""
+    """Transform OIHW16i16o to [panels, points, channels, columns]; computed in f64."""
     import numpy
 
     elements = elements_of(weight)

@@ -12,10 +12,11 @@ from .elementwise import fitting_lanes, fitting_tile, outer_loops
 from .matmul import check_contraction, column_tile, outside_of_step, row_loop, row_tile, tile_of
 from .reduction import reduction_order, vector_across
 
-#: Vectors of a row whose length is open: the last ones are taken one by one, more channels at a time make up for that.
+#: Vectors of a row of dynamic length. The remainder is computed one by one; more channels at a time make up for the
+#: smaller tile.
 _COLUMNS_OF_ANY_ROW = 2
 _ROWS = 2
-#: Where vectors are blocks of channels, adjacent places.
+#: Adjacent positions per tile, if vectors are blocks of channels.
 _ROWS_OF_BLOCKS = 8
 
 
@@ -28,13 +29,13 @@ def plan_conv(op: StructuredOp, machine: Machine) -> Plan:
 
 
 def conv(op: StructuredOp, vector: int, lanes: int, machine: Machine) -> Plan:
-    """Vectors are neighbours in the result's rows, or channels of a block."""
+    """Plan a convolution. Vectors are adjacent elements of a result row, or channels of a block."""
     most = _COLUMNS_OF_ANY_ROW if op.sizes[vector] is None else column_tile(machine)
     columns = fitting_tile(most, lanes, op.sizes[vector])
     tile = {vector: columns}
     channels = row_loop(op, vector)
-    # An output row's part of the input serves all channels before the next row's turn. With a filter for each
-    # channel there is nothing to share; two rows at a time keep the adders busy.
+    # The input part of an output row serves all channels before the next row starts. With one filter per channel, there
+    # is nothing to share; two rows at a time keep the adders busy.
     around = [dim for dim in outer_loops(op) if dim != vector]
     last = [channels] if channels is not None else ([dim for dim in around if op.sizes[dim] != 1] or around)[-1:]
     if channels is not None:
@@ -44,6 +45,6 @@ def conv(op: StructuredOp, vector: int, lanes: int, machine: Machine) -> Plan:
         most = _ROWS if columns > 1 else _ROWS_OF_BLOCKS
         tile.update({dim: min(row_tile(machine, columns, op.sizes[dim]), most) for dim in last})
     outer = [dim for dim in around if dim not in last]
-    # Where vectors run the data are contiguous whatever tap is next, but single elements of the filter do not.
+    # Along the vectors, the data are contiguous for any tap, but single elements of the filter are not.
     filters = [operand for operand in range(op.input_count) if not op.uses(operand, vector)]
     return Plan((*outer, vector, *last, *reduction_order(op, filters)), len(op.reductions), vector, lanes, tile)

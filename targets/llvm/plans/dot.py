@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sums of products of narrow numbers, by instructions that take groups of neighbours along a reduction."""
+"""Sums of products of narrow numbers, by instructions that take groups of adjacent elements along a reduction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HALVES = 4
 
 
 def plan_dot(op: StructuredOp, machine: Machine) -> Plan:
-    """As products and convolutions are planned, with a point of the reduction for each group."""
+    """Plan a contraction like products and convolutions, with one reduction point per group."""
     if not machine.dots:
         raise Decline("the machine has no instruction for sums of products of narrow numbers")
     check_contraction(op)
@@ -34,7 +34,7 @@ def plan_dot(op: StructuredOp, machine: Machine) -> Plan:
 
 
 def _across(op: StructuredOp, vector: int, found: list[DotInstruction], machine: Machine) -> Plan:
-    """Vectors are columns of the result, the other input has a group's elements contiguous."""
+    """Plan vectors along the columns of the result. The other input has contiguous elements in each group."""
     rows = [operand for operand in factor_kinds(op)[0] if not op.uses(operand, vector)]
     lanes, group = _lanes(found, op.sizes[vector]), found[0].group
     dim = _neighbours(op, rows[0], group) if len(rows) == 1 else None
@@ -46,8 +46,10 @@ def _across(op: StructuredOp, vector: int, found: list[DotInstruction], machine:
 
 
 def _neighbours(op: StructuredOp, rows: int, group: int) -> int | None:
-    """The reduction along which an input is contiguous: of a window that moves along a row of a picture,
-    for instance, where more than half of what fills its groups is elements of it."""
+    """Return the reduction along which an input is contiguous, or None.
+
+    One example is a window that moves along an image row, if more than half of each padded group holds elements.
+    """
     last = op.last_dim(rows)
     if last is not None:
         return last if last in op.reductions else None
@@ -57,7 +59,7 @@ def _neighbours(op: StructuredOp, rows: int, group: int) -> int | None:
 
 
 def _along(op: StructuredOp, found: list[DotInstruction], machine: Machine) -> Plan:
-    """Vectors run along the reduction, in both inputs."""
+    """Plan vectors along the reduction, in both inputs."""
     vector = vector_along(op)
     if vector is None:
         raise Decline("no loop has the inputs' elements contiguous")
@@ -67,6 +69,6 @@ def _along(op: StructuredOp, found: list[DotInstruction], machine: Machine) -> P
 
 
 def _lanes(found: list[DotInstruction], size: int | None) -> int:
-    """The fewest that have room for what there is, or all."""
+    """Return the smallest lane count that covers the size, or the largest available."""
     wanted = fitting_lanes(found[-1].lanes, size)
     return next(each.lanes for each in found if each.lanes >= wanted)

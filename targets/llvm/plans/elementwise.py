@@ -13,17 +13,17 @@ from ....passes.schedule.vector_access import is_lanewise, is_transposed, loop_b
 from ....passes.schedule.vector_body import widest_bits
 from ...core.backend import Machine
 
-#: Vectors in one step: short bodies would be loop overhead mostly, long ones wait for their own operations.
+#: Vectors per step. A shorter body would be mostly loop overhead, a longer body waits for its own operations.
 _TILE = 4
-#: Long bodies, and how many registers two more of their vectors need.
+#: Operations of a long body, and the registers that two more of its vectors need.
 _LONG, _MANY_REGISTERS = 8, 32
-#: Lanes that are fetched one by one are code, each of them.
+#: Each lane that is loaded separately is code of its own.
 MOST_LANES_ONE_BY_ONE = 16
-#: More that are written one by one LLVM makes scatters of, which are slower.
+#: LLVM turns more separate stores into scatters, which are slower.
 _MOST_LANES_SCATTERED = 4
-#: Fewer are not worth a shuffle.
+#: Fewer copies are not worth a shuffle.
 _FEWEST_REPEATED = 2
-#: Larger squares have no room in registers.
+#: Larger squares do not fit into registers.
 _LONGEST_SQUARE = 16
 
 
@@ -44,12 +44,12 @@ def plan_elementwise(op: StructuredOp, machine: Machine) -> Plan:
         is_scattered = any(is_lanewise(op, vector, operand) for operand in range(op.output_start, len(op.operands)))
         tile, lanes = 1, min(lanes, _MOST_LANES_SCATTERED if is_scattered else MOST_LANES_ONE_BY_ONE)
     if fills_border(op):
-        tile = 1  # it takes no time, and compiling it does
+        tile = 1  # the loop takes no time, but its compilation would
     return Plan(output_order(op, vector), 0, vector, lanes, {vector: fitting_tile(tile, lanes, op.sizes[vector])})
 
 
 def _repeated(op: StructuredOp, copies: int, machine: Machine) -> Plan | None:
-    """Vectors of elements of which each is written some times in a row: a register holds all copies."""
+    """Plan vectors of elements that are each stored several times in a row: a register holds all copies."""
     access, count = op.output_accesses[0], op.sizes[copies]
     vector = access[-2].dim if len(access) > 1 else None
     is_one = len(op.outputs) == 1 and not op.reads_output(0) and not _is_slice(op.outputs[0])
@@ -66,14 +66,14 @@ def _repeated(op: StructuredOp, copies: int, machine: Machine) -> Plan | None:
 
 
 def _is_slice(value: Value) -> bool:
-    """Whether a tensor may have gaps."""
+    """Check whether a tensor may have gaps."""
     while (view := made_by(value, "tensor.expand_shape", "tensor.collapse_shape", "tensor.cast")) is not None:
         value = view.operands[0]
     return made_by(value, "tensor.extract_slice") is not None
 
 
 def _square(op: StructuredOp, vector: int) -> int | None:
-    """The loop along which all inputs that are strided along the vectors are contiguous, if there is one."""
+    """Return the loop along which all inputs that are strided along the vectors are contiguous, or None."""
     across = [operand for operand in range(op.input_count) if is_lanewise(op, vector, operand)]
     dims = {op.last_dim(operand) for operand in across}
     square = dims.pop() if len(dims) == 1 else None
@@ -83,14 +83,14 @@ def _square(op: StructuredOp, vector: int) -> int | None:
 
 
 def _in_squares(op: StructuredOp, vector: int, square: int, lanes: int) -> Plan:
-    """Transposes squares in registers: rows are read, columns are written."""
+    """Plan the transposition of squares in registers: the loop reads rows and writes columns."""
     lanes = min(lanes, _LONGEST_SQUARE)
     outer = [dim for dim in output_order(op, vector) if dim not in (vector, square)]
     return Plan((*outer, vector, square), 0, vector, lanes, {square: lanes}, square=square)
 
 
 def output_vector(op: StructuredOp) -> int:
-    """The loop along which all outputs are contiguous."""
+    """Return the loop along which all outputs are contiguous."""
     dims = {op.last_dim(op.output_start + output) for output in range(len(op.outputs))}
     if len(dims) != 1:
         raise Decline("its outputs differ in the order of their elements")
@@ -101,23 +101,23 @@ def output_vector(op: StructuredOp) -> int:
 
 
 def output_order(op: StructuredOp, vector: int) -> tuple[int, ...]:
-    """The parallel loops in the order of the first output's memory, the vectors last."""
+    """Return the parallel loops in the memory order of the first output, with the vectors last."""
     return (*(dim for dim in outer_loops(op) if dim != vector), vector)
 
 
 def outer_loops(op: StructuredOp) -> list[int]:
-    """The parallel loops in the order of the first output's memory."""
+    """Return the parallel loops in the memory order of the first output."""
     axes = [index.dim for index in op.output_accesses[0] if index.dim is not None]
     return [*(dim for dim in op.parallels if dim not in axes), *axes]
 
 
 def fitting_lanes(lanes: int, size: int | None) -> int:
-    """No more lanes than a loop has points, but for a power of two."""
+    """Return at most as many lanes as a loop has points, rounded up to a power of two."""
     while size is not None and lanes > 1 and lanes // 2 >= size:
         lanes //= 2
     return lanes
 
 
 def fitting_tile(tile: int, lanes: int, size: int | None) -> int:
-    """No more vectors than a loop has."""
+    """Return at most as many vectors as a loop has."""
     return tile if size is None else max(1, min(tile, -(-size // lanes)))

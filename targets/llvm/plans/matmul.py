@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of matrices: a tile of the result stays in registers while the reduction runs."""
+"""Matrix products: a tile of the result stays in registers during the reduction."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from ...core.backend import Machine
 from .elementwise import fitting_lanes, fitting_tile, outer_loops
 from .reduction import is_over, reduction_order, vector_across, vector_along
 
-#: Vectors, where there are so many registers, or fewer.
+#: Register count that allows wide tiles, and the vectors of columns with that many or fewer registers.
 _MANY_REGISTERS, _COLUMNS, _FEWER_COLUMNS = 32, 4, 2
-#: Where these come from blocks of N channels, with the rows that there are registers for.
+#: Vectors of columns that come from blocks of N channels; the registers limit the rows.
 _BLOCKED_COLUMNS = 2
 _STEPS_OF_ONE_ROW, _COLUMNS_OF_ONE_ROW = 8, 8
-#: Up to this number rows do not make up for a copy of the other matrix.
+#: Up to this number of rows, a copy of the other matrix does not pay off.
 _FEW_ROWS = 16
-#: From this many times what is read of a picture for all blocks of columns, weights are kept while pictures pass by.
+#: Ratio of weight to image traffic from which weights stay in the cache while images pass.
 _FEWEST_TIMES = 4
-#: Steps of a reduction in one go: a shorter panel is overhead mostly, a longer one makes up for nothing more.
+#: Steps of a reduction per panel. A shorter panel is mostly overhead, a longer panel gains nothing.
 _SHORTEST_PANEL, _LONGEST_PANEL = 64, 1024
 
 
 def check_contraction(op: StructuredOp) -> None:
-    """Raises Decline where the body is no sum of products of two inputs' elements."""
+    """Raise Decline if the body is not a sum of products of two inputs' elements."""
     if not op.reductions:
         raise Decline("it reduces nothing")
     check_reads_outputs(op)
@@ -58,13 +58,16 @@ def plan_matmul(op: StructuredOp, machine: Machine) -> Plan:
 
 
 def across(op: StructuredOp, vector: int, lanes: int, machine: Machine, group: int = 1) -> Plan:
-    """Vectors are columns of the result: rows of the second matrix, times one element each of the first, or a group."""
+    """Plan vectors along the columns of the result.
+
+    Rows of the second matrix are multiplied by one element, or one group, of the first.
+    """
     columns = fitting_tile(column_tile(machine), lanes, op.sizes[vector])
     rows = row_loop(op, vector)
     if rows is None:
         return _one_row(op, vector, lanes, columns) if group == 1 else _one_row_of_groups(op, vector, lanes)
     tile = tile_of(op, vector, columns, rows, machine)
-    # The columns' part of the second matrix serves all rows before the next columns' turn.
+    # The column panel of the second matrix serves all rows before the next columns start.
     outer = [dim for dim in outside_of_step(op, vector, tile, machine) if dim != rows]
     order = (*outer, vector, rows, *reduction_order(op))
     panel = _panel(op, vector, rows, lanes * columns, _longest_panel(machine) * group)
@@ -74,7 +77,10 @@ def across(op: StructuredOp, vector: int, lanes: int, machine: Machine, group: i
 
 
 def _panel(op: StructuredOp, vector: int, rows: int, width: int, longest: int) -> Panel | None:
-    """Packing of a wide matrix's columns, whose stride is too large for the cache, where many rows use them."""
+    """Return the packing of a wide matrix's columns, or None.
+
+    It pays off if many rows reuse columns with a stride that is too large for the cache.
+    """
     reductions = [dim for dim in op.reductions if op.sizes[dim] != 1]
     with_vectors = [operand for operand in range(op.input_count) if op.uses(operand, vector)]
     if len(reductions) != 1 or len(with_vectors) != 1 or not op.is_contiguous(with_vectors[0], vector):
@@ -88,13 +94,19 @@ def _panel(op: StructuredOp, vector: int, rows: int, width: int, longest: int) -
 
 
 def _longest_panel(machine: Machine) -> int:
-    """Steps, so that a panel takes half of a core's own cache at most: the rest is for what passes by."""
+    """Return the steps of a panel that takes at most half of a core's own cache.
+
+    The other half is for streamed data.
+    """
     fitting = machine.own_cache // 2 // (column_tile(machine) * machine.vector_bytes)
     return min(max(fitting, _SHORTEST_PANEL), _LONGEST_PANEL)
 
 
 def _one_row(op: StructuredOp, vector: int, lanes: int, columns: int) -> Plan:
-    """A row times a matrix: the matrix is read once, several rows of it at a time, the result stays in the cache."""
+    """Plan a row times a matrix.
+
+    The loop reads the matrix once, several rows at a time, and the result stays in the cache.
+    """
     outer = [dim for dim in outer_loops(op) if dim != vector]
     *others, innermost = reduction_order(op)
     tile = {vector: columns, innermost: _STEPS_OF_ONE_ROW}
@@ -102,14 +114,14 @@ def _one_row(op: StructuredOp, vector: int, lanes: int, columns: int) -> Plan:
 
 
 def _one_row_of_groups(op: StructuredOp, vector: int, lanes: int) -> Plan:
-    """Sums of groups stay in registers, enough of them that none waits for the one before."""
+    """Plan sums of groups in registers, with enough accumulators that no addition waits for the previous one."""
     outer = [dim for dim in outer_loops(op) if dim != vector]
     tile = {vector: fitting_tile(_COLUMNS_OF_ONE_ROW, lanes, op.sizes[vector])}
     return Plan((*outer, vector, *reduction_order(op)), len(op.reductions), vector, lanes, tile)
 
 
 def along(op: StructuredOp, vector: int, lanes: int, machine: Machine) -> Plan:
-    """Vectors run along the reduction: both matrices have it as their last dimension."""
+    """Plan vectors along the reduction, which is the last dimension of both matrices."""
     outer = outer_loops(op)
     wide = [dim for dim in outer if op.sizes[dim] != 1][-2:]
     if not wide:
@@ -127,13 +139,13 @@ def _at_most(count: int, size: int | None) -> int:
 
 
 def row_loop(op: StructuredOp, vector: int) -> int | None:
-    """The loop whose points share what is read as vectors: the rows of a product, a convolution's channels."""
+    """Return the loop that reuses the vector operand: the rows of a product, or the channels of a convolution."""
     loops = row_loops(op, vector)
     return loops[-1] if loops else None
 
 
 def row_loops(op: StructuredOp, vector: int) -> list[int]:
-    """The loops whose points do: a picture's rows, and pictures, in addition to the places in a row."""
+    """Return all loops that reuse the vector operand: images, image rows, and positions in a row."""
     with_vectors = [operand for operand in range(op.input_count) if op.uses(operand, vector)]
     return [
         dim
@@ -143,8 +155,10 @@ def row_loops(op: StructuredOp, vector: int) -> list[int]:
 
 
 def tile_of(op: StructuredOp, vector: int, columns: int, rows: int, machine: Machine) -> dict[int, int]:
-    """The points of a step: columns, as many rows as there are registers for, and where columns are few, those of
-    another loop, too: of blocks of channels, each a vector or so."""
+    """Return the points of a step: columns, and as many rows as the registers allow.
+
+    If the columns are few, the tile also covers another loop, over blocks of channels that are about one vector each.
+    """
     blocks = block_loop(op, vector, rows)
     count = 1 if blocks is None else _blocks_at_once(op.sizes[blocks], columns)
     tile = {vector: columns, **_rows_of(op, vector, rows, columns * count, machine)}
@@ -152,8 +166,11 @@ def tile_of(op: StructuredOp, vector: int, columns: int, rows: int, machine: Mac
 
 
 def _rows_of(op: StructuredOp, vector: int, rows: int, columns: int, machine: Machine) -> dict[int, int]:
-    """The points that there are registers for: where a loop has fewer, as a picture's short row, those of the loops
-    around it, too: of other rows and pictures."""
+    """Return the row points that the registers allow.
+
+    If a loop has fewer points, such as a short image row, the tile extends to the enclosing loops over other rows and
+    images.
+    """
     tile = {rows: row_tile(machine, columns, op.sizes[rows])}
     others = [dim for dim in row_loops(op, vector) if dim != rows]
     while others and all(points == op.sizes[dim] for dim, points in tile.items()):
@@ -165,8 +182,11 @@ def _rows_of(op: StructuredOp, vector: int, rows: int, columns: int, machine: Ma
 
 
 def outside_of_step(op: StructuredOp, vector: int, tile: Mapping[int, int], machine: Machine) -> list[int]:
-    """The loops around those of vectors and rows in the result's order; pictures inside of blocks of columns, where
-    these have weights that take longer to read again for each picture than the picture for each of the blocks."""
+    """Return the loops around the vector and row loops, in the order of the result.
+
+    Images move inside the blocks of columns if rereading the weights per image takes longer than rereading the image
+    per block.
+    """
     order = [dim for dim in outer_loops(op) if dim != vector]
     rows = row_loops(op, vector)
     blocks = block_loop(op, vector, rows[-1])
@@ -186,7 +206,7 @@ def outside_of_step(op: StructuredOp, vector: int, tile: Mapping[int, int], mach
 
 
 def _bytes(op: StructuredOp, operand: int, without: int | None = None) -> int | None:
-    """Of an input, or of what it has at a point of a loop; None where dynamic."""
+    """Return the bytes of an input, or of its slice at a point of a loop, or None if dynamic."""
     axes = zip(op.accesses[operand], op.shapes[operand], strict=True)
     sizes = [size for index, size in axes if without is None or index.dim != without]
     if any(size < 0 for size in sizes):
@@ -195,7 +215,7 @@ def _bytes(op: StructuredOp, operand: int, without: int | None = None) -> int | 
 
 
 def block_loop(op: StructuredOp, vector: int, rows: int) -> int | None:
-    """The loop that has what is read as vectors in common with the vectors' loop, and shares the rows' operand."""
+    """Return the loop over further blocks of the vector operands, along which the row operands are reused, or None."""
     with_vectors = [operand for operand in range(op.input_count) if op.uses(operand, vector)]
     with_rows = [operand for operand in range(op.input_count) if op.uses(operand, rows)]
     loops = [
@@ -209,19 +229,22 @@ def block_loop(op: StructuredOp, vector: int, rows: int) -> int | None:
 
 
 def _blocks_at_once(size: int | None, columns: int) -> int:
-    """A number that divides the size: what is left would be taken one by one."""
+    """Return a number of blocks that divides the size. A remainder would be computed one by one."""
     most = max(_BLOCKED_COLUMNS // columns, 1)
     return most if size is not None and size % most == 0 else 1
 
 
 def column_tile(machine: Machine) -> int:
-    """Vectors of columns. All of a step are in registers at once, besides the sums and an element of the rows: sixteen
-    registers are too few for that with four columns."""
+    """Return the vectors of columns.
+
+    All vectors of a step are in registers at once, besides the accumulators and an element of the rows. Sixteen
+    registers are too few for four columns.
+    """
     return _COLUMNS if machine.registers >= _MANY_REGISTERS else _FEWER_COLUMNS
 
 
 def row_tile(machine: Machine, columns: int, size: int | None) -> int:
-    """As many rows as the registers that columns and what goes through them leave; steps are even."""
+    """Return the rows that fit into the registers left by the columns and their operands. Steps are even."""
     most = max(machine.registers * 3 // 4, machine.registers - columns - 2) // columns
     if size is None or most < 1:
         return max(most, 1)

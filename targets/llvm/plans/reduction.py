@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions: vectors across neighbouring outputs where the input has them contiguous, else partial results."""
+"""Reductions: vectors across adjacent outputs if the input is contiguous there, else partial results."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ....passes.schedule.vector_body import runs_on_whole_vectors, usual_bits
 from ...core.backend import Machine
 from .elementwise import MOST_LANES_ONE_BY_ONE, fitting_lanes, fitting_tile, outer_loops, output_order, output_vector
 
-#: Vectors whose sums are in flight at a time: an addition takes several cycles, two can start in each.
+#: Independent vector accumulators: an addition takes several cycles, and two can start per cycle.
 _IN_FLIGHT = 4
-#: From how many steps on a reduction is worth more than one pass over its results, and how many one pass takes.
+#: Number of steps from which a reduction is worth more than one pass over its results, and the tile of a pass.
 _LONG, _ROWS, _COLUMNS = 32, 8, 2
 
 
@@ -32,12 +32,12 @@ def plan_reduction(op: StructuredOp, machine: Machine) -> Plan:
     along = vector_along(op)
     if along is not None:
         return _along(op, along, machine.lanes(bits))
-    # Elements far apart are fetched one by one; what is computed with them still is vectors.
+    # Scattered elements are loaded one by one, but the arithmetic on them is still vectorized.
     return _across(op, output_vector(op), min(machine.lanes(bits), MOST_LANES_ONE_BY_ONE), tile=1)
 
 
 def vector_across(op: StructuredOp) -> int | None:
-    """The outputs' last loop, if an input is contiguous there and none has them far apart."""
+    """Return the outputs' last loop, or None unless an input is contiguous there and no input is scattered."""
     try:
         vector = output_vector(op)
     except Decline:
@@ -48,7 +48,7 @@ def vector_across(op: StructuredOp) -> int | None:
 
 
 def vector_along(op: StructuredOp) -> int | None:
-    """A reduction along which the inputs are contiguous, if its order is free."""
+    """Return a reduction along which the inputs are contiguous, or None unless its order is free."""
     try:
         combiners(op)
     except Decline:
@@ -71,7 +71,7 @@ def _across(op: StructuredOp, vector: int, lanes: int, tile: int = _IN_FLIGHT) -
     lanes = fitting_lanes(lanes, op.sizes[vector])
     *others, innermost = reduction_order(op)
     if tile > 1 and is_over(op.sizes[innermost], _LONG) and is_over(op.sizes[vector], lanes * tile):
-        # Whole rows, some at a time, are put to results in the cache: columns would be read with a stride.
+        # Some whole rows at a time are added to results in the cache: columns would be read with a stride.
         outer = output_order(op, vector)[:-1]
         order = (*outer, *others, innermost, vector)
         return Plan(order, 0, vector, lanes, {innermost: _ROWS, vector: _COLUMNS})
@@ -90,7 +90,10 @@ def _along(op: StructuredOp, vector: int, lanes: int) -> Plan:
 
 
 def partial_results(lanes: int, size: int | None) -> int:
-    """How many accumulators one element gets: a power of two, as they become one in pairs."""
+    """Return the number of accumulators per element.
+
+    The number is a power of two, because accumulators are merged in pairs.
+    """
     tile = _IN_FLIGHT
     while size is not None and tile > 1 and tile * lanes > size:
         tile //= 2
@@ -98,7 +101,7 @@ def partial_results(lanes: int, size: int | None) -> int:
 
 
 def reduction_order(op: StructuredOp, operands: Iterable[int] | None = None) -> list[int]:
-    """The reductions in the memory order of the first of the inputs that has them all, so that it is read in order."""
+    """Return the reductions in memory order of the first input that has them all, for contiguous reads."""
     for operand in range(op.input_count) if operands is None else operands:
         dims = [dim for index in op.accesses[operand] for dim, _ in index.factors if dim in op.reductions]
         if set(dims) == {dim for dim in op.reductions if op.sizes[dim] != 1}:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products and convolutions of narrow numbers by registers that are tiles: rows of one factor, columns of the other."""
+"""Products and convolutions of narrow numbers by tile registers: rows of one factor, columns of the other."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ from .elementwise import outer_loops, output_vector
 from .matmul import block_loop, check_contraction, row_loop
 from .reduction import reduction_order
 
-#: Eight tiles: four of sums, two of each factor; where there are rows for one alone, three columns.
+#: Eight tiles: four accumulators and two of each factor. With rows for only one tile, three columns.
 _STEP, _COLUMNS_OF_ONE = 2, 3
-#: Fewer rows, or columns, leave most of a tile empty.
+#: Fewer rows or columns leave most of a tile empty.
 _FEWEST = 6
-#: Rows that are worth a copy of columns at each call.
+#: Rows that justify a copy of the columns at each call.
 _WORTH_COPY = 32
 
 
 def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
-    """Rows are copied to tiles, columns inside run over blocks that a core's own cache has room for."""
+    """Plan a contraction by tiles.
+
+    Rows are copied to tiles; inner column loops run over blocks that fit into a core's own cache.
+    """
     sides = {each.rows for each in machine.dots if each.rows > 1}
     if not sides:
         raise Decline("the machine has no tiles")
@@ -44,7 +47,7 @@ def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
         raise Decline(f"tiles need rows of sums of known sizes, and sizes of {_FEWEST} at least")
     if not op.is_contiguous(columns[0], vector) and (op.sizes[rows] or 0) < _WORTH_COPY:
         raise Decline(f"tiles of columns that lie across rows are copied at each call, for {_WORTH_COPY} rows at least")
-    # A convolution's columns are blocks of channels, each a tile's, which are packed as they are read.
+    # A convolution's columns are blocks of channels, one tile each, packed in the order of their use.
     is_of_taps = steps != op.sizes[dim]
     through = block_loop(op, vector, rows) if is_of_taps else vector
     if through is None:
@@ -71,7 +74,7 @@ def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
 
 
 def _tile(op: StructuredOp, rows: int, columns: int, side: int, points: int) -> dict[int, int]:
-    """Tiles of one step: of rows, and of columns, of which a tile has a number of points of a loop."""
+    """Return the tiles of one step: of rows, and of columns, given the points of a loop per tile."""
     sizes = ((rows, side), (columns, points))
     known = {dim: -(-size // each) for dim, each in sizes if (size := op.sizes[dim]) is not None}
     height = min(known.get(rows, _STEP), _STEP)
@@ -79,7 +82,7 @@ def _tile(op: StructuredOp, rows: int, columns: int, side: int, points: int) -> 
 
 
 def _blocks(op: StructuredOp, vector: int, row_bytes: int, step: int, machine: Machine) -> tuple[tuple[int, int], ...]:
-    """Columns that stay in the cache while all rows pass by; none where all of them do."""
+    """Return blocks of columns that stay in the cache while all rows pass, or nothing if all columns fit."""
     fitting = max(machine.own_cache // 2 // (row_bytes * step), 1) * step
     size = op.sizes[vector]
     return () if size is not None and size <= fitting else ((vector, fitting),)
