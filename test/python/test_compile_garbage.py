@@ -73,7 +73,7 @@ def test_kernels_that_are_compiled_apart_leave_none(jobs: int) -> None:
 
 def garbage_of(module: Callable[[], rx.Module], **options: Any) -> list[str]:
     """Return the names of our classes and functions whose objects a second compilation leaves to the collector."""
-    rx.compile(module(), cache=False, **options)  # what is done once a process comes first
+    rx.compile(module(), cache=False, **options)  # work that is done once in a process comes first
     gc.collect()
     flags = gc.get_debug()
     gc.disable()
