@@ -13,6 +13,12 @@ SAMPLE := 40
 SEED := 1
 FILES :=
 
+# What `make replay` compares with and compiles: BASE=HEAD~3 CASES='conv* model-*' TARGETS=llvm,c EXPECTED=file SUITE=--show.
+BASE :=
+CASES :=
+TARGETS :=
+EXPECTED :=
+
 # Of tests with many examples and of slow or costly ones `make test` runs a part: which, this number tells.
 DRAW := $(shell date +%s)
 
@@ -61,7 +67,7 @@ FOLDERS := $(patsubst %/__init__.py,%,$(filter-out relax_mlir/%,$(wildcard */__i
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-pythons test-processes conformance check-codegens reference lint format typecheck bench fuzz mutants generate docs wheel clean distclean
+.PHONY: help run test test-all test-pythons test-processes conformance check-codegens reference lint format typecheck bench fuzz mutants replay generate docs wheel clean distclean
 .PHONY: stablehlo-interpret jax-tests test-torch-inductor torch-models
 .PHONY: test-torch torch-ops env-torch test-jax jax-harnesses env-jax test-tvm env-tvm npu dsp scaffold test-gpu-real env-opencl
 .PHONY: env env-dev env-site env-pythons env-release site dist models bench-models gpu gpu-code gpu-emulated
@@ -250,6 +256,9 @@ fuzz: env ## for up to fourteen minutes mutated inputs and models, random graphs
 
 mutants: env ## put small bugs into changed files, or FILES=..., and tell which ones no test notices (SAMPLE=40 SEED=1)
 	@$(BIN)/python tools/dev/mutants.py --sample $(SAMPLE) --seed $(SEED) $(FILES)
+
+replay: env ## compile a fixed set of cases with the commit BASE and with this tree, and print what differs by stage and kernel (CASES='conv*' TARGETS=llvm,c)
+	@$(BIN)/python tools/dev/replay.py '$(BASE)' --jobs $(JOBS) --cases '$(CASES)' --targets '$(TARGETS)' --expected '$(EXPECTED)' $(SUITE)
 
 generate: env ## write the generated files anew: the references in docs/, the list of upstream passes
 	@$(BIN)/python tools/dev/check.py --write

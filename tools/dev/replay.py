@@ -4,10 +4,9 @@
     python tools/dev/replay.py HEAD~3                                   all cases, all targets
     python tools/dev/replay.py main --cases 'conv*' --targets llvm,c    some of them
     python tools/dev/replay.py main --show                              with the first difference as a unified diff
-    python tools/dev/replay.py main --expected differences.txt          listed differences are no failure
 
-Uncommitted changes of this tree count. A line of the file of expected differences is `case target stage reason`; the
-first three may be patterns. The exit status is 1 if anything else differs.
+Uncommitted changes of this tree count. The exit status is 1 if anything differs that no line of the file of expected
+differences covers: `case target stage reason`, of which the first three may be patterns.
 """
 
 from __future__ import annotations
@@ -30,11 +29,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from generated import ROOT
-from replay_cases import TARGETS, ReplayTarget, chosen_cases, write_case
+from replay_cases import TARGETS, chosen_cases, write_case
 
 #: Jobs of one process: starting it takes as long as two small cases.
 _BATCH = 40
 _MOST_KERNELS = 6
+_TITLES = ("case", "target", "first stage that differs", "kernels that differ", "later stages that differ")
 
 Key = tuple[str, str]
 Record = dict[str, Any]
@@ -56,22 +56,10 @@ class Difference(NamedTuple):
     kernels: tuple[str, ...]
     later: tuple[str, ...]
 
-    def row(self) -> tuple[str, str, str, str, str]:
+    def row(self) -> tuple[str, ...]:
         more = len(self.kernels) - _MOST_KERNELS
         kernels = ", ".join(self.kernels[:_MOST_KERNELS]) + (f", {more} more" if more > 0 else "")
-        return self.case, self.target, self.stage, kernels, ", ".join(self.later) or "-"
-
-
-class Expected(NamedTuple):
-    """A line of the file of expected differences."""
-
-    case: str
-    target: str
-    stage: str
-    reason: str
-
-    def covers(self, found: Difference) -> bool:
-        return all(map(fnmatch.fnmatchcase, found[:3], self[:3]))
+        return *self[:3], kernels, ", ".join(self.later) or "-"
 
 
 # ---- trees and processes ----
@@ -80,11 +68,12 @@ class Expected(NamedTuple):
 @contextlib.contextmanager
 def tree_of(base: str, repository: Path = ROOT) -> Iterator[Path]:
     """Yield a folder with the tree of a commit, or the given folder itself. Exits if there is no such commit."""
-    if Path(base).is_dir():
+    if base and Path(base).is_dir():
         yield Path(base).resolve()
         return
     # An archive, not `git worktree`: nothing stays in .git if this process is killed.
-    archived = subprocess.run(["git", "archive", "--format=tar", base], cwd=repository, capture_output=True, check=False)
+    command = ["git", "archive", "--format=tar", f"{base}^{{commit}}"]
+    archived = subprocess.run(command, cwd=repository, capture_output=True, check=False)
     if archived.returncode:
         reason = archived.stderr.decode(errors="replace").strip()
         sys.exit(f"error: BASE={base} is neither a commit of this repository nor a folder: {reason}")
@@ -95,52 +84,47 @@ def tree_of(base: str, repository: Path = ROOT) -> Iterator[Path]:
 
 
 class Runner(NamedTuple):
-    """Starts processes that compile cases: the folder of the cases' files, and descriptions by name."""
+    """Starter of processes that compile cases: the folder of the cases' files, and descriptions by name."""
 
     folder: Path
     cases: Mapping[str, Record]
-    targets: Mapping[str, ReplayTarget]
 
     def run(self, side: Side, keys: Sequence[Key], keep: str = "") -> dict[Key, Record]:
-        """Return the results of one process after another: a case that ends its process is a result, too."""
+        """Return the results of one process after another. A case that kills its process has a result, too."""
         found: dict[Key, Record] = {}
         while left := [key for key in keys if key not in found]:
-            code = self._process(side, left, keep, found)
+            code, records = self._process(side, left, keep)
+            found.update(records)
             crashed = next((key for key in left if key not in found), None)
             if crashed is not None:
                 error = f"the process ended with status {code}"
-                stages = {"crash": {error: ""}}
-                found[crashed] = {"stages": stages, "error": error, "step": "crash"}
-            elif code:
-                sys.exit(f"error: {side.name}: replay_case.py ended with status {code}")
+                found[crashed] = {"stages": {"crash": {error: ""}}, "error": error, "step": "crash"}
         return found
 
-    def _process(self, side: Side, keys: Sequence[Key], keep: str, found: dict[Key, Record]) -> int:
+    def _process(self, side: Side, keys: Sequence[Key], keep: str) -> tuple[int, dict[Key, Record]]:
         with tempfile.TemporaryDirectory(prefix="relax-replay-") as scratch:
             results = Path(scratch) / "results"
-            results.touch()
-            jobs = [(self.cases[case], self.targets[target]._asdict()) for case, target in keys]
-            task = {"side": side.name, "folder": str(self.folder), "results": str(results), "keep": keep, "jobs": jobs}
-            environment = {**os.environ, "PYTHONPATH": str(side.tree), "PYTHONHASHSEED": "0", "RELAX_MLIR_CACHE": scratch}
-            command = [sys.executable, str(Path(__file__).with_name("replay_case.py"))]
+            jobs = [(self.cases[case], target) for case, target in keys]
+            files = {"folder": str(self.folder), "results": str(results)}
+            task = {"side": side.name, "keep": keep, "targets": TARGETS, "jobs": jobs, **files}
+            own = {"PYTHONPATH": str(side.tree), "PYTHONHASHSEED": "0", "RELAX_MLIR_CACHE": scratch}
             done = subprocess.run(
-                command, cwd=side.tree, env=environment, input=json.dumps(task), text=True, check=False
+                [sys.executable, str(ROOT / "tools" / "dev" / "replay_case.py")], cwd=side.tree,
+                env={**os.environ, **own}, input=json.dumps(task), text=True, check=False,
             )  # fmt: skip
-            for line in results.read_text("utf-8").splitlines():
-                record = json.loads(line)
-                found[record["case"], record["target"]] = record
-            return done.returncode
+            # The file is there once the tree has been imported. Status 1 is an error of the tree as a whole.
+            if done.returncode == 1 or not results.exists():
+                sys.exit(f"error: {side.name}: cannot compile with the tree {side.tree}: status {done.returncode}")
+            records = map(json.loads, results.read_text("utf-8").splitlines())
+            return done.returncode, {(each["case"], each["target"]): each for each in records}
 
     def run_both(self, sides: Sequence[Side], keys: Sequence[Key], jobs: int) -> list[dict[Key, Record]]:
         """Return the results of both sides, which run at the same time if `jobs` allows it."""
         batches = [keys[start : start + _BATCH] for start in range(0, len(keys), _BATCH)]
         with ThreadPoolExecutor(max_workers=jobs) as pool:
             begun = [[pool.submit(self.run, side, batch) for side in sides] for batch in batches]
-            results: list[dict[Key, Record]] = [{} for _ in sides]
-            for futures in begun:
-                for result, future in zip(results, futures, strict=True):
-                    result.update(future.result())
-        return results
+            both = zip(*begun, strict=True)
+            return [{key: each for future in futures for key, each in future.result().items()} for futures in both]
 
 
 # ---- comparison ----
@@ -148,82 +132,73 @@ class Runner(NamedTuple):
 
 def difference(key: Key, base: Record, head: Record) -> Difference | None:
     """Return the first stage that differs with its kernels, or None if all stages are equal."""
-    stages = [*head["stages"], *(stage for stage in base["stages"] if stage not in head["stages"])]
-    pairs = [(stage, base["stages"].get(stage), head["stages"].get(stage)) for stage in stages]
-    differing = [(stage, one, other) for stage, one, other in pairs if one != other or _order(one) != _order(other)]
+    one, other = base["stages"], head["stages"]
+    # Lists of items: the order of kernels counts.
+    items = [[(stage, list(side.get(stage, {None: 0}).items())) for stage in {**other, **one}] for side in (one, other)]
+    differing = [stage for (stage, left), (_, right) in zip(*items, strict=True) if left != right]
     if not differing:
         return None
-    (stage, one, other), *later = differing
-    return Difference(*key, stage, _kernels(one, other, base, head), tuple(each[0] for each in later))
+    first, *later = differing
+    for side, record in (("base", base), ("head", head)):
+        if first not in record["stages"]:
+            reason = "".join(f": {line}" for line in record["error"].splitlines()[:1])
+            return Difference(*key, first, (f"(not in {side}{reason})",), tuple(later))
+    return Difference(*key, first, tuple(_differing(one[first], other[first])) or ("(order)",), tuple(later))
 
 
-def _order(stage: Mapping[str, str] | None) -> list[str]:
-    return list(stage or ())
-
-
-def _kernels(
-    one: Mapping[str, str] | None, other: Mapping[str, str] | None, base: Record, head: Record
-) -> tuple[str, ...]:
-    if one is None or other is None:
-        side, error = ("base", base["error"]) if one is None else ("head", head["error"])
-        return (f"(not in {side}{': ' + error.splitlines()[0] if error else ''})",)
-    names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
-    return tuple(names) or ("(order)",)
-
-
-def read_expected(path: Path | None) -> list[Expected]:
-    if path is None:
-        return []
-    lines = [line.split(maxsplit=3) for line in path.read_text("utf-8").splitlines() if line.strip()]
-    short = next((line for line in lines if len(line) < 4 and not line[0].startswith("#")), None)
-    if short is not None:
-        sys.exit(f"error: {path}: '{' '.join(short)}': expected `case target stage reason`")
-    return [Expected(*line) for line in lines if not line[0].startswith("#")]
+def _differing(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
+    return [name for name in {**one, **other} if one.get(name) != other.get(name)]
 
 
 def diff(found: Difference, base: Record, head: Record) -> Iterator[str]:
     """Yield the lines of a unified diff of the first kernel that differs; both records hold the stage's texts."""
     one, other = (record["stages"].get(found.stage, {}) for record in (base, head))
-    name = next((name for name in {**one, **other} if one.get(name) != other.get(name)), None)
-    if name is not None:
+    for name in _differing(one, other)[:1]:
         texts = [side.get(name, "").splitlines() for side in (one, other)]
         titles = [f"{side} {found.case} {found.target} {found.stage}: {name}" for side in ("base", "head")]
         yield from difflib.unified_diff(*texts, *titles, lineterm="")
 
 
+def read_expected(path: str) -> list[list[str]]:
+    """Return the lines of a file of expected differences: patterns of case, target and stage, and the reason."""
+    text = Path(path).read_text("utf-8") if path else ""
+    lines = [line.split(maxsplit=3) for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    short = next((line for line in lines if len(line) < 4), None)
+    if short is not None:
+        sys.exit(f"error: {path}: '{' '.join(short)}': expected `case target stage reason`")
+    return lines
+
+
+def _covers(line: Sequence[str], found: Difference) -> bool:
+    return all(fnmatch.fnmatchcase(text, pattern) for text, pattern in zip(found[:3], line, strict=False))
+
+
 # ---- report ----
 
 
-def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def report(
+    base: Mapping[Key, Record], head: Mapping[Key, Record], expected: Sequence[Sequence[str]]
+) -> list[Difference]:
+    """Print the comparison, and return the differences that are not expected."""
+    unread = [key for key in head if base[key]["step"] == "read" != head[key]["step"]]
+    for key in unread:
+        print(f"not compared: base cannot read {key[0]} for {key[1]}: {base[key]['error'].splitlines()[0]}")
+    compared = [key for key in head if key not in unread]
+    found = [each for key in compared if (each := difference(key, base[key], head[key])) is not None]
+    surprising = [each for each in found if not any(_covers(line, each) for line in expected)]
+    for line in expected:
+        if not any(_covers(line, each) for each in found):
+            print(f"expected, but equal: {' '.join(line)}")
+    rows = [_TITLES, *(each.row() for each in surprising)] if surprising else []
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-
-
-def report(keys: Sequence[Key], base: Mapping[Key, Record], head: Mapping[Key, Record], expected: Sequence[Expected]) -> list[Difference]:
-    """Print the comparison, and return the differences that are not expected."""
-    unread = [key for key in keys if base[key]["step"] == "read" and base[key]["error"] and not _is_unread(head[key])]
-    for case, target in unread:
-        print(f"not compared: base cannot read {case} for {target}: {base[case, target]['error'].splitlines()[0]}")
-    compared = [key for key in keys if key not in unread]
-    found = [each for key in compared if (each := difference(key, base[key], head[key])) is not None]
-    surprising = [each for each in found if not any(line.covers(each) for line in expected)]
-    for line in expected:
-        if not any(line.covers(each) for each in found):
-            print(f"expected, but equal: {line.case} {line.target} {line.stage}")
-    titles = ("case", "target", "first stage that differs", "kernels that differ", "later stages that differ")
-    if surprising:
-        print("\n".join(table([titles, *(each.row() for each in surprising)])))
-    refused = sum(1 for key in compared if head[key]["error"])
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     print(
         f"{len(compared)} compilations compared: {len(compared) - len(found)} equal, {len(surprising)} differ, "
-        f"{len(found) - len(surprising)} differ as expected; {refused} end in an error of the compiler at head"
+        f"{len(found) - len(surprising)} differ as expected; {sum(1 for key in compared if head[key]['error'])} are "
+        "refused by the compiler at head"
     )
     return surprising
-
-
-def _is_unread(record: Record) -> bool:
-    return record["step"] == "read" and bool(record["error"])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -232,32 +207,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("base", help="a commit, or a folder with a tree")
     parser.add_argument("--head", default=str(ROOT), help="a commit or a folder in place of this tree")
-    parser.add_argument("--cases", default="", help="patterns of names of cases, separated by spaces")
-    parser.add_argument("--targets", default="", help=f"of {','.join(each.name for each in TARGETS)} (all)")
-    parser.add_argument("--expected", type=Path, help="a file of expected differences")
+    parser.add_argument("--cases", default="", help="patterns of names of cases, separated by spaces (all)")
+    parser.add_argument("--targets", default="", help=f"some of {','.join(TARGETS)} (all)")
+    parser.add_argument("--expected", default="", help="a file of expected differences")
     parser.add_argument("--show", action="store_true", help="print the first difference as a unified diff")
-    parser.add_argument("--list", action="store_true", help="print the names of the cases, compile nothing")
     parser.add_argument("--jobs", type=int, default=2, help="processes at the same time (2)")
     options = parser.parse_args(argv)
-    cases, expected = chosen_cases(options.cases.split()), read_expected(options.expected)
-    targets = {each.name: each for each in TARGETS}
-    names = options.targets.replace(",", " ").split() or list(targets)
-    unknown = next((name for name in names if name not in targets), None)
+    names = options.targets.replace(",", " ").split() or list(TARGETS)
+    unknown = next((name for name in names if name not in TARGETS), None)
     if unknown is not None:
-        parser.error(f"unknown target {unknown} (known: {', '.join(targets)})")
+        parser.error(f"unknown target {unknown} (known: {', '.join(TARGETS)})")
+    cases, expected = chosen_cases(options.cases.split()), read_expected(options.expected)
     if not cases:
-        parser.error(f"no case matches {options.cases}: --list prints their names")
-    if options.list:
-        print("\n".join(each.name for each in cases))
-        return 0
+        parser.error(f"no case matches {options.cases} (known: {', '.join(each.name for each in chosen_cases([]))})")
     with contextlib.ExitStack() as stack:
-        sides = [Side(name, stack.enter_context(tree_of(given))) for name, given in
-                 (("base", options.base), ("head", options.head))]  # fmt: skip
+        given = {"base": options.base, "head": options.head}
+        sides = [Side(name, stack.enter_context(tree_of(each))) for name, each in given.items()]
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="relax-replay-")))
-        runner = Runner(folder, {each.name: write_case(each, folder) for each in cases}, targets)
+        runner = Runner(folder, {each.name: write_case(each, folder) for each in cases})
         keys = list(itertools.product(runner.cases, names))
-        base, head = runner.run_both(sides, keys, options.jobs)
-        surprising = report(keys, base, head, expected)
+        surprising = report(*runner.run_both(sides, keys, options.jobs), expected)
         if surprising and options.show:
             first = surprising[0]
             kept = [runner.run(side, [first[:2]], keep=first.stage)[first[:2]] for side in sides]

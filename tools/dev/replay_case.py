@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compile cases of a replay with the tree that PYTHONPATH names, and write digests of all stages as lines of JSON.
+"""Compile cases of a replay with the tree that PYTHONPATH names, and write digests by stage and kernel as JSON lines.
 
 replay.py starts this program with a task on its standard input. The program uses the public API, so that it runs with
 the trees of earlier commits.
@@ -11,92 +11,167 @@ import dataclasses
 import hashlib
 import importlib
 import json
+import re
+import struct
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import replay_pieces as pieces
+from typing import Any
 
 import relax_mlir as rx
 
+#: A piece of a module or of code: the name of its kernel, and its text or bytes.
+Piece = tuple[str, "str | bytes"]
 #: Called with a stage and its pieces.
-Note = Callable[[str, Iterator[pieces.Piece]], None]
+Note = Callable[[str, Iterable[Piece]], None]
+
+#: Targets that write source files, or programs that hold the same text. The others write objects and device code.
+_WRITES_SOURCES = ("c", "webgpu")
+_NESTED = ("builtin.module", "gpu.module", "spirv.module")
+_SYMBOL_TABLE, _FUNCTION = 2, 2
+_PACKED_SPIRV, _PACKED_ENTRY = b"RSV1", 16
+#: A line at the left margin that begins a function: PTX's entries, functions of C, OpenCL and WGSL.
+_HEAD = re.compile(r"^[\w.@][^;={}#]*?\b(\w+)\s*\(")
 
 
-class Job(NamedTuple):
-    """A case and a target; `keep` is the stage whose texts are written in place of their digests."""
-
-    case: dict[str, Any]
-    target: dict[str, Any]
-    file: Path
-    keep: str = ""
+# ---- pieces of a module and of code ----
 
 
-def compiled(job: Job) -> dict[str, Any]:
-    """Return the digests of a job by stage and kernel. An error ends the list of stages: "read" or "refused"."""
+def module_pieces(op: Any, prefix: str = "") -> Iterator[Piece]:
+    """Yield the attributes of a module, and the text of each operation in it, without locations."""
+    attributes = [op.attributes[index] for index in range(len(op.attributes))]
+    yield f"{prefix}(attributes)", "\n".join(f"{each.name} = {each.attr}" for each in attributes)
+    for index, view in enumerate(op.regions[0].blocks[0].operations):
+        inner = view.operation
+        symbol = str(inner.attributes["sym_name"]).strip('"') if "sym_name" in inner.attributes else ""
+        name = prefix + (symbol or f"{inner.name} {index}")
+        if inner.name in _NESTED:
+            yield from module_pieces(inner, f"{name}.")
+        else:
+            yield name, inner.get_asm(assume_verified=True)
+
+
+def object_pieces(data: bytes, index: int) -> Iterator[Piece]:
+    """Yield the whole object file, and the code of each function in it if the file is 64-bit ELF."""
+    yield f"(object {index})", data
+    if data[:6] != b"\x7fELF\x02\x01":
+        return
+    (headers,) = struct.unpack_from("<Q", data, 40)
+    size, count = struct.unpack_from("<HH", data, 58)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", data, headers + number * size) for number in range(count)]
+    for table in (section for section in sections if section[1] == _SYMBOL_TABLE):
+        names, symbols = sections[table[6]][4], data[table[4] : table[4] + table[5]]
+        for name, info, _, section, value, length in struct.iter_unpack("<IBBHQQ", symbols):
+            if info & 15 == _FUNCTION and 0 < section < count:
+                start = sections[section][4] + value
+                yield data[names + name : data.index(b"\0", names + name)].decode(), data[start : start + length]
+
+
+def device_pieces(kernels: Sequence[str], data: bytes, form: str) -> Iterator[Piece]:
+    """Yield the kernels of device code. Packed SPIR-V has one module for each kernel, other code is text."""
+    if form != "spirv" or not data.startswith(_PACKED_SPIRV):
+        yield from text_pieces(data.decode("latin-1"))
+        return
+    yield "(table)", data[: _PACKED_ENTRY * (len(kernels) + 1)]
+    for number, name in enumerate(kernels, 1):
+        offset, length = struct.unpack_from("<II", data, _PACKED_ENTRY * number)
+        yield name, data[offset : offset + length]
+
+
+def source_pieces(file: str, data: str | bytes) -> Iterator[Piece]:
+    """Yield the functions of a source file, or the entries of a JSON file: WGSL has one for each kernel."""
+    if isinstance(data, bytes):
+        yield file, data
+    elif not file.endswith(".json"):
+        yield from ((f"{file}: {name}", text) for name, text in text_pieces(data))
+    else:
+        for key, value in json.loads(data).items():
+            listed = enumerate(value) if isinstance(value, list) else value.items() if isinstance(value, dict) else ()
+            for place, each in list(listed) or [(key, value)]:
+                name = each.get("name", place) if isinstance(each, dict) else place
+                yield f"{file}: {name}", json.dumps(each, indent=1).replace("\\n", "\n")
+
+
+def text_pieces(text: str) -> Iterator[Piece]:
+    """Yield what comes before the first function, and each function with the text up to the next one."""
+    name, lines = "(head)", list[str]()
+    for line in text.splitlines():
+        found = _HEAD.match(line)
+        if found is not None:
+            yield name, "\n".join(lines)
+            name, lines = found[1], []
+        lines.append(line)
+    yield name, "\n".join(lines)
+
+
+def numbered(found: Iterable[Piece]) -> dict[str, str | bytes]:
+    """Return the pieces by name. Pieces of one name, such as local functions of several objects, get numbers."""
+    pieces: dict[str, str | bytes] = {}
+    counts: dict[str, int] = {}
+    for name, content in found:
+        counts[name] = counts.get(name, 0) + 1
+        pieces[name if counts[name] == 1 else f"{name} ({counts[name]})"] = content
+    return pieces
+
+
+# ---- compilation ----
+
+
+def compiled(file: Path, donate: Sequence[str], target: str, keep: str = "") -> dict[str, Any]:
+    """Return digests by stage and kernel, and texts for the stage `keep`. An error is a stage: "read" or "refused"."""
     stages: dict[str, dict[str, str]] = {}
 
-    def note(stage: str, found: Iterator[pieces.Piece]) -> None:
-        write = _text if stage == job.keep else _digest
-        stages[stage] = {name: write(content) for name, content in pieces.merged(found).items()}
+    def note(stage: str, found: Iterable[Piece]) -> None:
+        write = _text if stage == keep else _digest
+        stages[stage] = {name: write(content) for name, content in numbered(found).items()}
 
     step, error = "read", ""
     try:
-        module = _module(job.file)
-        chosen = rx.stages(job.target["text"])
+        module = rx.from_onnx(str(file)) if file.suffix == ".onnx" else rx.Module.from_file(file)
+        pipeline = _watched(rx.stages(target), note)
         step = "refused"
-        _lower(module, job, chosen, note)
-        _make_code(module, job, note)
+        note("input", module_pieces(module.operation))
+        rx.lower(module, target, pipeline=pipeline, donate=donate)
+        _make_code(module, target, donate, note)
+        step = ""
     except Exception as problem:  # any error of any tree is a result
-        error = f"{type(problem).__name__}: {problem}".replace(str(Path.cwd()), "<tree>")
-        note(step, iter([("message", error)]))
-    return {
-        "case": job.case["name"], "target": job.target["name"], "stages": stages, "error": error, "step": step,
-    }  # fmt: skip
+        error = f"{type(problem).__name__}: {problem}".replace(f"{Path.cwd()}/", "").replace(f"{file.parent}/", "")
+        note(step, [("message", error)])
+    return {"stages": stages, "error": error, "step": step}
 
 
-def _module(file: Path) -> rx.Module:
-    return rx.from_onnx(str(file)) if file.suffix == ".onnx" else rx.Module.from_file(file)
+def _watched(stages: Any, note: Note) -> Any:
+    """Return the stages of a target, each followed by a pass that notes the module as the stage leaves it."""
+
+    def watched(stage: Any) -> Any:
+        def run(_: rx.Pass, op: Any) -> None:
+            note(stage.name, module_pieces(op))
+
+        snapshot = type("Snapshot", (rx.Pass,), {"name": "replay-snapshot", "sees_externals": True, "run": run})
+        return dataclasses.replace(stage, passes=(*stage.passes, snapshot()))
+
+    # The same objects in both: a stage is verified early where its neighbours are not the target's own.
+    made = {each: watched(each) for each in (*stages.stages, *stages.own)}
+    chosen, own = (tuple(made[each] for each in listed) for listed in (stages.stages, stages.own))
+    return dataclasses.replace(stages, stages=chosen, own=own)
 
 
-def _lower(module: rx.Module, job: Job, stages: Any, note: Note) -> None:
-    """Lower the module by the target's stages, each followed by a pass that notes what the stage has left."""
-    watched = {each: _watched(each, note) for each in (*stages.stages, *stages.own)}
-    own, chosen = (tuple(watched[each] for each in listed) for listed in (stages.own, stages.stages))
-    note("input", pieces.module_pieces(module.operation))
-    rx.lower(
-        module,
-        job.target["text"],
-        pipeline=dataclasses.replace(stages, stages=chosen, own=own),
-        donate=job.case["donate"],
+def _make_code(module: rx.Module, target: str, donate: Sequence[str], note: Note) -> None:
+    if target.partition("{")[0] in _WRITES_SOURCES:
+        files = rx.sources(module, target, donate=donate)
+        note("code:sources", (each for name, data in files.items() for each in source_pieces(name, data)))
+        return
+    # No public function takes a program apart; the fields are those of its file.
+    artifact = rx.compile(module, target, cache=False, jobs=1, donate=donate)._artifact
+    objects = enumerate([*artifact.objects, *([artifact.pool] if artifact.pool is not None else [])])
+    note("code:objects", (each for index, data in objects for each in object_pieces(bytes(data), index)))
+    note(
+        "code:constants", ((f"{each.name} {each.dtype} {each.shape}", bytes(each.data)) for each in artifact.constants)
     )
-
-
-def _watched(stage: Any, note: Note) -> Any:
-    def run(_: rx.Pass, op: Any) -> None:
-        note(stage.name, pieces.module_pieces(op))
-
-    # A stage's passes may have different anchors; a pipeline begins at the module.
-    snapshot = type("Snapshot", (rx.Pass,), {"name": "replay-snapshot", "sees_externals": True, "run": run})
-    return dataclasses.replace(stage, passes=(*stage.passes, snapshot()))
-
-
-def _make_code(module: rx.Module, job: Job, note: Note) -> None:
-    donate, text = job.case["donate"], job.target["text"]
-    if job.target["program"]:
-        # No public function takes a program apart; the artifact's fields are those of its file.
-        artifact = rx.compile(module, text, cache=False, jobs=1, donate=donate)._artifact
-        objects = [*artifact.objects, *([artifact.pool] if artifact.pool is not None else [])]
-        note("objects", (each for index, data in enumerate(objects) for each in pieces.object_pieces(bytes(data), index)))
-        note("constants", ((f"{each.name} {each.dtype} {each.shape}", bytes(each.data)) for each in artifact.constants))
-        note("signatures", ((str(each["name"]), json.dumps(each, sort_keys=True)) for each in artifact.entries))
-        for code in artifact.devices:
-            note(code.format, pieces.device_pieces(code.format, code.kernels, bytes(code.data)))
-    if job.target["sources"]:
-        files = rx.sources(module, text, donate=donate)
-        note("sources", (each for name, data in files.items() for each in pieces.source_pieces(name, data)))
+    note("code:signatures", ((str(each["name"]), json.dumps(each, sort_keys=True)) for each in artifact.entries))
+    for code in artifact.devices:
+        note(f"code:{code.format}", device_pieces(code.kernels, bytes(code.data), code.format))
 
 
 def _digest(content: str | bytes) -> str:
@@ -111,7 +186,10 @@ def _text(content: str | bytes) -> str:
     return "\n".join(content[start : start + 16].hex(" ", 4) for start in range(0, len(content), 16))
 
 
-def without_machine_code() -> None:
+# ---- the process ----
+
+
+def leave_out_machine_code() -> None:
     """Leave out machine code for GPUs: NVIDIA's linker makes it from PTX, and takes most of the time."""
     try:
         cubin = importlib.import_module("relax_mlir.targets.cuda.objects.cubin")
@@ -122,24 +200,25 @@ def without_machine_code() -> None:
 
 def check_tree(tree: Path) -> None:
     """Exit if a module of the package comes from another tree, such as the one that is installed."""
-    known = [each for name, each in sys.modules.items() if name.split(".")[0] == "relax_mlir"]
-    files = [Path(each.__file__) for each in known if getattr(each, "__file__", None)]
+    modules = [each for name, each in sys.modules.items() if name.split(".")[0] == "relax_mlir"]
+    files = [Path(file) for each in modules if (file := getattr(each, "__file__", None))]
     strange = next((file for file in files if tree not in file.parents), None)
     if strange is not None:
-        sys.exit(f"error: {strange} is not in the tree {tree}: remove PYTHONPATH and try again")
+        sys.exit(f"error: {strange} was imported, but is not in the tree {tree}")
 
 
 def main() -> int:
     task = json.load(sys.stdin)
-    without_machine_code()
+    leave_out_machine_code()
     with open(task["results"], "a", encoding="utf-8") as written:
         for case, target in task["jobs"]:
             begun = time.monotonic()
-            job = Job(case, target, Path(task["folder"]) / case["file"], task["keep"])
-            written.write(json.dumps(compiled(job)) + "\n")
+            file = Path(task["folder"]) / case["file"]
+            record = compiled(file, case["donate"], task["targets"][target], task["keep"])
+            written.write(json.dumps({"case": case["name"], "target": target, **record}) + "\n")
             written.flush()
             seconds = time.monotonic() - begun
-            print(f"{task['side']}: {case['name']} {target['name']} {seconds:.1f} s", file=sys.stderr, flush=True)
+            print(f"{task['side']}: {case['name']} {target} {seconds:.1f} s", file=sys.stderr, flush=True)
     check_tree(Path.cwd())
     return 0
 
