@@ -51,14 +51,14 @@ def test_planted_differences_are_named(tmp_path: Path, capsys: pytest.CaptureFix
         ("kernel-nn.gelu-f32-nx40", "c", "legalize", "nn_gelu"),
         ("kernel-nn.gelu-f32-nx40", "webgpu", "legalize", "nn_gelu"),
     ]
-    assert "code:sources" in rows[0][4:]
+    assert [row[-1] for row in rows] == ["sources", "sources"]
     assert "expected, but equal: none llvm fuse" in printed
     assert "4 compilations compared: 1 equal, 2 differ, 1 differ as expected" in printed
     assert any(line.startswith("+") and "2.500000e-01" in line for line in printed.splitlines())
 
 
 def record(error: str = "", step: str = "refused", **stages: dict[str, str]) -> dict[str, Any]:
-    return {"stages": stages, "error": error, "step": step}
+    return {"pipeline": ["fuse", "plan"], "stages": stages, "error": error, "step": step}
 
 
 @pytest.mark.parametrize(
@@ -75,6 +75,16 @@ def record(error: str = "", step: str = "refused", **stages: dict[str, str]) -> 
 def test_first_difference(base: Any, head: Any, expected: Any) -> None:
     found = replay.difference(("case", "llvm"), base, head)
     assert (found and (found.stage, found.kernels)) == expected
+
+
+def test_added_stage_is_a_note(capsys: pytest.CaptureFixture[str]) -> None:
+    key = ("case", "llvm")
+    base, head = record(fuse={"f": "1"}, plan={}), record(fuse={"f": "1"}, bounds={"f": "2"}, plan={})
+    head["pipeline"].insert(1, "bounds")
+    assert replay.report({key: base}, {key: head}, []) == []
+    assert "only in the pipeline of head for llvm, not compared: bounds" in capsys.readouterr().out
+    head["stages"]["plan"] = {"f": "3"}
+    assert [each.stage for each in replay.report({key: base}, {key: head}, [])] == ["plan"]
 
 
 def test_case_that_base_cannot_read_is_no_difference(capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,8 +33,8 @@ from replay_cases import TARGETS, chosen_cases, write_case
 
 #: Jobs of one process: starting it takes as long as two small cases.
 _BATCH = 40
-_MOST_KERNELS = 6
-_TITLES = ("case", "target", "first stage that differs", "kernels that differ", "later stages that differ")
+_MOST_KERNELS, _MOST_REASON = 6, 80
+_TITLES = ("case", "target", "first stage that differs", "kernels that differ", "code that differs")
 
 Key = tuple[str, str]
 Record = dict[str, Any]
@@ -48,18 +48,18 @@ class Side(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """The first stage of a case that differs, the kernels that differ in it, and the later stages that differ."""
+    """The first stage of a case that differs, the kernels that differ in it, and the kinds of code that differ."""
 
     case: str
     target: str
     stage: str
     kernels: tuple[str, ...]
-    later: tuple[str, ...]
+    code: tuple[str, ...]
 
     def row(self) -> tuple[str, ...]:
         more = len(self.kernels) - _MOST_KERNELS
         kernels = ", ".join(self.kernels[:_MOST_KERNELS]) + (f", {more} more" if more > 0 else "")
-        return *self[:3], kernels, ", ".join(self.later) or "-"
+        return *self[:3], kernels, ", ".join(self.code) or "-"
 
 
 # ---- trees and processes ----
@@ -98,7 +98,7 @@ class Runner(NamedTuple):
             crashed = next((key for key in left if key not in found), None)
             if crashed is not None:
                 error = f"the process ended with status {code}"
-                found[crashed] = {"stages": {"crash": {error: ""}}, "error": error, "step": "crash"}
+                found[crashed] = {"pipeline": [], "stages": {"crash": {error: ""}}, "error": error, "step": "crash"}
         return found
 
     def _process(self, side: Side, keys: Sequence[Key], keep: str) -> tuple[int, dict[Key, Record]]:
@@ -131,19 +131,24 @@ class Runner(NamedTuple):
 
 
 def difference(key: Key, base: Record, head: Record) -> Difference | None:
-    """Return the first stage that differs with its kernels, or None if all stages are equal."""
+    """Return the first stage that differs with its kernels, or None if all stages of both pipelines are equal."""
     one, other = base["stages"], head["stages"]
-    # Lists of items: the order of kernels counts.
-    items = [[(stage, list(side.get(stage, {None: 0}).items())) for stage in {**other, **one}] for side in (one, other)]
-    differing = [stage for (stage, left), (_, right) in zip(*items, strict=True) if left != right]
+    added = {*base["pipeline"]} ^ {*head["pipeline"]} if base["pipeline"] and head["pipeline"] else set()
+    differing = [each for each in {**other, **one} if each not in added and _items(one, each) != _items(other, each)]
     if not differing:
         return None
-    first, *later = differing
+    first = differing[0]
+    code = tuple(each.removeprefix("code:") for each in differing if each.startswith("code:"))
     for side, record in (("base", base), ("head", head)):
         if first not in record["stages"]:
-            reason = "".join(f": {line}" for line in record["error"].splitlines()[:1])
-            return Difference(*key, first, (f"(not in {side}{reason})",), tuple(later))
-    return Difference(*key, first, tuple(_differing(one[first], other[first])) or ("(order)",), tuple(later))
+            reason = "".join(f": {line[:_MOST_REASON]}" for line in record["error"].splitlines()[:1])
+            return Difference(*key, first, (f"(not in {side}{reason})",), code)
+    return Difference(*key, first, tuple(_differing(one[first], other[first])) or ("(order)",), code)
+
+
+def _items(stages: Mapping[str, Mapping[str, str]], stage: str) -> list[tuple[str, str]] | None:
+    """Return the pieces of a stage in their order, which counts."""
+    return list(stages[stage].items()) if stage in stages else None
 
 
 def _differing(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
@@ -176,6 +181,13 @@ def _covers(line: Sequence[str], found: Difference) -> bool:
 # ---- report ----
 
 
+def _pipeline_notes(target: str, base: Record, head: Record) -> Iterator[str]:
+    for side, one, other in (("base", base, head), ("head", head, base)):
+        names = [name for name in one["pipeline"] if name not in other["pipeline"]]
+        if names and other["pipeline"]:
+            yield f"only in the pipeline of {side} for {target}, not compared: {', '.join(names)}"
+
+
 def report(
     base: Mapping[Key, Record], head: Mapping[Key, Record], expected: Sequence[Sequence[str]]
 ) -> list[Difference]:
@@ -184,6 +196,8 @@ def report(
     for key in unread:
         print(f"not compared: base cannot read {key[0]} for {key[1]}: {base[key]['error'].splitlines()[0]}")
     compared = [key for key in head if key not in unread]
+    for line in sorted({each for key in compared for each in _pipeline_notes(key[1], base[key], head[key])}):
+        print(line)
     found = [each for key in compared if (each := difference(key, base[key], head[key])) is not None]
     surprising = [each for each in found if not any(_covers(line, each) for line in expected)]
     for line in expected:

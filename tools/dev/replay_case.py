@@ -126,19 +126,27 @@ def compiled(file: Path, donate: Sequence[str], target: str, keep: str = "") -> 
         write = _text if stage == keep else _digest
         stages[stage] = {name: write(content) for name, content in numbered(found).items()}
 
-    step, error = "read", ""
+    step, error, names = "read", "", list[str]()
     try:
-        module = rx.from_onnx(str(file)) if file.suffix == ".onnx" else rx.Module.from_file(file)
+        module = read_case(file)
         pipeline = _watched(rx.stages(target), note)
-        step = "refused"
+        step, names = "refused", pipeline.names
         note("input", module_pieces(module.operation))
         rx.lower(module, target, pipeline=pipeline, donate=donate)
         _make_code(module, target, donate, note)
         step = ""
     except Exception as problem:  # any error of any tree is a result
-        error = f"{type(problem).__name__}: {problem}".replace(f"{Path.cwd()}/", "").replace(f"{file.parent}/", "")
+        error = f"{type(problem).__name__}: {problem}".replace(f"{Path.cwd()}/", "")
         note(step, [("message", error)])
-    return {"stages": stages, "error": error, "step": step}
+    return {"pipeline": names, "stages": stages, "error": error, "step": step}
+
+
+def read_case(file: Path) -> rx.Module:
+    """Return the module of a case. Locations have the file's name alone: its folder differs from run to run."""
+    data = file.read_bytes()
+    if file.suffix == ".onnx":
+        return rx.from_onnx(data)
+    return rx.Module.from_script(data.decode(), file.name) if file.suffix == ".py" else rx.Module.parse(data, file.name)
 
 
 def _watched(stages: Any, note: Note) -> Any:
