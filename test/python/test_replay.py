@@ -36,6 +36,7 @@ def link_tree(tree: Path, changed: dict[Path, tuple[str, str]], part: Path = Pat
     return tree
 
 
+@pytest.mark.slow
 def test_planted_differences_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     changed = {RULE: ("half = x * 0.5", "half = x * 0.25"), TEXT: ("/* Written by", "/* Made by")}
     expected = tmp_path / "expected.txt"
@@ -70,6 +71,7 @@ def record(error: str = "", step: str = "refused", **stages: dict[str, str]) -> 
         (record(fuse={"f": "1", "g": "2"}), record(fuse={"g": "2", "f": "1"}), ("fuse", ("(order)",))),
         (record(fuse={}), record(fuse={}, plan={}), ("plan", ("(not in base)",))),
         (record(fuse={}, plan={}), record("E: no", fuse={}), ("plan", ("(not in head: E: no)",))),
+        (record(fuse={}, plan={}), record("E: no", refused={"message": "1"}), ("refused", ("(not in base: E: no)",))),
     ],
 )
 def test_first_difference(base: Any, head: Any, expected: Any) -> None:
@@ -119,7 +121,10 @@ def test_tree_of_a_commit(tmp_path: Path) -> None:
     with replay.tree_of("HEAD~1", tmp_path) as tree:
         assert (tree / "file").read_text("utf-8") == "old"
     assert not tree.exists()
-    with pytest.raises(SystemExit, match="BASE=nowhere is neither a commit"), replay.tree_of("nowhere", tmp_path):
+    with (
+        pytest.raises(SystemExit, match="'nowhere' is neither a commit nor a folder"),
+        replay.tree_of("nowhere", tmp_path),
+    ):
         pass
 
 
@@ -131,6 +136,16 @@ def test_refusals(arguments: list[str], message: str, capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit):
         replay.main(["HEAD", *arguments])
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_case_that_kills_its_process_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree = link_tree(tmp_path / "tree", {RULE: ("half = x * 0.5", 'half = __import__("os").abort()')})
+    assert replay.main([str(tree), "--cases", "gelu-f32* add-f32*", "--targets", "c"]) == 1
+    printed = capsys.readouterr().out
+    (row,) = [line for line in printed.splitlines() if line.startswith("kernel-")]
+    assert "nn.gelu-f32" in row and "the process ended with status" in row
+    assert "2 compilations compared: 1 equal" in printed
 
 
 def test_short_line_of_expected_differences(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +34,8 @@ from replay_cases import TARGETS, chosen_cases, write_case
 
 #: Jobs of one process: starting it takes as long as two small cases.
 _BATCH = 40
+#: A process that runs longer hangs: the slowest batches take five minutes on a busy machine.
+_LIMIT_S = 1800
 _MOST_KERNELS, _MOST_REASON = 6, 80
 _TITLES = ("case", "target", "first stage that differs", "kernels that differ", "code that differs")
 
@@ -76,7 +79,7 @@ def tree_of(base: str, repository: Path = ROOT) -> Iterator[Path]:
     archived = subprocess.run(command, cwd=repository, capture_output=True, check=False)
     if archived.returncode:
         reason = archived.stderr.decode(errors="replace").strip()
-        sys.exit(f"error: BASE={base} is neither a commit of this repository nor a folder: {reason}")
+        sys.exit(f"error: '{base}' is neither a commit nor a folder: name one, as in BASE=HEAD~1: {reason}")
     with tempfile.TemporaryDirectory(prefix="relax-replay-") as folder:
         with tarfile.open(fileobj=io.BytesIO(archived.stdout)) as files:
             files.extractall(folder)
@@ -108,15 +111,17 @@ class Runner(NamedTuple):
             files = {"folder": str(self.folder), "results": str(results)}
             task = {"side": side.name, "keep": keep, "targets": TARGETS, "jobs": jobs, **files}
             own = {"PYTHONPATH": str(side.tree), "PYTHONHASHSEED": "0", "RELAX_MLIR_CACHE": scratch}
-            done = subprocess.run(
-                [sys.executable, str(ROOT / "tools" / "dev" / "replay_case.py")], cwd=side.tree,
-                env={**os.environ, **own}, input=json.dumps(task), text=True, check=False,
-            )  # fmt: skip
+            command = [sys.executable, str(ROOT / "tools" / "dev" / "replay_case.py")]
+            start = partial(subprocess.run, cwd=side.tree, env={**os.environ, **own}, text=True, check=False)
+            try:
+                code = start(command, input=json.dumps(task), timeout=_LIMIT_S).returncode
+            except subprocess.TimeoutExpired:
+                code = 124  # as the command timeout
             # The file is there once the tree has been imported. Status 1 is an error of the tree as a whole.
-            if done.returncode == 1 or not results.exists():
-                sys.exit(f"error: {side.name}: cannot compile with the tree {side.tree}: status {done.returncode}")
+            if code == 1 or not results.exists():
+                sys.exit(f"error: {side.name}: cannot compile with the tree {side.tree}: status {code}")
             records = map(json.loads, results.read_text("utf-8").splitlines())
-            return done.returncode, {(each["case"], each["target"]): each for each in records}
+            return code, {(each["case"], each["target"]): each for each in records}
 
     def run_both(self, sides: Sequence[Side], keys: Sequence[Key], jobs: int) -> list[dict[Key, Record]]:
         """Return the results of both sides, which run at the same time if `jobs` allows it."""
@@ -139,9 +144,9 @@ def difference(key: Key, base: Record, head: Record) -> Difference | None:
         return None
     first = differing[0]
     code = tuple(each.removeprefix("code:") for each in differing if each.startswith("code:"))
-    for side, record in (("base", base), ("head", head)):
-        if first not in record["stages"]:
-            reason = "".join(f": {line[:_MOST_REASON]}" for line in record["error"].splitlines()[:1])
+    for side, stages in (("base", one), ("head", other)):
+        if first not in stages:
+            reason = "".join(f": {line[:_MOST_REASON]}" for line in (base["error"] or head["error"]).splitlines()[:1])
             return Difference(*key, first, (f"(not in {side}{reason})",), code)
     return Difference(*key, first, tuple(_differing(one[first], other[first])) or ("(order)",), code)
 
@@ -166,7 +171,10 @@ def diff(found: Difference, base: Record, head: Record) -> Iterator[str]:
 
 def read_expected(path: str) -> list[list[str]]:
     """Return the lines of a file of expected differences: patterns of case, target and stage, and the reason."""
-    text = Path(path).read_text("utf-8") if path else ""
+    try:
+        text = Path(path).read_text("utf-8") if path else ""
+    except OSError as error:
+        sys.exit(f"error: cannot read {path}: {error.strerror}")
     lines = [line.split(maxsplit=3) for line in text.splitlines() if line.strip() and not line.startswith("#")]
     short = next((line for line in lines if len(line) < 4), None)
     if short is not None:
