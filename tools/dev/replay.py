@@ -6,7 +6,8 @@
     python tools/dev/replay.py main --show                              with the first difference as a unified diff
 
 Uncommitted changes of this tree count. The exit status is 1 if anything differs that no line of the file of expected
-differences covers: `case target stage reason`, of which the first three may be patterns.
+differences covers: `case target stage reason`, of which the first three may be patterns. The stage is the first one
+that differs; the line covers the later stages of the case, too.
 """
 
 from __future__ import annotations
@@ -164,9 +165,9 @@ def diff(found: Difference, base: Record, head: Record) -> Iterator[str]:
     """Yield the lines of a unified diff of the first kernel that differs; both records hold the stage's texts."""
     one, other = (record["stages"].get(found.stage, {}) for record in (base, head))
     for name in _differing(one, other)[:1]:
-        texts = [side.get(name, "").splitlines() for side in (one, other)]
-        titles = [f"{side} {found.case} {found.target} {found.stage}: {name}" for side in ("base", "head")]
-        yield from difflib.unified_diff(*texts, *titles, lineterm="")
+        left, right = (side.get(name, "").splitlines() for side in (one, other))
+        title = f"{found.case} {found.target} {found.stage}: {name}"
+        yield from difflib.unified_diff(left, right, f"base {title}", f"head {title}", lineterm="")
 
 
 def read_expected(path: str) -> list[list[str]]:
@@ -204,14 +205,14 @@ def report(
     for key in unread:
         print(f"not compared: base cannot read {key[0]} for {key[1]}: {base[key]['error'].splitlines()[0]}")
     compared = [key for key in head if key not in unread]
-    for line in sorted({each for key in compared for each in _pipeline_notes(key[1], base[key], head[key])}):
-        print(line)
+    for note in sorted({each for key in compared for each in _pipeline_notes(key[1], base[key], head[key])}):
+        print(note)
     found = [each for key in compared if (each := difference(key, base[key], head[key])) is not None]
     surprising = [each for each in found if not any(_covers(line, each) for line in expected)]
     for line in expected:
         if not any(_covers(line, each) for each in found):
             print(f"expected, but equal: {' '.join(line)}")
-    rows = [_TITLES, *(each.row() for each in surprising)] if surprising else []
+    rows: list[tuple[str, ...]] = [_TITLES, *(each.row() for each in surprising)] if surprising else []
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
@@ -248,7 +249,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="relax-replay-")))
         runner = Runner(folder, {each.name: write_case(each, folder) for each in cases})
         keys = list(itertools.product(runner.cases, names))
-        surprising = report(*runner.run_both(sides, keys, options.jobs), expected)
+        base, head = runner.run_both(sides, keys, options.jobs)
+        surprising = report(base, head, expected)
         if surprising and options.show:
             first = surprising[0]
             kept = [runner.run(side, [first[:2]], keep=first.stage)[first[:2]] for side in sides]

@@ -17,6 +17,7 @@ import schedule_kernels
 import small_onnx_models
 import te_workloads
 from generated import ROOT
+from relax_mlir.testing.core.networks import Model
 from relax_mlir.testing.every_model import all_models
 
 import relax_mlir as rx
@@ -55,13 +56,17 @@ _MODELS = (
 def _models() -> Iterator[ReplayCase]:
     models = {each.name: each for each in all_models()}
     for name in _MODELS.split():
-        yield ReplayCase(f"model-{name}", ".mlir", lambda name=name: _text(models[name].made(1).module))
+        yield ReplayCase(f"model-{name}", ".mlir", partial(_model, models[name]))
     yield ReplayCase("model-onnx_mobilenet_v2", ".onnx", lambda: small_onnx_models.mobilenet_v2().SerializeToString())
     yield ReplayCase("model-onnx_bert", ".onnx", lambda: small_onnx_models.bert().SerializeToString())
     yield ReplayCase("model-onnx_digits", ".onnx", (ROOT / "examples" / "digits" / "digits.onnx").read_bytes)
     cache = ("keys", "values")
     yield ReplayCase("model-decoder", ".mlir", lambda: _text(decoding_model.growing()), cache)
     yield ReplayCase("model-decoder_f16", ".mlir", lambda: _text(decoding_model.growing("float16")), cache)
+
+
+def _model(model: Model) -> bytes:
+    return _text(model.made(1).module)
 
 
 def _text(module: rx.Module) -> bytes:
@@ -120,7 +125,8 @@ def _kernels() -> Iterator[ReplayCase]:
 
 
 def _kernel(op: str, operands: str, attributes: dict[str, Any]) -> bytes:
-    module, build = rx.Module(), relax
+    module = rx.Module()
+    build: Any = relax
     for part in op.split("."):
         build = getattr(build, part)
     infos = {f"x{number}": _info(each) for number, each in enumerate(operands.split())}
