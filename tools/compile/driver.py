@@ -63,7 +63,7 @@ _LARGE_MODEL = 100_000
 
 
 class Driver:
-    """Single run of the tool on the given streams."""
+    """Single run of the tool on these streams."""
 
     def __init__(self, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> None:
         self.stdin, self.stdout, self.stderr = stdin, stdout, stderr
@@ -413,7 +413,7 @@ def _options(arguments: Arguments, cache: DiskCache | None, reporting: Reporting
 
 
 def _stages_for(emit: str, options: CompileOptions, arguments: Arguments) -> Stages:
-    """Return the stages from the given input to the requested output."""
+    """Return the stages from the input to the requested output."""
     if emit == "relax":
         return replace(stages_of(options.target, options.opt_level), stages=())
     last = "fuse" if emit == "tir" else arguments["stop"] or ""

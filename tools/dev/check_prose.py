@@ -40,7 +40,7 @@ BUDGETS: dict[str, tuple[int, int]] = {
     "targets": (541, 388),
     "test": (732, 957),
     "testing": (66, 70),
-    "tools": (95, 124),
+    "tools": (95, 121),
 }
 LONG_SENTENCES = 270
 

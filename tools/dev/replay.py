@@ -71,7 +71,7 @@ class Difference(NamedTuple):
 
 @contextlib.contextmanager
 def tree_of(base: str, repository: Path = ROOT) -> Iterator[Path]:
-    """Yield a folder with the tree of a commit, or the given folder itself. Exits if there is no such commit."""
+    """Yield a folder with the tree of a commit, or this folder itself. Exits if there is no such commit."""
     if base and Path(base).is_dir():
         yield Path(base).resolve()
         return

@@ -50,7 +50,7 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
 
 
 class Driver:
-    """Single run of the tool on the given streams."""
+    """Single run of the tool on these streams."""
 
     def __init__(self, stdout: TextIO, stderr: TextIO) -> None:
         self.stdout, self.stderr = stdout, stderr
@@ -216,7 +216,7 @@ def _failures_of(name: str) -> Iterator[None]:
 
 
 def _counts(arguments: Arguments) -> dict[str, int]:
-    """Return the given values of `repeat` and `warmup`. Each measurement has its own defaults."""
+    """Return the values of `repeat` and `warmup`. Each measurement has its own defaults."""
     return {name: arguments[name] for name in ("repeat", "warmup") if arguments[name] is not None}
 
 

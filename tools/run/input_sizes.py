@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Symbolic sizes of a function's inputs, determined from the given inputs."""
+"""Symbolic sizes of a function's inputs, determined from the inputs that were passed."""
 
 from __future__ import annotations
 
