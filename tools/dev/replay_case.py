@@ -142,7 +142,7 @@ def compiled(file: Path, donate: Sequence[str], target: str, keep: str = "") -> 
 
 
 def read_case(file: Path) -> rx.Module:
-    """Return the module of a case. Locations have only the name of the file, because its folder differs from run to run."""
+    """Return the module of a case. Locations have only the name of the file, as its folder differs between runs."""
     data = file.read_bytes()
     if file.suffix == ".onnx":
         return rx.from_onnx(data)
