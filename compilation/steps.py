@@ -80,16 +80,21 @@ def lowered_for_code(
 
     The backend may extract kernels to compile them separately, unless instruments or a journal follow the passes.
     """
-    backend = find_backend(options.chosen.name)
+    backend, listed = find_backend(options.chosen.name), list(stages)
     may_separate = stages.is_own_behind(backend.separates_after) and not _is_followed(options)
-    listed = list(stages)
     with ExitStack() as stack:
-        for place, stage in enumerate(listed):
-            with around(stage.name):
-                stage.run(module, options.chosen.name, options.instruments)
-                if may_separate and stage.name == backend.separates_after:
-                    kernels = backend.separate(module, listed[place + 1 :], options.chosen, code)
+
+        @contextmanager
+        def around_and_separate(name: str) -> Iterator[None]:
+            nonlocal code
+            with around(name):
+                yield
+                if may_separate and name == backend.separates_after:
+                    behind = listed[stages.names.index(name) + 1 :]
+                    kernels = backend.separate(module, behind, options.chosen, code)
                     code = replace(code, kernels=kernels and stack.enter_context(kernels))
+
+        lower_in_place(module, options, stages, around_and_separate)
         yield code
 
 

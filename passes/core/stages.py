@@ -164,12 +164,10 @@ class Stages:
 
     def is_own_behind(self, name: str) -> bool:
         """Check whether all stages after the named stage are the target's own, unchanged."""
-        tails = [
-            [each.name for each in stages].index(name)
-            for stages in (self.stages, self.own)
-            if any(each.name == name for each in stages)
-        ]
-        return len(tails) == 2 and self.stages[tails[0] + 1 :] == self.own[tails[1] + 1 :]
+        own = replace(self, stages=self.own)
+        if name not in self.names or name not in own.names:
+            return False
+        return self.stages[self._place(name) + 1 :] == self.own[own._place(name) + 1 :]
 
     def at(self, opt_level: int) -> Stages:
         """Return the stages that run at an optimization level."""

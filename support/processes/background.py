@@ -32,6 +32,12 @@ class BackgroundRun:
             self._queue.__exit__()
             raise OSError(errno.EAGAIN, "no thread can be started") from None
 
+    def __enter__(self) -> BackgroundRun:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.abandon()
+
     def add(self, calls: Iterable[PoolCall]) -> None:
         """Queue calls for the next free workers."""
         self._queue.add(calls)

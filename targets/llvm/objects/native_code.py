@@ -194,13 +194,14 @@ class _Making:
         """
         rest = [unit for unit in units if unit not in self._kernels.started]
         ordered = [*self._kernels.started, *rest]
+        calls = self.calls(rest)
         try:
-            run = self._kernels.run or BackgroundRun(process_pool(), min(self._options.jobs, len(units)))
-            run.add(self.calls(rest))
-            run.finish(
-                lambda index, code, seconds: self._made(ordered[index], code, seconds),
-                lambda index: self._begun(ordered[index]),
-            )
+            with self._kernels.run or BackgroundRun(process_pool(), min(self._options.jobs, len(units))) as run:
+                run.add(calls)
+                run.finish(
+                    lambda index, code, seconds: self._made(ordered[index], code, seconds),
+                    lambda index: self._begun(ordered[index]),
+                )
         except OSError as error:
             if not or_here or not is_any_size_written():
                 reason = "code is made in processes of its own where files' sizes have a limit (ulimit -f)"

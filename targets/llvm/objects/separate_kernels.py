@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from ....dialects.core.ir_attributes import CONTRACT, SCHEDULE
 from ....dialects.core.kernel_contract import KernelContract
 from ....dialects.tir.prim_func import prim_funcs_in
 from ....passes.core.pipeline import Pipeline
-from ....passes.core.stages import Stage
+from ....passes.core.stages import TARGET_PLACE, Stage
 from ....passes.lower_calls.separate_kernel import overwrites_of
 from ....passes.schedule.constant_arguments import callers_in
 from ....passes.tir_bufferize import is_on_tensors
@@ -38,7 +38,7 @@ from ...host.units import find_function
 from .code_target import code_target
 from .kernels import is_large
 from .unit_compiler import KIND, SeparateKernels, UnitCompiler
-from .units import NOTES, Unit, kernel_units
+from .units import DIVISIBLE, NOTES, Unit, kernel_units, readable_name
 
 _KIND, _FORMAT = "contracts", 1
 #: A program with fewer kernels is lowered as a whole.
@@ -50,7 +50,7 @@ _PLAN_MEMORY = "relax-plan-memory"
 #: Passes that only change functions of graphs, or remove functions without callers.
 _OF_GRAPHS = frozenset((_PLAN_MEMORY, "relax-lower-calls", "symbol-dce", "host-profile-kernels", "host-keep-arena"))
 #: Top-level operations that a program may have for separate compilation of its kernels.
-_DIVISIBLE = frozenset(("func.func", "memref.global", "llvm.func", "llvm.mlir.global"))
+_DIVISIBLE = DIVISIBLE | {"func.func", "memref.global"}
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def separate_kernels(
     candidates = _candidates(module.operation)
     if len(candidates) < _LEAST_KERNELS:
         return None
-    texts = [str(item).replace("@target", target.name) for item in passes]
+    texts = [str(item).replace(TARGET_PLACE, target.name) for item in passes]
     with module.context:
         return _Separation(module, candidates, texts, target, options).run()
 
@@ -155,17 +155,16 @@ class _Separation:
         if not is_large(sum(entries[key].count for key in sample) * len(keys) / len(sample)):
             return None
         missing = [key for key in keys if key not in entries]
-        self._found.start(len(missing) + len(self._found.units))
-        try:
+        with ExitStack() as stack:
+            stack.push(self._found)
+            self._found.start(len(missing) + len(self._found.units))
             for first in range(0, len(missing), _BATCH):
                 entries.update(self._lower_batch(missing[first : first + _BATCH]))
             for key, functions in self._by_key.items():
                 if entries[key].symbol:
                     for function in functions:
                         _replace_by_stub(function, entries[key])
-        except BaseException:
-            self._found.__exit__()
-            raise
+            stack.pop_all()  # without a failure the workers go on
         return self._found
 
     # ---- cached kernels ----
@@ -173,7 +172,7 @@ class _Separation:
     def _key(self, function: Operation) -> str:
         text = print_asm(function, assume_verified=True)
         name = symbol_name(function)
-        readable = re.sub(r"_\d+$", "", name)
+        readable = readable_name(name)
         hashed = hashlib.blake2b(self._shared, digest_size=20)
         hashed.update(text.replace(f"@{name}(", f"@{readable}(", 1).encode("utf-8", "surrogateescape"))
         return hashed.hexdigest()

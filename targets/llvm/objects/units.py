@@ -46,8 +46,8 @@ NOTES = (ENTRIES, PLACED_CONSTANTS, CALLS, DEVICE, KERNELS)
 #: Prefix of kernels with units of their own.
 KERNEL_PREFIX = "__relax_kernel."
 _CONSTANT_PREFIX = "__relax_unit_constant."
-# Modules with other operations (flags, aliases, groups of functions) stay whole.
-_DIVISIBLE = frozenset({"llvm.func", "llvm.mlir.global", "llvm.mlir.global_ctors", "llvm.mlir.global_dtors"})
+#: Modules with other operations (flags, aliases, groups of functions) stay whole.
+DIVISIBLE = frozenset({"llvm.func", "llvm.mlir.global", "llvm.mlir.global_ctors", "llvm.mlir.global_dtors"})
 # Attributes that declarations lack.
 _OF_DEFINITIONS = ("value", "dso_local", "alignment", "section", "unnamed_addr")
 # The last version without the order of uses, which differs from run to run.
@@ -89,7 +89,7 @@ def units_of(module: Module, *, split: bool = True) -> list[Unit]:
     Raise RelaxError for an operation of another dialect.
     """
     operations, functions = _surveyed(module)
-    is_divisible = split and all(each.name in _DIVISIBLE for each in operations)
+    is_divisible = split and all(each.name in DIVISIBLE for each in operations)
     kernels = kernels_of(functions, referred_by_globals(operations)) if is_divisible else []
     places = [_place(kernel[0].operation.location) for kernel in kernels]
     if not any(map(_has_scope, functions)):
@@ -112,7 +112,7 @@ def kernel_units(module: Module) -> list[Unit]:
     Functions that cannot be compiled separately have no unit. Raise RelaxError like `units_of`.
     """
     operations, functions = _surveyed(module)
-    if any(each.name not in _DIVISIBLE for each in operations) or any(map(_has_scope, functions)):
+    if any(each.name not in DIVISIBLE for each in operations) or any(map(_has_scope, functions)):
         return []
     kernels = groups_of(functions, referred_by_globals(operations))
     places = [_place(kernel[0].operation.location) for kernel in kernels]
@@ -126,6 +126,11 @@ def _surveyed(module: Module) -> tuple[list[Operation], list[ProgramFunction]]:
     functions = [surveyed(each) for each in operations if each.name == "llvm.func" and has_body(each)]
     _check(module, operations)
     return operations, functions
+
+
+def readable_name(kernel: str) -> str:
+    """Return a kernel's name without the number that tells kernels of one name apart."""
+    return re.sub(r"_\d+$", "", kernel)
 
 
 def _check(module: Module, operations: Iterable[Operation]) -> None:
@@ -172,7 +177,7 @@ class _Making:
             _show(head)
             code = bytecode(unit)
         # The hash covers the readable part: equal kernels of two names are two units with distinct symbols.
-        readable = re.sub(r"_\d+$", "", name)
+        readable = readable_name(name)
         symbol = f"{KERNEL_PREFIX}{readable}.{hashlib.blake2b(code, digest_size=12).hexdigest()}"
         needs = tuple(each for each in outside if each not in renamed)
         return Unit(name, symbol, code, place, needs, sum(each.count for each in self._kernel))
