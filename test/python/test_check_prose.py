@@ -110,7 +110,7 @@ def test_write_lowers_budgets_but_never_raises_them(checker: ModuleType, tree: P
     )
     limits = budgets(checker, 9, 2, 7)
     limits[checker.OPENINGS]["gone"], limits[checker.IDIOMS]["gone"] = 0, 5
-    assert checker.lowered(source, limits, found) == (
+    assert checker.with_budgets(source, checker.lowest(limits, found)) == (
         '\nBUDGETS: dict[str, tuple[int, int]] = {\n    ".": (1, 0),\n    "passes": (2, 2),\n}\n'
         "LONG_SENTENCES = 1\nMOST = 1\n"
     )

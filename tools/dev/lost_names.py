@@ -58,7 +58,7 @@ def _below(function: ast.AST) -> Iterator[ast.AST]:
 
 
 def _bound_in(function: ast.AST) -> set[str]:
-    """The names of parameters and of what is assigned."""
+    """Return the names of parameters and assigned variables."""
     arguments = [each for each in ast.walk(function.args) if isinstance(each, ast.arg)]  # type: ignore[attr-defined]
     items = {id(name) for node in _below(function) for name in _item_names(node)}
     stored = [node for node in _below(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
@@ -77,7 +77,7 @@ def _items_of(node: ast.AST) -> set[str]:
 
 
 def _reads(node: ast.AST, names: set[str]) -> bool:
-    """Whether a comprehension or an inner function reads one of these, and has no such names itself."""
+    """Check whether a comprehension or an inner function reads one of the names from outside."""
     if not names or not isinstance(node, (*_COMPREHENSIONS, *_FUNCTIONS)):
         return False
     left = names - _items_of(node)
