@@ -5,10 +5,10 @@
         --peers=build/models/env-peers/bin/python    other compilers
         --beside=../before/.venv/bin/relax-compile   another state of this project, model by model in turns
 
-Each cell has seconds by the clock, seconds of processor time of all processes, and MB: the most memory that all of them
-held at once, shared pages counted once, sampled. `cold` begins with an empty cache, `cached` finds the program in it,
-`kernels` the kernels, but not the program, and `edited` those of all layers but the last matrix, which has a column
-less. Python's bytecode is there, as in any installation.
+Each cell has seconds by the clock, seconds of processor time of the main process, and MB: the most memory that all
+processes held at once, sampled, shared pages counted once. The columns: `cold` begins with an empty cache, `cached`
+finds the program in it, and `kernels` finds the kernels alone. `edited` compiles the model with one column less in its
+last matrix, with the kernels of the original in the cache. Python's bytecode is there, as in any installation.
 """
 
 from __future__ import annotations
