@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Elementwise operators: arithmetic, comparisons, bitwise operations and selection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+from ..prelude import (
+    Convert,
+    Node,
+    Outputs,
+    Tensor,
+    cast,
+    const,
+    like,
+    register_rows,
+    register_tflite,
+    relax,
+)
+from .activations import activated
+
+Function = Callable[..., Tensor]
+
+
+def _of(function: Function, count: int) -> Convert:
+    """Return a converter to a relax operator with `count` operands."""
+    return lambda node: function(*node.tensors(count))
+
+
+def _with_activation(function: Function) -> Convert:
+    return lambda node: activated(node, function(*node.tensors(2)))
+
+
+def _squared_difference(x: Tensor, y: Tensor) -> Tensor:
+    difference = relax.subtract(x, y)
+    return relax.multiply(difference, difference)
+
+
+register_rows(
+    {
+        "ADD": _with_activation(relax.add),
+        "SUB": _with_activation(relax.subtract),
+        "MUL": _with_activation(relax.multiply),
+        "DIV": _with_activation(relax.divide),
+        "FLOOR_DIV": _of(relax.floor_divide, 2),
+        "FLOOR_MOD": _of(relax.floor_mod, 2),
+        "POW": _of(relax.power, 2),
+        "ATAN2": _of(relax.atan2, 2),
+        "SQUARED_DIFFERENCE": _of(_squared_difference, 2),
+        "MINIMUM": _of(relax.minimum, 2),
+        "MAXIMUM": _of(relax.maximum, 2),
+        "ADD_N": lambda node: reduce(relax.add, node.tensors()),
+        "ABS": _of(relax.abs, 1),
+        "CEIL": _of(relax.ceil, 1),
+        "COS": _of(relax.cos, 1),
+        "EXP": _of(relax.exp, 1),
+        "FLOOR": _of(relax.floor, 1),
+        "LOG": _of(relax.log, 1),
+        "NEG": _of(relax.negative, 1),
+        "ROUND": _of(relax.round, 1),
+        "RSQRT": _of(relax.rsqrt, 1),
+        "SIGN": _of(relax.sign, 1),
+        "SIN": _of(relax.sin, 1),
+        "SQRT": _of(relax.sqrt, 1),
+        "SQUARE": _of(relax.square, 1),
+        "EQUAL": _of(relax.equal, 2),
+        "NOT_EQUAL": _of(relax.not_equal, 2),
+        "LESS": _of(relax.less, 2),
+        "LESS_EQUAL": _of(relax.less_equal, 2),
+        "GREATER": _of(relax.greater, 2),
+        "GREATER_EQUAL": _of(relax.greater_equal, 2),
+        "LOGICAL_AND": _of(relax.logical_and, 2),
+        "LOGICAL_OR": _of(relax.logical_or, 2),
+        "LOGICAL_NOT": _of(relax.logical_not, 1),
+        "BITWISE_XOR": _of(relax.bitwise_xor, 2),
+        "RIGHT_SHIFT": _of(relax.right_shift, 2),
+        "SELECT_V2": lambda node: relax.where(*node.tensors(3)),
+    }
+)
+
+
+@register_tflite("SELECT")
+def select(node: Node) -> Outputs:
+    """Convert SELECT. A one-dimensional condition selects rows."""
+    condition, x, y = node.tensors(3)
+    behind = node.rank(1) - node.rank(0)
+    if node.rank(0) == 1 and behind > 0:
+        condition = relax.expand_dims(condition, axis=list(range(1, 1 + behind)))
+    return relax.where(condition, x, y)
+
+
+@register_tflite("CAST")
+def convert(node: Node) -> Outputs:
+    """Convert CAST, which casts the stored integers of a quantized tensor."""
+    x = node.stored(0).ssa
+    target = node.results[0].dtype
+    return relax.not_equal(x, like(x, 0)) if target == "i1" else cast(x, target)
+
+
+@register_tflite("BITCAST")
+def bitcast(node: Node) -> Outputs:
+    return relax.bitcast(node.stored(0).ssa, dtype=node.results[0].dtype)
+
+
+@register_tflite("FAKE_QUANT")
+def fake_quant(node: Node) -> Outputs:
+    """Convert FAKE_QUANT: round real numbers to the steps of a quantization.
+
+    The bounds are shifted so that 0 is a step.
+    """
+    low, high, bits = node.attr("min"), node.attr("max"), node.attr("num_bits")
+    if not low <= 0 <= high or low == high or not 2 <= bits <= 16:
+        raise node.fail(f"a quantization to {bits} bits between {low} and {high} is invalid")
+    least, most = int(bool(node.attr("narrow_range", False))), (1 << bits) - 1
+    scale = (high - low) / (most - least)
+    zero = min(max(round(least - low / scale), least), most)
+    x, one = cast(node.tensor(0), "f32"), const(scale, "f32")
+    bounded = relax.clip(x, (least - zero) * scale, (most - zero) * scale)
+    bottom = const((least - zero) * scale, "f32")
+    steps = relax.floor(relax.add(relax.divide(relax.subtract(bounded, bottom), one), const(0.5, "f32")))
+    return relax.add(relax.multiply(steps, one), bottom)

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Search for faster plans of kernels by measurement: `relax_mlir_tune.tune`, `relax-tune`."""
+
+from .tune import Progress, Tuning, tune
+
+__all__ = ["Progress", "Tuning", "tune"]

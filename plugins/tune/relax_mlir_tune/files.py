@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Folders of tuned kernels: lists, repeated measurements, removal of unused files, and files of other folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import relax_mlir as rx
+from relax_mlir.tuning import TunedFolder, TunedKernel
+
+from .measuring import Job
+from .runners import LocalRunner
+from .search import FINAL_TURNS, is_faster
+from .space import machine_of
+from .tasks import tasks_of
+
+
+def table_of(kernels: Iterable[TunedKernel]) -> str:
+    """Return a line for each tuned kernel."""
+    rows: list[tuple[str, ...]] = [("kernel", "key", "machine", "default us", "tuned us", "ratio", "CPU")]
+    for each in sorted(kernels, key=lambda each: each.file_name):
+        machine = f"{each.machine.architecture} {each.machine.vector_bytes * 8} bits"
+        times = each.times
+        ratio = f"{times.tuned / times.default:.3f} +- {times.noise:.3f}"
+        rows.append((each.kernel, each.key, machine, f"{times.default:.1f}", f"{times.tuned:.1f}", ratio, each.cpu))
+    return as_table(rows)
+
+
+def as_table(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of text with aligned columns, one line each."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def measured_again(
+    folder: Path,
+    module: rx.Module,
+    target: str,
+    bind: Mapping[str, int],
+    sizes: Mapping[str, int],
+    precision: str,
+    threads: int,
+) -> str:
+    """Measure the tuned kernels of a module again, and remove the files of slow ones."""
+    tuned, machine = TunedFolder(folder), machine_of(target)
+    rows, runner = [("kernel", "ratio", "")], LocalRunner()
+    try:
+        for task in tasks_of(module, target, bind, precision):
+            kernel = tuned.find(task.key, machine)
+            if kernel is None:
+                continue
+            job = Job(task.key, task.module.bytecode(), target, threads, tuple(sizes.items()))
+            (outcome,) = runner.measured(job, [kernel.plans], FINAL_TURNS)
+            is_kept = is_faster(outcome)
+            if not is_kept:
+                Path(kernel.path).unlink()
+            ratio = outcome.problem or f"{outcome.ratio:.3f}"
+            rows.append((kernel.kernel, ratio, "kept" if is_kept else "removed"))
+    finally:
+        runner.close()
+    return as_table(rows)
+
+
+def pruned(folder: Path, module: rx.Module, target: str, bind: Mapping[str, int], precision: str) -> int:
+    """Remove files of kernels that a module does not have on a target. Return their number."""
+    keys = {task.key for task in tasks_of(module, target, bind, precision)}
+    unused = [kernel for kernel in TunedFolder(folder).all() if kernel.key not in keys]
+    for kernel in unused:
+        Path(kernel.path).unlink()
+    return len(unused)
+
+
+def merged(source: Path, folder: Path) -> int:
+    """Add the files of another folder. Of two for a kernel and machine the faster one stays. Return their number."""
+    known = {each.file_name: each for each in TunedFolder(folder).all()} if folder.is_dir() else {}
+    count = 0
+    for kernel in TunedFolder(source).all():
+        other = known.get(kernel.file_name)
+        if other is None or _ratio(kernel) < _ratio(other):
+            kernel.write(folder)
+            count += 1
+    return count
+
+
+def _ratio(kernel: TunedKernel) -> float:
+    return kernel.times.tuned / kernel.times.default

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measurement of plans: compile a kernel with them, compare its results with the default's, and time both.
+
+The functions run in a process of their own, on this machine or on a board.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import relax_mlir as rx
+from relax_mlir.facts import is_float, storage_dtype
+from relax_mlir.runtime import to_numpy
+from relax_mlir.tuning import Decline, from_rules, prim_funcs_in, use_plans
+
+from .space import Plans, machine_of
+from .tasks import inputs_of
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+    from numpy.random import Generator
+
+#: Seconds that the calls of one side of a turn take, and fewest calls.
+_TURN, _FEWEST = 0.004, 3
+
+
+@dataclass(frozen=True)
+class Job:
+    """Kernel to measure, as bytes for another process."""
+
+    key: str
+    #: Bytecode of the task's module.
+    module: bytes
+    target: str
+    threads: int
+    #: Sizes of symbols of the arguments.
+    sizes: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Result of a trial."""
+
+    plans: Plans
+    #: Seconds of a call by the default's plans and by these, for each turn.
+    turns: tuple[tuple[float, float], ...] = ()
+    #: Why the plans have no times.
+    problem: str = ""
+    #: True if a result differs from the default's.
+    is_wrong: bool = False
+    seconds: float = 0.0
+
+    @property
+    def ratio(self) -> float:
+        """Return the median ratio of the times to the default's, or infinity without times."""
+        return statistics.median(tuned / default for default, tuned in self.turns) if self.turns else float("inf")
+
+
+@dataclass
+class Prepared:
+    """Kernel in a measuring process: its module, arguments, and the program with the default's plans."""
+
+    module: rx.Module
+    arguments: Sequence[ndarray]
+    default: Callable[..., object]
+    expected: list[bytes] = field(default_factory=list)
+
+
+@lru_cache(maxsize=4)
+def prepare(job: Job) -> Prepared:
+    """Compile the default, and draw arguments."""
+    import numpy
+
+    module = rx.Module.parse(job.module)
+    default = _compiled(module, None, job)
+    draw, sizes = numpy.random.default_rng(0), dict(job.sizes)
+    arguments = [_argument(info, sizes, draw) for info in inputs_of(module)]
+    return Prepared(module, arguments, default, _bytes(default(*arguments)))
+
+
+def measure(job: Job, plans: Plans, turns: int) -> Outcome:
+    """Compile and time a kernel with other plans, in turns with the default."""
+    start = time.perf_counter()
+    try:
+        prepared = prepare(job)
+        program = _compiled(prepared.module, plans, job)
+        found = _bytes(program(*prepared.arguments))
+    except (rx.RelaxError, Decline) as error:
+        reason = error.reason if isinstance(error, Decline) else error.message
+        return Outcome(plans, problem=reason.splitlines()[0], seconds=time.perf_counter() - start)
+    if found != prepared.expected:
+        problem = "the results differ from those of the default plans"
+        return Outcome(plans, problem=problem, is_wrong=True, seconds=time.perf_counter() - start)
+    times = time_in_turns([prepared.default, program], prepared.arguments, turns)
+    return Outcome(plans, tuple((default, tuned) for default, tuned in times), seconds=time.perf_counter() - start)
+
+
+def _compiled(module: rx.Module, plans: Plans | None, job: Job) -> Callable[..., object]:
+    copied = module.copy()
+    if plans is not None:
+        (function,) = prim_funcs_in(copied.operation)
+        use_plans(function, plans, machine_of(job.target))
+    made = rx.compile(copied, job.target, pipeline=from_rules(rx.stages(job.target)), cache=False, jobs=1)
+    made.threads = job.threads
+    return made["main"]
+
+
+def _argument(info: rx.TensorInfo, sizes: Mapping[str, int], draw: Generator) -> ndarray:
+    """Return a random tensor. Integers are 0 or 1, which are places in any tensor."""
+    shape = [size if isinstance(size, int) else sizes[str(size)] for size in info.shape or ()]
+    numbers = draw.standard_normal(shape) if is_float(info.dtype) else draw.integers(0, 2, shape)
+    return numbers.astype(storage_dtype(info.dtype))
+
+
+def time_in_turns(
+    programs: Sequence[Callable[..., object]], arguments: Sequence[ndarray], turns: int
+) -> list[tuple[float, ...]]:
+    """Return the seconds of a call of each program, for each turn. A turn takes the fastest of several calls."""
+    for program in programs:
+        program(*arguments)
+    once = min(_seconds(program, arguments) for program in programs)
+    count = max(_FEWEST, min(int(_TURN / max(once, 1e-7)), 10_000))
+    return [tuple(min(_seconds(each, arguments) for _ in range(count)) for each in programs) for _ in range(turns)]
+
+
+def _seconds(program: Callable[..., object], arguments: Sequence[ndarray]) -> float:
+    start = time.perf_counter()
+    program(*arguments)
+    return time.perf_counter() - start
+
+
+def _bytes(results: Any) -> list[bytes]:
+    listed = results if isinstance(results, (list, tuple)) else [results]
+    return [to_numpy(each).tobytes() for each in listed]

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tasks of a search: the distinct kernels of a module, each as a module of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import relax_mlir as rx
+from relax_mlir.facts import decode
+from relax_mlir.mlir_operations import body_of, functions_in, symbol_name
+from relax_mlir.tuning import callers_in, kernel_key, module_of_kernel, until_rules
+
+
+@dataclass(frozen=True)
+class Task:
+    """Kernel with its calls, and a module that calls it once."""
+
+    name: str
+    key: str
+    #: The kernel before the target's rules choose plans, and @main, which passes arguments and constants of a call.
+    module: rx.Module
+    #: Types of the kernel's parameters.
+    types: tuple[str, ...]
+    #: Number of calls in the program.
+    calls: int
+
+    def unknown_sizes(self, sizes: Mapping[str, int]) -> list[str]:
+        """Return the sizes of arguments that have no value."""
+        shapes = [each.shape or () for each in inputs_of(self.module)]
+        named = [str(size) for shape in shapes for size in shape if not isinstance(size, int)]
+        return [name for name in dict.fromkeys(named) if name not in sizes]
+
+
+def inputs_of(module: rx.Module) -> list[rx.TensorInfo]:
+    """Return the arguments of @main."""
+    main = next(each for each in functions_in(module.operation) if symbol_name(each) == "main")
+    infos = [decode(argument.type) for argument in body_of(main).arguments]
+    return [each for each in infos if isinstance(each, rx.TensorInfo)]
+
+
+def tasks_of(
+    module: rx.Module, target: str, bind: Mapping[str, int] | None = None, precision: str = "f32"
+) -> list[Task]:
+    """Return the kernels of a module as a target compiles it. Equal kernels are one task."""
+    lowered = rx.lower(module, target, pipeline=until_rules(rx.stages(target)), bind=bind, precision=precision)
+    found: dict[str, Task] = {}
+    for name, callers in callers_in(lowered.operation).items():
+        function, calls = callers.function, callers.calls
+        if not calls:
+            continue
+        key, count = kernel_key(function), len(calls)
+        if key in found:
+            known = found[key]
+            found[key] = Task(known.name, key, known.module, known.types, known.calls + count)
+            continue
+        types = tuple(str(each) for each in function.attributes["function_type"].value.inputs)
+        found[key] = Task(name, key, module_of_kernel(function, calls[0]), types, count)
+    return list(found.values())

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Primitive decompose_padding: splits a padding block into a fill and a copy of the interior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from relax_mlir.primitives import (
+    SERIAL,
+    Access,
+    Block,
+    BlockRV,
+    Edit,
+    Element,
+    Expr,
+    Load,
+    Loop,
+    LoopRV,
+    Range,
+    blocks_in,
+    choice_of,
+    factor_of,
+    limits_of,
+    loops_at,
+    make_init_block,
+    merge_reads,
+    order_of,
+    places_of_load,
+    substitute_zero,
+    variable,
+)
+from relax_mlir.schedules import register_primitive
+from relax_mlir.symbols import Size, extremum, is_never_negative, variables_of
+
+
+@register_primitive
+def decompose_padding(edit: Edit, block: BlockRV, loop: LoopRV) -> BlockRV:
+    """Split a block that chooses between an element inside and a constant outside. Return the block that fills.
+
+    The new block fills the whole buffer with the constant before a loop. The old block copies the interior only.
+    """
+    found, before = edit.block(block), edit.loop(loop)
+    inside, value, ranges = _padding(edit, found)
+    _, inner = loops_at(edit, found, before)
+    _check_alone(edit, found, before)
+    name = edit.new_name(f"{found.name}_pad_const")
+    node = make_init_block(edit, found, [value], name, inner)
+    copy, shorter = _bound_anew(_of_inside(found, inside, ranges), found, ranges, inner)
+    edit.replace(found.name, [copy])
+    for each in shorter:
+        edit.replace(each.name, [replace(each, body=edit.tree.loop(each.name).body)])
+    edit.replace(before.name, [node, edit.tree.loop(before.name)])
+    return edit.handle(edit.tree.block(name))
+
+
+def _padding(edit: Edit, found: Block) -> tuple[Expr, Expr, dict[str, Range]]:
+    """Return the expression of the interior, the constant outside, and the ranges of the iters in the interior."""
+    choice = choice_of(found.results[0]) if len(found.results) == 1 else None
+    if choice is None or found.is_reduction:
+        edit.refuse(f"'{found.name}' does not choose between an element and a value, as T.if_then_else does")
+    condition, inside, value = choice
+    if any(isinstance(part, (Element, Load)) for part in value.walk()):
+        edit.refuse(f"'{found.name}' also reads memory outside of the interior: expected a constant")
+    limits = limits_of(condition)
+    if limits is None:
+        edit.refuse(f"the condition of '{found.name}' is no limit of its iters only")
+    low: dict[str, list[Size]] = {each.name: [0] for each in found.iters}
+    high: dict[str, list[Size]] = {each.name: [each.extent] for each in found.iters}
+    for limit in limits:
+        names = variables_of(limit) & low.keys()
+        name = next(iter(names), "")
+        factor = factor_of(limit, name) if len(names) == 1 else None
+        if factor == 1:
+            low[name].append(-substitute_zero(limit, name))
+        elif factor == -1:
+            high[name].append(substitute_zero(limit, name) + 1)
+        elif not is_never_negative(limit):
+            edit.refuse(f"'{found.name}' is inside where {limit} is not negative, which is no limit of one iter")
+    starts = {name: extremum("max", each) for name, each in low.items()}
+    ranges = {name: Range(starts[name], extremum("min", each) - starts[name]) for name, each in high.items()}
+    empty = next((name for name, each in ranges.items() if isinstance(each.extent, int) and each.extent < 1), None)
+    if empty is not None:
+        edit.refuse(f"no point of '{empty}' is inside: '{found.name}' only writes the constant")
+    return inside, value, ranges
+
+
+def _check_alone(edit: Edit, found: Block, before: Loop) -> None:
+    """Check that nothing else writes the buffer, and that no block uses it between the fill and the copy."""
+    buffer, order = found.writes[0].buffer, order_of(edit)
+    others = [each.name for each in edit.tree.writers(buffer) if each is not found]
+    if others or found.reads_of(buffer):
+        edit.refuse(f"'{(others or [found.name])[0]}' depends on previous values of '{buffer.name}'")
+    early = [each for each in blocks_in([before]) if buffer in each.buffers and order[each.name] < order[found.name]]
+    if early:
+        edit.refuse(f"'{early[0].name}' uses '{buffer.name}' in '{before.name}' before '{found.name}'")
+
+
+def _of_inside(found: Block, inside: Expr, ranges: dict[str, Range]) -> Block:
+    """Return the block over the interior only. Reads at arithmetic of its iters need no condition any more."""
+    values = {each.name: variable(each.name, ranges[each.name].extent) + ranges[each.name].start
+              for each in found.iters}  # fmt: skip
+    copy = found.at(values)
+    reads = list(copy.reads)
+
+    def change(part: Expr) -> Expr | None:
+        places = places_of_load(part) if isinstance(part, Load) else [None]
+        known = [each for each in places if each is not None]
+        if not isinstance(part, Load) or len(known) < len(places):
+            return None
+        reads.append(Access(part.buffer, tuple(known)))
+        return Element(len(reads) - 1)
+
+    result = inside.at(values).rewritten(change)
+    iters = tuple(replace(each, extent=ranges[each.name].extent) for each in found.iters)
+    return merge_reads(replace(copy, iters=iters, reads=tuple(reads), results=(result,)))
+
+
+def _bound_anew(copy: Block, found: Block, ranges: dict[str, Range], inner: Sequence[Loop]) -> tuple[Block, list[Loop]]:
+    """Return the block with bindings by the loops around, and shortened loops.
+
+    A loop that is just an iter gets the extent of its range.
+    """
+    used = [*found.bindings, *(index for index, _ in found.where)]
+
+    def is_alone(loop: Loop) -> bool:
+        return blocks_in([loop]) == [found] and sum(loop.name in variables_of(index) for index in used) == 1
+
+    bindings: list[Size] = []
+    shorter: list[Loop] = []
+    for each, at in zip(found.iters, found.bindings, strict=True):
+        reached = ranges[each.name]
+        own = next((loop for loop in inner if str(at) == loop.name and loop.extent == each.extent), None)
+        if own is None or own.kind != SERIAL or not is_alone(own):
+            bindings.append(at - reached.start)
+        else:
+            bindings.append(variable(own.name, reached.extent))
+            shorter.append(replace(own, extent=reached.extent))
+    return replace(copy, bindings=tuple(bindings)), shorter
