@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Partitions among the stages of a target: of operators before they are legalized, of kernels afterwards.
+"""Partition stages of a target: operators before legalization, kernels after it.
 
-Codegens are asked for models as they are written, at all levels. What only makes these smaller comes before: operators
-that do nothing go, norms go into weights, what is known is computed. What rewrites them for this project's own kernels
-is for what codegens leave, and comes behind: QDQ becomes products of whole numbers, softmax between products attention.
+Codegens see models as they are written, at all optimization levels. Stages that only simplify a model come before the
+partition: they remove operators without effect, fold norms into weights, and fold constants. Stages that rewrite a
+model for this project's own kernels come after the partition, and see what the codegens leave. Examples: QDQ becomes
+integer products, and a softmax between two products becomes attention.
 """
 
 from __future__ import annotations
@@ -20,28 +21,29 @@ from .relax_allocate_workspace import AllocateWorkspace
 from .relax_partition import Partition
 from .relax_run_codegen import RunCodegen
 
-#: What codegens may be asked for as: text like mynpu{cores=4}, one or several, or the pass with all its options.
+#: Accepted forms of a request for codegens: text like mynpu{cores=4}, a sequence of texts, or the pass with all its
+#: options.
 Wanted = str | Sequence[str] | Partition
 
-#: The stages of a partition: layers in one form, operators that become parts, kernels that do.
+#: Stages of a partition: layers in one form, then operators that become parts, or kernels that do.
 INPUT, PARTITION, PARTITION_OF_KERNELS = "partition-input", "partition", "partition-kernels"
 
 _KERNELS, _DEQUANTIZE, _SOFTMAX = "relax.call_tir", "relax.dequantize", "relax.nn.softmax"
 _ATTENTION = frozenset({"relax.nn.attention", "relax.nn.attention_bias", "relax.nn.attention_cached"})
 _INTEGERS, _SIMPLIFY, _FOLD = "integers", "simplify", "fold"
-#: The stages that take apart what codegens' patterns name. Weights of few bits are no such thing: they are codes,
-#: which no codegen could take once they are numbers.
+#: Stages that decompose operators which patterns of codegens name. Stages for weights of few bits are not in the list:
+#: such weights are codes, and no codegen could take them after they have become numbers.
 _FOR_KERNELS = (_INTEGERS, "attention", "heads", "products", "launches")
 _ONE_FORM = ("relax-canonicalize-layers", "relax-fold-constant")
-#: Passes that compute what is known.
+#: Passes that fold constants.
 _FOLDING = ("relax-canonicalize", "relax-fold-constant")
 
 
 def with_partition(stages: Stages, wanted: Wanted, *, strict: bool = False, elsewhere: bool = False) -> Stages:
-    """The stages, with those that give parts to codegens; `strict`: one that declines is an error, and one whose part
-    this machine cannot run, unless it is to run `elsewhere`.
+    """Return the stages with a partition for the wanted codegens.
 
-    Each codegen comes in where it has patterns: before or after operators have become kernels.
+    With `strict`, a codegen that declines is an error. So is a codegen with a part this machine cannot run, unless the
+    part is to run `elsewhere`. Each codegen comes in where it has patterns: before or after operators become kernels.
     """
     partition = partition_of(wanted)
     chosen = [parse_codegen(each) for each in partition.codegens]
@@ -55,47 +57,50 @@ def with_partition(stages: Stages, wanted: Wanted, *, strict: bool = False, else
 
 
 def partition_of(wanted: Wanted) -> Partition:
-    """Return the pass that chooses the parts. Raises OptionError for what names no codegens."""
+    """Return the pass that chooses the parts. Raises OptionError if `wanted` does not name codegens."""
     return wanted if isinstance(wanted, Partition) else Partition(codegens=_names(wanted))
 
 
 def before_partition(stages: Stages) -> Stages:
-    """Return the stages that lead to what the first codegens get: operators, or kernels where none takes operators."""
+    """Return the stages before the first partition. Codegens get operators, or kernels if none takes operators."""
     place = next(place for place, name in enumerate(stages.names) if name in (PARTITION, PARTITION_OF_KERNELS))
     return replace(stages, stages=stages.stages[:place])
 
 
 def _with_operators(stages: Stages, passes: tuple[Pass, ...], chosen: Sequence[ChosenCodegen]) -> Stages:
-    """With a partition of operators, before they get the target's layouts."""
+    """Add a partition of operators before the stages that assign the target's layouts."""
     after = stages.between(start="layouts" if "layouts" in stages.names else "legalize").stages
     names = frozenset(name for each in chosen for name in operators_of(each.codegen))
     kept = {name for each in chosen for name in each.codegen.keeps} | ({_DEQUANTIZE} & names)
     before = stages.stages[: -len(after)]
     behind = [stage for stage in before if _is_for_kernels(stage, names)]
     ahead = [_keeping(stage, kept) for stage in before if stage not in behind]
-    # As products of whole numbers come first, before what they leave is made simple.
+    # Rewrites to integer products come first, before the simplification of what they leave.
     integers = [stage for stage in behind if stage.name == _INTEGERS]
-    simplify, fold = (_again(before, name) for name in (_SIMPLIFY, _FOLD))
+    simplify, fold = (_rerun_stages(before, name) for name in (_SIMPLIFY, _FOLD))
     others = [stage for stage in behind if stage not in integers]
     rest = [*integers, *(simplify if behind else []), *others, *fold]
-    form = _keeping(Stage(INPUT, _ONE_FORM, "layers have one form, for codegens' patterns"), kept)
+    form = _keeping(Stage(INPUT, _ONE_FORM, "rewrites layers to one form, for the patterns of codegens"), kept)
     return replace(stages, stages=(*ahead, form, Stage(PARTITION, passes), *rest, *after))
 
 
 def _is_for_kernels(stage: Stage, names: frozenset[str]) -> bool:
-    """Whether a stage is for what codegens leave; who names attention, but no softmax, gets what it makes of that."""
+    """Check whether a stage only rewrites what codegens leave.
+
+    If codegens name attention but no softmax, the attention stage runs before the partition, for their patterns.
+    """
     if stage.name == "attention" and names & _ATTENTION and _SOFTMAX not in names:
         return False
     return stage.name in _FOR_KERNELS
 
 
-def _again(stages: Sequence[Stage], name: str) -> list[Stage]:
-    """A stage for what codegens leave, where there is one of that name."""
+def _rerun_stages(stages: Sequence[Stage], name: str) -> list[Stage]:
+    """Return the stage of that name, if there is one, as a stage for what codegens leave."""
     return [replace(stage, name=f"{name}-rest") for stage in stages if stage.name == name]
 
 
 def _keeping(stage: Stage, kept: Collection[str]) -> Stage:
-    """The stage, with quantized numbers left as they are, and operators on constants that codegens look for."""
+    """Return the stage with options that keep quantized numbers, and operators on constants that codegens look for."""
     listed = f" keep={','.join(sorted(kept))}" if kept else ""
     options = {name: f"keep-quantized=true{listed}" for name in _FOLDING}
     options["relax-fuse-dequantize-matmul"] = "keep-quantized=true"
@@ -111,7 +116,7 @@ def _keeping(stage: Stage, kept: Collection[str]) -> Stage:
 def _passes(
     partition: Partition, chosen: Sequence[ChosenCodegen], run: RunCodegen, is_kernel: bool
 ) -> tuple[Pass, ...]:
-    """For the codegens that have patterns of that kind; none without."""
+    """Return the passes for the codegens that have patterns of that kind, or () if none has."""
     codegens = tuple(str(each) for each in chosen if _has_patterns(each, is_kernel))
     return (
         (replace(partition, codegens=codegens), AllocateWorkspace(), replace(run, codegen=codegens)) if codegens else ()
@@ -121,7 +126,7 @@ def _passes(
 def _names(wanted: str | Sequence[str]) -> tuple[str, ...]:
     if not isinstance(wanted, (str, Sequence)):
         raise OptionError(
-            f"partition= is names of codegens or an rx.Partition, got {type(wanted).__name__} {wanted!r:.60}"
+            f"partition= expects names of codegens or an rx.Partition, got {type(wanted).__name__} {wanted!r:.60}"
         )
     names = split_list(wanted) if isinstance(wanted, str) else list(wanted)
     wrong = next((each for each in names if not isinstance(each, str)), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Workspace of codegens' functions (temporary memory) comes from the program's arena."""
+"""Workspace of codegens' functions (temporary memory) in the program's arena."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from .relax_run_codegen import CALL
 
 @register_pass
 class AllocateWorkspace(Pass):
-    """Gives functions of external modules that need memory a last result for it, uint8[bytes], which is never read.
+    """Append a result for the workspace, uint8[bytes], to functions of external modules that need memory.
 
-    So it is alive in the arena while the call lasts, and others use that memory before and after.
+    No operation reads the result, so it is alive in the arena only during the call. Other tensors use the same memory
+    before and after the call.
     """
 
     name: ClassVar[str] = "relax-allocate-workspace"

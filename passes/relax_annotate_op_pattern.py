@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Says of PrimFuncs that do not say it themselves how they can be fused, as tir.op_pattern."""
+"""Fusion patterns of PrimFuncs that do not state one, as `tir.op_pattern`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .fuse.pattern import pattern_of
 
 @register_pass
 class AnnotateOpPattern(Pass):
-    """Says of PrimFuncs how they can be fused, by what they compute, where tir.op_pattern is absent."""
+    """Classify PrimFuncs without `tir.op_pattern`, and set the attribute."""
 
     name: ClassVar[str] = "relax-annotate-op-pattern"
     anchor: ClassVar[str] = "any"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parameter binding: weights that are known at compile time, as constants in the place of parameters."""
+"""Parameter binding: constants replace parameters with values that are known at compile time."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 @register_pass
 @dataclass(frozen=True)
 class BindParams(Pass):
-    """Makes constants of a function's parameters, by their names: of the arrays in a file that numpy.savez wrote.
+    """Replace a function's parameters by constants of the same names, from a file that numpy.savez wrote.
 
-    From Python, `BindParams(arrays={"weight": array})`. A symbolic size that an array has becomes its number.
+    From Python, `BindParams(arrays={"weight": array})`. A symbolic size becomes the number that the array has.
     """
 
     name: ClassVar[str] = "relax-bind-params"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
-    #: The .npz file with the values, by the names of the function's parameters.
+    #: The .npz file with the values, by parameter name.
     params: str = ""
-    #: Whose parameters they are.
+    #: Function with the parameters.
     function: str = "main"
     arrays: Mapping[str, Any] = field(default_factory=dict, metadata={PYTHON_ONLY: True})
 
@@ -49,7 +49,7 @@ class BindParams(Pass):
         function = graph_function(op, self.function, what)
         arrays = {**self._read(), **{name: self._array(name, value) for name, value in self.arrays.items()}}
         names = argument_names(function)
-        # Lists of arguments are made anew with each look at them: a model may have thousands.
+        # Each access builds the list of arguments anew, and a model may have thousands of arguments.
         places = {name: place for place, name in reversed(list(enumerate(names)))}
         for name in arrays:
             if name not in places:
@@ -59,7 +59,7 @@ class BindParams(Pass):
                 )
         parameters = list(body_of(function).arguments)
         given = {places[name]: array for name, array in arrays.items()}
-        # Looked at once: the first of those of one type, for arrays of one kind.
+        # Arrays of one element type and shape, for parameters of one type, need one check: that of the first.
         kinds: dict[Hashable, tuple[str, Type, ndarray]] = {}
         for place, array in given.items():
             type_ = parameters[place].type
@@ -93,15 +93,19 @@ class BindParams(Pass):
         try:
             found = numpy.load(self.params, allow_pickle=False)
             if isinstance(found, numpy.ndarray):
-                raise self._unreadable("it holds one array, without a name")
+                raise self._unreadable(
+                    "the file contains one array without a name: write named arrays with numpy.savez"
+                )
             with found:
                 arrays = {name: found[name] for name in found}
         except OSError as error:
             raise self._unreadable(error.strerror or str(error)) from None
         except (ValueError, EOFError, zipfile.BadZipFile):
-            raise self._unreadable("it is no file that numpy.savez wrote, or damaged, or of objects") from None
+            raise self._unreadable(
+                "the file was not written by numpy.savez, is damaged, or contains Python objects"
+            ) from None
         for array in arrays.values():
-            array.flags.writeable = False  # no other owner: constants are this very memory
+            array.flags.writeable = False  # no other owner: the constants alias this memory
         return arrays
 
     def _unreadable(self, reason: str) -> RelaxError:
@@ -116,14 +120,14 @@ class BindParams(Pass):
         return array.copy() if array.flags.writeable else array
 
     def _check_type(self, name: str, type_: Type, array: ndarray, sizes: dict[str, Dim]) -> None:
-        """Refuses an array of another element type or rank; adds what it says of symbols."""
+        """Raise an error if the array has another element type or rank. Add the sizes of symbols."""
         info = decode(type_)
         if not isinstance(info, TensorInfo):
             raise OptionError(
-                f"pass '{self.name}': parameter '{name}' is {describe(info)}, of which no constant is made"
+                f"pass '{self.name}': parameter '{name}' is {describe(info)}: only tensors can become constants"
             )
         if dtype_name(array.dtype) != info.dtype and not _holds(array, info.dtype):
-            raise self._unfit(name, info, array.dtype.name)
+            raise self._unfit(name, info, f"element type {array.dtype.name}")
         if info.shape is not None and len(info.shape) != array.ndim:
             raise self._unfit(name, info, f"shape {array.shape}")
         for dim, size in zip(info.shape or (), array.shape, strict=False):
@@ -138,28 +142,31 @@ class BindParams(Pass):
         for dim, size in zip(info.shape or (), array.shape, strict=False):
             found = dim.substitute(sizes) if isinstance(dim, SymExpr) else dim
             if isinstance(found, SymExpr):
-                help_ = f"it is not stated that '{found}' is {size}: relax-bind-symbolic-vars does so"
+                help_ = f"'{found}' is not known to be {size}: bind its symbols with relax-bind-symbolic-vars"
                 raise self._unfit(name, info, f"shape {array.shape}", help_)
             if found not in (None, size):
                 raise self._unfit(name, info, f"shape {array.shape}", f"'{dim}' is {found}" if found != dim else "")
 
     def _unfit(self, name: str, info: TensorInfo, got: str, reason: str = "") -> RelaxError:
         reason = f" ({reason})" if reason else ""
-        return OptionError(f"pass '{self.name}': parameter '{name}' is {describe(info)}, the array is of {got}{reason}")
+        return OptionError(f"pass '{self.name}': parameter '{name}' is {describe(info)}, the array has {got}{reason}")
 
 
 def _holds(array: ndarray, dtype: str) -> bool:
-    """Whether its bytes are such elements: numpy's files hold types that numpy does not know as bytes."""
+    """Check whether the array's bytes encode this dtype.
+
+    NumPy's files store types that NumPy does not know, such as bfloat16, as raw bytes.
+    """
     stored = STORAGE_NAME.get(dtype)
     is_raw = array.dtype.kind == "V" and array.dtype.name.startswith("void")
     return is_raw and dtype not in NUMPY_NAME and stored == f"uint{array.dtype.itemsize * 8}"
 
 
 def _constant(type_: Type, array: ndarray, location: Location) -> Value:
-    """The constant, as of a parameter's type."""
+    """Return a constant of the parameter's type."""
     attribute = elements_attribute(array, type_.element_type)
     made: Value = constant_op(attribute, loc=location).result
     if attribute.type == type_:
         return made
-    # Sizes that the parameter does not state.
+    # The array has sizes that the parameter's type does not state.
     return ir.Operation.create("relax.match_cast", results=[type_], operands=[made], loc=location).result

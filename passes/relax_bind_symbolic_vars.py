@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Specialization of symbolic sizes: numbers in the place of symbols, or the range that they are from."""
+"""Specialization of symbolic sizes: a number in place of a symbol, or the range of its values."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from .core.registry import register_pass
 from .lower_calls.size_bounds import SymbolRange, symbol_limits, symbol_ranges
 from .params.signature import bind_sizes, changing_copy, graph_function
 
-_HOW_TO_MAKE_ONE = "where a model is read a size can become symbolic: relax-compile --shape <input>:n,3,224,224"
+_SHAPE_HINT = "a size can become symbolic when a model is read: relax-compile --shape <input>:n,3,224,224"
 
 
 @register_pass
 @dataclass(frozen=True)
 class BindSymbolicVars(Pass):
-    """Puts numbers in the place of symbolic sizes, `vars=n:8`, or notes what range they are from, `vars=n:1..64`."""
+    """Replace symbolic sizes by numbers, `vars=n:8`, or set the range of their values, `vars=n:1..64`."""
 
     name: ClassVar[str] = "relax-bind-symbolic-vars"
 
-    #: What symbols are from now on, numbers or other symbols: vars={n=4 m=k}.
+    #: Values of the symbols, numbers or ranges: vars={n=4 m=1..64} or vars=n:4,m:1..64.
     vars: Mapping[str, str | int] = field(default_factory=dict)
-    #: Whose symbols they are.
+    #: Function with the symbols.
     function: str = "main"
 
     def __post_init__(self) -> None:
@@ -41,13 +41,11 @@ class BindSymbolicVars(Pass):
         least, is_range, most = str(value).partition("..")
         most = most if is_range else least
         if not (least.isdecimal() and most.isdecimal()):
-            raise OptionError(
-                f"pass '{self.name}': vars={name}:{value}: expected a size, 8, or the range of one, 1..64"
-            )
+            raise OptionError(f"pass '{self.name}': vars={name}:{value}: expected a size like 8, or a range like 1..64")
         found = SymbolRange(int(least), int(most))
         if found.least > found.most or found.most >= 2**63:
             raise OptionError(
-                f"pass '{self.name}': vars={name}:{value}: a size is from 0 to 2**63 - 1, the least first"
+                f"pass '{self.name}': vars={name}:{value}: sizes are from 0 to 2**63 - 1, the smallest first"
             )
         return found
 
@@ -60,7 +58,7 @@ class BindSymbolicVars(Pass):
             if name not in symbols:
                 has = f"it has: {', '.join(sorted(symbols))}" if symbols else "all sizes of its inputs are numbers"
                 missing = f"@{self.function} has no symbolic size '{name}'; {has}{suggest(name, symbols)}"
-                raise OptionError(f"{what}: {missing}", notes=() if symbols else [_HOW_TO_MAKE_ONE])
+                raise OptionError(f"{what}: {missing}", notes=() if symbols else [_SHAPE_HINT])
         sizes = {name: range_.least for name, range_ in ranges.items() if range_.least == range_.most}
         with changing_copy(function, what) as copy:
             bind_sizes(copy, sizes, what)
@@ -74,7 +72,7 @@ class BindSymbolicVars(Pass):
             if found.least > found.most:
                 given = f"{range_.least}..{range_.most}" if range_.least < range_.most else str(range_.least)
                 raise OptionError(
-                    f"pass '{self.name}': '{name}' cannot be {given}: @{self.function} is for {least}..{most}"
+                    f"pass '{self.name}': '{name}' cannot be {given}: @{self.function} allows {least}..{most}"
                 )
             if range_.least < range_.most:
                 noted[name] = found

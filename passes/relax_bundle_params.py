@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Many weights as one parameter: a list, for those who call; in the function they stay values of their own."""
+"""One list parameter instead of many weights. Inside the function the weights stay separate values."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from .params.signature import bundle_arguments, bundle_results, changing_copy, g
 @register_pass
 @dataclass(frozen=True)
 class BundleParams(Pass):
-    """Makes one list of a function's weights, which are the parameters behind the first `inputs`.
+    """Pack a function's weights, the parameters after the first `inputs`, into one list.
 
-    With `results` also of what it gives. What a function of the module calls cannot be changed so.
+    With `results` the results become one list, too. A function that other functions of the module call cannot be
+    changed.
     """
 
     name: ClassVar[str] = "relax-bundle-params"
 
-    #: How many of the first parameters stay as they are; without it those that the function's attribute counts.
+    #: Number of leading parameters that stay. Default: the count in the function's attribute.
     inputs: int | None = None
-    #: Whose parameters go into one list.
+    #: Function with the parameters.
     function: str = "main"
-    #: What the list is called.
+    #: Name of the list.
     params: str = "params"
-    #: Whether its results become one list, too.
+    #: Pack the results into one list, too.
     results: bool = False
 
     def __post_init__(self) -> None:

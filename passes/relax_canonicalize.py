@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Folds and simplifies relax operations. What it does is the sum of the tables in passes/canonicalize/."""
+"""Folding and simplification of relax operations: all the tables in passes/canonicalize/."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from .lower_calls.in_place import mark_own_memory
 @register_pass
 @dataclass(frozen=True)
 class Canonicalize(Pass):
-    """Folds and simplifies relax operations without changing a bit of what they compute or a type of what they give."""
+    """Fold and simplify relax operations. Results keep their types and every bit."""
 
     name: ClassVar[str] = "relax-canonicalize"
     anchor: ClassVar[str] = "any"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
-    #: Constants of more elements than this are not folded.
+    #: Maximum number of elements of folded constants.
     fold_limit: int = 1024
-    #: How often the patterns go over the IR before this counts as endless.
+    #: Number of passes over the IR after which rewriting counts as endless.
     max_iterations: int = 32
-    #: Operators that are left as they are, whatever is known of their operands.
+    #: Operators that stay unchanged, even with constant operands.
     keep: tuple[str, ...] = ()
-    #: Whether dequantized constants are left as they are, but weights of products of real numbers.
+    #: Keep dequantized constants, except weights of products of real numbers.
     keep_quantized: bool = False
 
     def __post_init__(self) -> None:
@@ -52,7 +52,7 @@ class Canonicalize(Pass):
 @lru_cache(maxsize=8)
 def _patterns(fold_limit: int, keep: tuple[str, ...], keep_quantized: bool, evaluated: tuple[str, ...]) -> PatternSet:
     """Return the set of all rules, in the order in which the rules are tried on an operation."""
-    # Tables of patterns take a while to make, which only a run waits for.
+    # The tables of patterns take a while to build. Only a run of the pass needs them.
     from .canonicalize import (
         casts,
         data_movement,

@@ -4,8 +4,8 @@
 Front ends and users write the same layer in several forms. matmul(x, permute_dims(dequantize(w))) comes from torch,
 einsum("ay,xy->ax") from ONNX's Gemm, a bias under expand_dims from convolutions. The pass moves permutations and views
 into the constants, which `relax-fold-constant` computes then, and gives each layer a dequantize of its own. Weights
-that are arguments stay: each call would transpose them. The pass runs before a partition alone: targets choose the
-order of constant weights themselves, by the machine.
+that are arguments stay: each call would transpose them. The pass only runs before a partition: targets choose
+the order of constant weights themselves, by the machine.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _VIEWS = (_PERMUTE, "relax.reshape", "relax.flatten", "relax.expand_dims", "rela
 
 @register_pass
 class CanonicalizeLayers(Pass):
-    """Layers with constant weights become a matmul or convolution of the weight as it is read, and an addition."""
+    """Rewrite layers with constant weights to an addition and a product that reads the weight as stored."""
 
     name: ClassVar[str] = "relax-canonicalize-layers"
     anchor: ClassVar[str] = "any"
@@ -56,7 +56,7 @@ class _Layer(NamedTuple):
 
     data: Value
     weight: Value
-    #: Whether the weight has a row for each column of the result.
+    #: True if the weight has a row for each column of the result.
     is_transposed: bool
 
 
@@ -97,7 +97,7 @@ def _is_weight(value: Value) -> bool:
 def view_before_dequantize(op: OpView, rewriter: Rewriter) -> Outcome:
     """Rewrite view(dequantize(x)) to dequantize(view(x)), with the axis of the scales moved.
 
-    For constants, and for data that a layer alone reads: views without a permutation cost nothing.
+    The rule applies to constants, and to data that only layers read: views without a permutation cost nothing.
     """
     inner = defining_op(op.operation.operands[0], _DEQUANTIZE)
     if inner is None or not (_is_weight(inner.operation.results[0]) or _is_data_of_layer(op)):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of one operand with several others become one with all of them, of which each gets its slice.
+"""Combination of products that share an operand: one product, and a slice of its result for each.
 
-x @ q, x @ k and x @ v are slices of x @ concat(q, k, v): x is read once, and there is more to do at a time. So are
-convolutions of one image by kernels of one size. Biases and activations that follow alike are combined, too.
+x @ q, x @ k and x @ v are slices of x @ concat(q, k, v): the combined product reads x once, and has more work to share
+among threads. Convolutions of one image by kernels of one size are combined likewise. So are equal biases and
+activations after the products.
 """
 
 from __future__ import annotations
@@ -26,25 +27,25 @@ from .core.options import PYTHON_ONLY
 from .core.registry import register_pass
 from .layout.registry import is_elementwise
 
-#: Given the products of one operand, says whether they are to become one.
+#: Callback that decides whether products of one operand are combined.
 Check = Callable[[Sequence[OpView]], bool]
 
 
 @register_pass
 @dataclass(frozen=True)
 class CombineParallelMatmul(Pass):
-    """Products, or convolutions, of one operand with several others become one product and slices of it."""
+    """Combine matmuls or convolutions of one operand into one product and slices of its result."""
 
     name: ClassVar[str] = "relax-combine-parallel-matmul"
     anchor: ClassVar[str] = "any"
 
-    #: Only constants are joined, which is done when the program is compiled; others are copied in each call.
+    #: Concatenate only constants, at compile time. Other operands are copied in each call.
     constants_only: bool = False
-    #: Fewer products stay as they are.
+    #: Minimum number of products to combine.
     least: int = 2
-    #: Whether those stay apart whose results meet element by element, which one of them can do behind itself.
+    #: Keep products apart if an elementwise operation joins their results, as it fits in the epilogue of a product.
     keep_meeting: bool = False
-    #: Whether convolutions become one, too.
+    #: Combine convolutions, too.
     convolutions: bool = True
     check: Check = field(default=lambda products: True, metadata={PYTHON_ONLY: True})
 
@@ -62,14 +63,14 @@ class CombineParallelMatmul(Pass):
             if not self.convolutions and group[0].op.operation.name in CONVOLUTIONS:
                 continue
             chosen = [each for each in group if is_constant(each.weight)] if self.constants_only else group
-            chosen = _that_do_not_meet(chosen) if self.keep_meeting else chosen
-            for members in _that_can_meet(chosen):
+            chosen = _select_unjoined(chosen) if self.keep_meeting else chosen
+            for members in _movable_groups(chosen):
                 if len(members) >= self.least and self.check([each.op for each in members]):
                     _combine(members)
 
 
-def _that_can_meet(group: Sequence[Branch]) -> Iterator[list[Branch]]:
-    """Those whose weights are there where the first one is, then those of the rest."""
+def _movable_groups(group: Sequence[Branch]) -> Iterator[list[Branch]]:
+    """Yield the products with weights that can move before the first product, then groups of the rest."""
     rest = list(group)
     while rest:
         first = rest[0].op.operation
@@ -79,15 +80,15 @@ def _that_can_meet(group: Sequence[Branch]) -> Iterator[list[Branch]]:
         yield members
 
 
-def _that_do_not_meet(group: Sequence[Branch]) -> list[Branch]:
-    """Those of whose results nothing is done to each element together with another one's."""
-    reached = [_done_to_elements(each.op.operation) for each in group]
+def _select_unjoined(group: Sequence[Branch]) -> list[Branch]:
+    """Return the products with a result that no elementwise operation joins with another product's."""
+    reached = [_elementwise_users(each.op.operation) for each in group]
     others = [set[Operation]().union(*reached[:place], *reached[place + 1 :]) for place in range(len(group))]
     return [each for each, own, other in zip(group, reached, others, strict=True) if own.isdisjoint(other)]
 
 
-def _done_to_elements(product: Operation) -> set[Operation]:
-    """What is done to what a product gives, and to what comes of that, as long as it is element by element."""
+def _elementwise_users(product: Operation) -> set[Operation]:
+    """Return the elementwise operations on a product's result, and on their own results."""
     found, left = set[Operation](), [product]
     while left:
         for user in users_of(left.pop().results[0]):
@@ -123,11 +124,11 @@ def _product(members: Sequence[Branch], first: Operation) -> Value:
     for weight in weights:
         bring_before(weight, first)
     joined = relax.concat(weights, axis=members[0].weight_axis)
-    return _again(members[0].op, [first.operands[0], joined])
+    return _rebuild(members[0].op, [first.operands[0], joined])
 
 
-def _again(op: OpView, operands: Sequence[Value]) -> Value:
-    """An operation like this one of the type that it has on other operands."""
+def _rebuild(op: OpView, operands: Sequence[Value]) -> Value:
+    """Build an operation like `op`, of its type, on other operands."""
     attributes = dict(op.operation.attributes)
     own = {name: each for name, each in attributes.items() if name in op.definition.attrs}
     made = op.definition(*operands, **own)
@@ -137,7 +138,7 @@ def _again(op: OpView, operands: Sequence[Value]) -> Value:
 
 
 def _common_steps(values: Sequence[Value], axis: int, sizes: Sequence[Dim], first: Operation) -> list[Step] | None:
-    """What all branches go on with, if it can be done where the first product is."""
+    """Return the steps that follow on all branches, or None if they differ or cannot move to the first product."""
     steps = [next_step(value, axis, size) for value, size in zip(values, sizes, strict=True)]
     if not are_alike(steps):
         return None
@@ -148,11 +149,11 @@ def _common_steps(values: Sequence[Value], axis: int, sizes: Sequence[Dim], firs
 def _step_of_all(whole: Value, steps: Sequence[Step], axis: int, first: Operation) -> Value:
     biases = [step.bias for step in steps if step.bias is not None]
     if not biases:
-        return _again(steps[0].op, [whole])
+        return _rebuild(steps[0].op, [whole])
     for bias in biases:
         bring_before(bias, first)
     joined = relax.concat(biases, axis=axis)
-    return _again(steps[0].op, [whole, joined] if steps[0].bias_index == 1 else [joined, whole])
+    return _rebuild(steps[0].op, [whole, joined] if steps[0].bias_index == 1 else [joined, whole])
 
 
 def _slices(whole: Value, axis: int, sizes: Sequence[Dim]) -> Iterator[Value]:

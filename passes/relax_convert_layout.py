@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layout conversion: brings operators into requested layouts, and everything between them along."""
+"""Layout conversion of operators, and of everything between them."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from .layout.apply import apply
 from .layout.layout_attributes import check_asked
 from .layout.layout_plan import LayoutPlan
 
-#: Given an operation: the layouts that it is to have, () as it is, None as `desired` says.
+#: Callback that gives the layouts of an operation: () keeps it as it is, None selects `desired`.
 Decide = Callable[[OpView], "str | Sequence[str] | None"]
 
 
 @register_pass
 @dataclass(frozen=True)
 class ConvertLayout(Pass):
-    """Converts operators, and what is between them, to the layouts that one desires."""
+    """Convert operators, and the operations between them, to the desired layouts."""
 
     name: ClassVar[str] = "relax-convert-layout"
     anchor: ClassVar[str] = "any"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
-    #: For an operator the layouts of data, kernel, result, as many as are wanted. From Python also as tuples of texts.
+    #: Layouts per operator: data, then optionally kernel and result. In Python also tuples of texts.
     desired: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     callback: Decide | None = field(default=None, metadata={PYTHON_ONLY: True})
 
@@ -49,11 +49,11 @@ class ConvertLayout(Pass):
         object.__setattr__(self, "desired", {name: ":".join(each) for name, each in texts.items()})
 
     def run(self, op: Operation) -> None:
-        plan = LayoutPlan(op, self._asked)
+        plan = LayoutPlan(op, self._requested_layouts)
         if not plan.is_empty:
             apply(plan)
 
-    def _asked(self, operation: Operation, row: Operator) -> Sequence[str] | None:
+    def _requested_layouts(self, operation: Operation, row: Operator) -> Sequence[str] | None:
         decided = self.callback(operation.opview) if self.callback is not None else None
         if decided is None:
             desired = self.desired.get(row.full_name)

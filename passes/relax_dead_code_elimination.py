@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Interprocedural dead code elimination: upstream's passes know neither PrimFuncs nor what calls do."""
+"""Interprocedural dead code elimination. Upstream's passes know neither PrimFuncs nor what calls do."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from .core.registry import register_pass
 from .dead_code.dead_functions import remove_unreachable, remove_unused_calls
 from .dead_code.signatures import narrow_signatures
 
-# Each round undoes one level of calls whose results are others' unread parameters; few programs need a third.
+# A round removes one level of calls with results that are unread parameters of other calls. Few programs need a third.
 _MOST_ROUNDS = 16
 
 
 @register_pass
 @dataclass(frozen=True)
 class DeadCodeElimination(Pass):
-    """Removes dead code: operators, functions, and parameters and results of private functions.
+    """Remove dead code: operators, functions, and parameters and results of private functions.
 
-    Public functions stay as they are, and so do those named as entry functions.
+    Public functions stay as they are, and so do the entry functions.
     """
 
     name: ClassVar[str] = "relax-dead-code-elimination"
 
-    #: What has to stay, with all that it calls; without names all public functions.
+    #: Functions that stay, with all functions that they call. Default: all public functions.
     entry_functions: tuple[str, ...] = ()
 
     def run(self, op: Operation) -> None:
@@ -38,7 +38,7 @@ class DeadCodeElimination(Pass):
         for entry in self.entry_functions:
             if entry not in known:
                 raise OptionError(f"pass '{self.name}': there is no function @{entry}{suggest(entry, known)}")
-        # First unreachable functions: nothing else is to be done for them.
+        # Unreachable functions go first: no other work on them is needed.
         remove_unreachable(op, self.entry_functions)
         for _ in range(_MOST_ROUNDS):
             apply_greedy(op, [], what=self.name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes operators out by simpler ones, of which other passes, targets and derivatives know more."""
+"""Decomposition of operators into simpler ones, which other passes, targets and derivatives know better."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _ALL = "all"
 @register_pass
 @dataclass(frozen=True)
 class DecomposeOps(Pass):
-    """Operators become simpler ones: those of a list, or all that have a definition by others."""
+    """Decompose operators into simpler operators."""
 
     name: ClassVar[str] = "relax-decompose-ops"
     anchor: ClassVar[str] = "any"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
-    #: Names of operators, with or without `relax.`; "all" for all that have a decomposition.
+    #: Names of operators, with or without `relax.`; "all": every operator with a decomposition.
     ops: tuple[str, ...] = ("nn.batch_norm", "nn.dropout")
-    #: What batch norms and dropout are for: what their attributes say, or one of these. Trained, dropout stays.
+    #: Mode of batch norms and dropout; stated: by their attributes. In training, dropout stays.
     mode: Literal["stated", "inference", "training"] = "stated"
 
     def run(self, op: Operation) -> None:
@@ -51,7 +51,7 @@ class DecomposeOps(Pass):
             apply_greedy(op, patterns, max_iterations=_MOST_ROUNDS, what=self.name)
 
     def _has_none_in(self, op: Operation) -> bool:
-        """Whether there is nothing to do for certain: definitions are loaded for those that want them."""
+        """Check whether the pass certainly has nothing to do. Only modules with work load the definitions."""
         names = [name if name.startswith("relax.") else f"relax.{name}" for name in self.ops]
         known = {each.full_name for each in all_ops()}
         return known.issuperset(names) and {each.name for each in operations_in(op)}.isdisjoint(names)
@@ -64,7 +64,7 @@ class DecomposeOps(Pass):
             if name not in known:
                 raise OptionError(
                     f"pass '{self.name}': option 'ops': '{name}' has no decomposition{suggest(name, known)} "
-                    f"(those that have one: {', '.join(known)})"
+                    f"(operators with one: {', '.join(known)})"
                 )
         return {name: known[name] for name in names if self.mode != "training" or name != "relax.nn.dropout"}
 

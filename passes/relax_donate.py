@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arguments that a call may write to, because the caller has no other use for them: keys and values of earlier steps.
+"""Arguments that a call may overwrite, because the caller needs them no more: keys and values of earlier steps.
 
-concat(past, new), which copies all of the past, becomes a write of the new rows behind the past's in its own memory.
+concat(past, new) copies all of the past. It becomes a write of the new rows behind the rows of `past`, in its memory.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from .params.signature import changing_copy, graph_function
 @register_pass
 @dataclass(frozen=True)
 class Donate(Pass):
-    """Lets a function grow arguments in place that a concat continues: each becomes a buffer with room behind its rows.
+    """Append to arguments in place instead of by concat. Each argument becomes a buffer with room behind its rows.
 
-    `args` are names, or patterns of names like past*. Behind the arguments there is a new one, a tensor [length, 0],
-    which says how many rows there are; what was concatenated is no result any more: it is in the buffer.
+    `args` are names, or patterns of names like past*. A new argument behind the arguments, a tensor [length, 0], tells
+    the number of rows. The concatenated tensor is in the buffer, and no result any more.
     """
 
     name: ClassVar[str] = "relax-donate"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "scf")
 
-    #: The parameters, by name or by pattern (past*), whose memory results are written to.
+    #: Parameters, by name or by pattern (past*). Results are written to their memory.
     args: tuple[str, ...] = ()
-    #: Whose parameters they are.
+    #: Function with the parameters.
     function: str = "main"
 
     def run(self, op: Operation) -> None:
@@ -47,7 +47,7 @@ class Donate(Pass):
             write_in_place(op, copy, donations_of(copy, places, what))
 
     def _places(self, what: str, names: Sequence[str]) -> list[int]:
-        """Where the arguments are. Raises RelaxError for a pattern that none has."""
+        """Return the positions of the arguments. Raises RelaxError for a pattern that matches none."""
         for pattern in self.args:
             if not any(fnmatchcase(name, pattern) for name in names):
                 known = f"it has {', '.join(names) or 'none'}"

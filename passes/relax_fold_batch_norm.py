@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Batch norms of a trained model are a scale and a shift of each channel, and adjacent weights take the scale.
+"""Folding of inference batch norms: a scale and a shift of each channel, and the scale moves into adjacent weights.
 
-A bias may stand between the weights and the scale. What a model's exporter has left of a batch norm, a multiplication
-and an addition, is treated alike.
+A bias may be between the weights and the scale. The multiplication and addition that a model's exporter has left of a
+batch norm are folded alike.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _COMMUTATIVE = ("relax.add", "relax.multiply")
 
 @register_pass
 class FoldBatchNorm(Pass):
-    """Batch norms of inference go into the weights before or after them; else they are a scale and a shift."""
+    """Fold batch norms of inference into adjacent weights, or rewrite them to a scale and a shift."""
 
     name: ClassVar[str] = "relax-fold-batch-norm"
     anchor: ClassVar[str] = "any"
@@ -55,12 +55,12 @@ _MOST_ROUNDS = 32
 
 
 class _Step(NamedTuple):
-    """x * numbers or x + numbers, of each channel."""
+    """Step x * numbers or x + numbers, per channel."""
 
     source: Value
     constant: Value
     is_scale: bool
-    #: Whether the numbers are the divisor, or what is taken away.
+    #: True if the numbers are divisors or subtrahends.
     is_inverse: bool
 
     def numbers(self, axis: int, count: int) -> ndarray | None:
@@ -72,7 +72,7 @@ class _Step(NamedTuple):
 
 
 def _step(value: Value | None, kinds: tuple[str, ...], *, once: bool = True) -> _Step | None:
-    """What makes a value, where that is a step with a constant; `once`: and it has no other user."""
+    """Return the step with a constant that computes a value, or None. With `once` the value must have no other user."""
     op = None if value is None else defining_op(value, *kinds)
     if value is None or op is None:
         return None
@@ -90,7 +90,7 @@ def _step(value: Value | None, kinds: tuple[str, ...], *, once: bool = True) -> 
 
 
 def scale_outputs(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """conv(x, w) * s is conv(x, w * s); of what has a bias, (conv(x, w) + b) * s, that is multiplied too."""
+    """Rewrite conv(x, w) * s to conv(x, w * s), and (conv(x, w) + b) * s to conv(x, w * s) + b * s."""
     step = _step(op.operation.results[0], _SCALES, once=False)
     if step is None:
         return None
@@ -107,19 +107,19 @@ def scale_outputs(op: OpView, rewriter: Rewriter) -> Operation | None:
     if product is None:
         return None
     if bias is not None:
-        return _shifted(op, product.result, bias * factors, axis)
+        return _replace_by_sum(op, product.result, bias * factors, axis)
     return product if product.result.type == op.operation.results[0].type else None
 
 
-def _shifted(op: OpView, value: Value, shift: ndarray, axis: int) -> Operation | None:
-    """value + shift in the place of an operation."""
+def _replace_by_sum(op: OpView, value: Value, shift: ndarray, axis: int) -> Operation | None:
+    """Replace an operation by value + shift."""
     if not are_numbers(shift, dtype_of(value)):
         return None
     return make(op, "relax.add", [value, spread_along(shift, axis, value)])
 
 
 def merge_shifts(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """conv(x, w) + b + c is conv(x, w) + (b + c)."""
+    """Rewrite conv(x, w) + b + c to conv(x, w) + (b + c)."""
     last = _step(op.operation.results[0], _SHIFTS, once=False)
     first = None if last is None else _step(last.source, _SHIFTS)
     found = None if first is None else weighted(first.source)
@@ -127,11 +127,11 @@ def merge_shifts(op: OpView, rewriter: Rewriter) -> Operation | None:
         return None
     axis, count = found.output_axis, found.outputs
     one, other = first.numbers(axis, count), last.numbers(axis, count)
-    return None if one is None or other is None else _shifted(op, first.source, one + other, axis)
+    return None if one is None or other is None else _replace_by_sum(op, first.source, one + other, axis)
 
 
 def scale_inputs(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """conv(x * s, w) is conv(x, w * s)."""
+    """Rewrite conv(x * s, w) to conv(x, w * s)."""
     found = weighted(op.operation.results[0])
     step = None if found is None else _step(found.data, _SCALES)
     if found is None or step is None:
@@ -141,7 +141,7 @@ def scale_inputs(op: OpView, rewriter: Rewriter) -> Operation | None:
 
 
 def shift_behind(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """conv(x + t, w) is conv(x, w) + conv(t, w), which is a number for each channel where nothing is padded."""
+    """Rewrite conv(x + t, w) to conv(x, w) + conv(t, w), a constant of each channel if there is no padding."""
     found = weighted(op.operation.results[0])
     step = None if found is None or not has_same_sums(found) else _step(found.data, _SHIFTS)
     if found is None or step is None:
@@ -150,11 +150,11 @@ def shift_behind(op: OpView, rewriter: Rewriter) -> Operation | None:
     if shift is None:
         return None
     same = found.on(found.weight, step.source)
-    return _shifted(op, same.result, found.sums(shift), found.output_axis)
+    return _replace_by_sum(op, same.result, found.sums(shift), found.output_axis)
 
 
-def _quiet(rule: Callable[[OpView, Rewriter], Outcome]) -> Callable[[OpView, Rewriter], Outcome]:
-    """What is no number is refused where weights are made."""
+def _without_warnings(rule: Callable[[OpView, Rewriter], Outcome]) -> Callable[[OpView, Rewriter], Outcome]:
+    """Silence NumPy's warnings in a rule. The code that builds weights refuses results that are not finite."""
 
     @functools.wraps(rule)
     def quiet(op: OpView, rewriter: Rewriter) -> Outcome:
@@ -168,9 +168,9 @@ def _quiet(rule: Callable[[OpView, Rewriter], Outcome]) -> Callable[[OpView, Rew
 
 _PATTERNS = PatternSet(
     [
-        Pattern(_SCALES, _quiet(scale_outputs), after=(*_SHIFTS, *WEIGHTED)),
-        Pattern(_SHIFTS, _quiet(merge_shifts), after=_SHIFTS),
-        Pattern(WEIGHTED, _quiet(scale_inputs), after=_SCALES),
-        Pattern(WEIGHTED, _quiet(shift_behind), after=_SHIFTS),
+        Pattern(_SCALES, _without_warnings(scale_outputs), after=(*_SHIFTS, *WEIGHTED)),
+        Pattern(_SHIFTS, _without_warnings(merge_shifts), after=_SHIFTS),
+        Pattern(WEIGHTED, _without_warnings(scale_inputs), after=_SCALES),
+        Pattern(WEIGHTED, _without_warnings(shift_behind), after=_SHIFTS),
     ]
 )

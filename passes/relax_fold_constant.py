@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constant folding: computes operators on constants at compile time, so that no call does it again.
+"""Constant folding: operators on constants are computed at compile time, so that no call repeats the work.
 
-Quantized weights become the numbers that they stand for, transposed ones are stored as they are read. numpy does what
-it does to the last bit as the program would; all the rest of a module becomes one program, which whoever runs programs
-is asked for (passes/core/evaluating.py): operators are implemented once, those of other packages included.
+Quantized weights become the numbers that they encode, and transposed weights are stored in the order of their reads.
+NumPy computes the operators for which it gives the program's result to the last bit. The rest of a module becomes one
+program, which a registered evaluator compiles and runs (passes/core/evaluating.py). So operators are implemented once,
+operators of other packages included.
 """
 
 from __future__ import annotations
@@ -33,30 +34,31 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
 _MEBIBYTE = 1 << 20
-# What could not be computed leaves its operands to be looked at anew.
+# If a value could not be computed, its operands are considered anew in the next round.
 _MOST_ROUNDS = 4
 
 
 @register_pass
 @dataclass(frozen=True)
 class FoldConstant(Pass):
-    """Computes what depends on constants alone, unless it has many more elements than they."""
+    """Fold operators on constants, unless the result has many more elements than the constants."""
 
     name: ClassVar[str] = "relax-fold-constant"
     anchor: ClassVar[str] = "any"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
-    #: By how many mebibytes constants may grow in all: the numbers that four bits stand for take eight times as many.
+    #: Maximum growth of all constants in MiB. Dequantized 4-bit numbers, for example, take eight times as much memory.
     most_growth: int = 512
-    #: A result has fewer than this many times the elements of its constants: to spread few is faster than to read many.
+    #: Limit of the number of elements of a result, as a multiple of its constants' elements: broadcasting few elements
+    #: is faster than reading many.
     most_spread: float = 2.0
-    #: Up to how many elements a result may have, whatever it is made of.
+    #: Number of elements up to which results are always folded.
     small: int = 64
-    #: Whether what numpy does not know is compiled and run.
+    #: Compile and run operators that have no evaluation in NumPy.
     compiled: bool = True
-    #: Operators that are left as they are.
+    #: Operators that stay unchanged.
     keep: tuple[str, ...] = ()
-    #: Whether dequantized constants are left as they are, but weights of products of real numbers.
+    #: Keep dequantized constants, except weights of products of real numbers.
     keep_quantized: bool = False
 
     def __post_init__(self) -> None:
@@ -115,7 +117,7 @@ class _Folding:
 
     @cached_property
     def _with_rule(self) -> set[str]:
-        """The operators that the evaluator can compute."""
+        """Return the operators that the evaluator can compute."""
         if self._evaluator is None:
             return set()
         known = {row.full_name for row in all_ops() if row.role == "shape" or row.is_plain_view}
@@ -123,12 +125,12 @@ class _Folding:
 
 
 def _can_be_kept(type_: Type) -> bool:
-    """Whether there are constants of a type, where it is a tensor's."""
+    """Check whether constants of a type exist. Types other than ranked tensors pass."""
     return not isinstance(type_, ir.RankedTensorType) or str(type_.element_type) in STORAGE_NAME
 
 
 def _evaluated(operations: Sequence[Operation]) -> dict[Value, ndarray]:
-    """The results of those that have an evaluation, where it can tell them."""
+    """Compute the results of the operations that have an evaluation."""
     arrays: dict[Value, ndarray] = {}
 
     def read(value: Value) -> ndarray | None:

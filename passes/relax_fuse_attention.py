@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention that is written as two products with a softmax between them becomes the operator, which has no room for all
-scores: softmax(q @ k^T * scale + bias) @ v.
+"""Fusion of attention, written as two products with a softmax between them: softmax(q @ k^T * scale + bias) @ v.
 
-The scale may be one of scores or of what they are products of; a bias broadcasts. A query that sees no key gives NaN,
-or zeros where exporters put where(isnan(p), 0, p) behind the softmax. Heads of key and value that were repeated for
-several heads of the query are read as they are, keys and values of earlier calls in place.
+The fused operator stores no matrix of all scores. The scale may apply to the scores or to an operand of their product.
+A bias broadcasts. A query that sees no key gives NaN, or zeros if exporters put where(isnan(p), 0, p) behind the
+softmax. If the heads of key and value were repeated for several heads of the query, the operator reads the unrepeated
+heads. It reads keys and values of earlier calls in place.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from .patterns.operator_patterns import is_op
 from .patterns.rewrite import rewrite
 from .patterns.tree import wildcard
 
-#: [batch, heads, length, size] as [batch, length, heads, size], and back.
+#: Permutation from [batch, heads, length, size] to [batch, length, heads, size], and back.
 _SWAPPED = [0, 2, 1, 3]
 
 
 @register_pass
 @dataclass(frozen=True)
 class FuseAttention(Pass):
-    """Products with a softmax between them become attention."""
+    """Fuse products with a softmax between them into attention."""
 
     name: ClassVar[str] = "relax-fuse-attention"
     anchor: ClassVar[str] = "any"
 
-    #: Where there are fewer queries, scores are few, and nothing is worth to be copied for them; what only the run
-    #: counts is taken for many.
+    #: Minimum number of queries. With fewer queries, copies of keys and values cost more than the scores. A dynamic
+    #: number counts as many.
     least: int = 8
 
     def __post_init__(self) -> None:
@@ -63,7 +63,7 @@ _WEIGHTED = _MATMUL(_GUARDED | _PROBABILITIES, wildcard().named("value"))
 
 
 class _Scores(NamedTuple):
-    """What scores are made of; the key has its heads as they are before they are repeated."""
+    """Operands of the scores. The key has the heads that it has before they are repeated."""
 
     query: Value
     key: Value
@@ -78,35 +78,36 @@ def _attention(found: Match, least: int) -> Value | None:
     sizes = shape_of(value)
     if shape is None or len(shape) != 4 or sizes is None or len(sizes) != 4 or None in (*shape, *sizes):
         return None
-    if softmax.axis not in (-1, 3) or not _is_for_this(found) or not _are_equal(shape[:2], sizes[:2]):
+    if softmax.axis not in (-1, 3) or not _is_replaceable(found) or not _are_equal(shape[:2], sizes[:2]):
         return None
     is_few = isinstance(shape[2], int) and shape[2] < least
-    scores, value = _scores(softmax.operation.operands[0], shape), _few_heads(value)
+    scores, value = _scores(softmax.operation.operands[0], shape), _unrepeated_heads(value)
     if scores is None:
         return None
-    # What NaN became zeros of is zeros at once.
+    # If the model replaces NaN by zeros, the operator gives zeros at once.
     options: dict[str, Any] = {"scale": scores.scale, "blind": "zeros" if "guarded" in found else "nan"}
     if scores.bias is not None:
         options["bias"] = scores.bias
-    query, kept = _swapped(scores.query), [_kept(each, is_few) for each in (scores.key, value)]
+    query, kept = _swap_heads(scores.query), [_tensor_by_heads(each, is_few) for each in (scores.key, value)]
     if all(each is not None for each in kept):
         length = relax.dialect.ops["prim_value"](shape[3])
         result = relax.dialect.ops["nn.attention_cached"](query, *kept, length=length, **options)
     elif is_few:
         return None
     else:
-        result = relax.nn.attention(query, _swapped(scores.key), _swapped(value), **options)
-    return as_result(found.root.opview, _swapped(result))
+        result = relax.nn.attention(query, _swap_heads(scores.key), _swap_heads(value), **options)
+    return as_result(found.root.opview, _swap_heads(result))
 
 
-def _swapped(value: Value) -> Value:
+def _swap_heads(value: Value) -> Value:
     return relax.permute_dims(value, axes=_SWAPPED)
 
 
-def _kept(value: Value, is_few: bool) -> Value | None:
-    """What stays laid out by heads: rows of earlier calls with new ones, and for few queries all else.
+def _tensor_by_heads(value: Value, is_few: bool) -> Value | None:
+    """Return the tensor laid out by heads if no permutation pays, or None.
 
-    None where it is worth to have it permuted, or was permuted for that.
+    Rows of earlier calls joined with new ones stay by heads. With few queries all tensors do, unless a permutation made
+    them.
     """
     rows = defining_op(value, "relax.concat", "relax.strided_slice")
     if rows is None:
@@ -117,8 +118,8 @@ def _kept(value: Value, is_few: bool) -> Value | None:
     return rows.x if is_first else value
 
 
-def _is_for_this(found: Match) -> bool:
-    """Whether the probabilities have no other user, and what takes the place of NaN is 0."""
+def _is_replaceable(found: Match) -> bool:
+    """Check whether the probabilities have no other user, and whether 0 replaces NaN."""
     probabilities = found.op("softmax").operation.results[0]
     if "guarded" not in found:
         return is_used_once(probabilities)
@@ -132,7 +133,7 @@ def _are_equal(sizes: Sequence[Dim], others: Sequence[Dim]) -> bool:
 
 
 def _scores(value: Value, shape: Sequence[Dim]) -> _Scores | None:
-    """What the operand of the softmax is, if that is scores of this shape."""
+    """Return the parts of the scores of this shape that the softmax reads, or None."""
     bias = None
     added = defining_op(value, "relax.add")
     if added is not None and is_used_once(value):
@@ -157,7 +158,7 @@ def _scores(value: Value, shape: Sequence[Dim]) -> _Scores | None:
 
 
 def _product(value: Value) -> tuple[Operation, float] | None:
-    """The product that scores are, and what it is multiplied by."""
+    """Return the product that computes the scores, and the factor on its result."""
     if not is_used_once(value):
         return None
     value, scale = _unscaled(value)
@@ -168,7 +169,7 @@ def _product(value: Value) -> tuple[Operation, float] | None:
 
 
 def _unscaled(value: Value) -> tuple[Value, float]:
-    """A tensor without the numbers that all of it is multiplied by or divided by, and their product."""
+    """Return a tensor without the scalar factors and divisors of all its elements, and their product."""
     scale = 1.0
     while (op := defining_op(value, "relax.multiply", "relax.divide")) is not None:
         left, right = op.operation.operands
@@ -183,7 +184,7 @@ def _unscaled(value: Value) -> tuple[Value, float]:
 
 
 def _bias(value: Value, shape: Sequence[Dim]) -> Value | None:
-    """The value as a bias of scores of this shape, which has all their dimensions; None where it is none."""
+    """Return the value as a bias with all dimensions of the scores, or None if the shapes do not fit."""
     own = shape_of(value)
     if own is None or len(own) > len(shape) or not is_float(dtype_of(value)):
         return None
@@ -200,7 +201,7 @@ def _bias(value: Value, shape: Sequence[Dim]) -> Value | None:
 
 
 def _key(turned: Value) -> Value:
-    """[batch, heads, size, keys] as [batch, heads, keys, size], as it was before it was transposed."""
+    """Return the key before its transposition: [batch, heads, size, keys] as [batch, heads, keys, size]."""
     sizes = shape_of(turned)
     assert sizes is not None
     batch, heads, size, keys = sizes
@@ -212,38 +213,38 @@ def _key(turned: Value) -> Value:
         is_turned = order is not None and order[-2:] == [len(order) - 1, len(order) - 2]
         stay = order is not None and order[:-2] == list(range(len(order) - 2))
         if is_turned and stay and known is not None and _are_equal(known[-2:], (keys, size)):
-            found = _unflattened(before, (batch, heads, keys, size))
+            found = _unflatten_heads(before, (batch, heads, keys, size))
             if found is not None:
                 return found
     return relax.permute_dims(turned, axes=[0, 1, 3, 2])
 
 
-def _unflattened(value: Value, shape: Sequence[Dim]) -> Value | None:
-    """A tensor with batch and heads as one dimension before they were made one."""
+def _unflatten_heads(value: Value, shape: Sequence[Dim]) -> Value | None:
+    """Return a tensor as it was before batch and heads were flattened to one dimension, or None."""
     own = shape_of(value)
     if own is not None and len(own) == 4:
-        return _few_heads(value) if _are_equal(own, shape) else None
+        return _unrepeated_heads(value) if _are_equal(own, shape) else None
     flat = defining_op(value, "relax.reshape")
     if flat is None:
         return None
     before = flat.operation.operands[0]
     sizes = shape_of(before)
     if sizes is not None and len(sizes) == 4 and _are_equal(sizes, shape):
-        return _few_heads(before)
-    return _repeated(before, shape)
+        return _unrepeated_heads(before)
+    return _repeat_operand(before, shape)
 
 
-def _few_heads(value: Value) -> Value:
-    """[batch, heads, length, size] with fewer heads, each of which was repeated, or as it is."""
+def _unrepeated_heads(value: Value) -> Value:
+    """Return the tensor before its heads were repeated, or the tensor itself."""
     flat = defining_op(value, "relax.reshape")
     sizes = shape_of(value)
     assert sizes is not None
-    found = None if flat is None else _repeated(flat.operation.operands[0], sizes)
+    found = None if flat is None else _repeat_operand(flat.operation.operands[0], sizes)
     return value if found is None else found
 
 
-def _repeated(value: Value, shape: Sequence[Dim]) -> Value | None:
-    """What [batch, heads, times, length, size] repeats `times` times, where it is that."""
+def _repeat_operand(value: Value, shape: Sequence[Dim]) -> Value | None:
+    """Return the operand that [batch, heads, times, length, size] repeats `times` times, or None."""
     op = defining_op(value, "relax.broadcast_to")
     sizes = shape_of(value)
     if op is None or sizes is None or len(sizes) != 5 or not isinstance(shape[1], int):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products with matrices that are dequantized block by block read the codes: relax.matmul_nbits.
+"""Fusion of products with matrices that are dequantized block by block: relax.matmul_nbits reads the codes.
 
-matmul(x, (codes - zero points) * scales), where a scale is repeated for each element of its block, is what exporters
-write for weights of 2 to 8 bits. As numbers the weights would take up to eight times the memory, in each call.
+Exporters write weights of 2 to 8 bits as matmul(x, (codes - zero points) * scales), with a scale repeated for each
+element of its block. As numbers the weights would take up to eight times the memory, in each call.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 @register_pass
 @dataclass(frozen=True)
 class FuseDequantizeMatmul(Pass):
-    """Products with matrices that are dequantized block by block read the codes."""
+    """Fuse the dequantization of matrices by blocks into their products."""
 
     name: ClassVar[str] = "relax-fuse-dequantize-matmul"
     anchor: ClassVar[str] = "any"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
-    #: Whether weights with a scale for each column, or one for all, are read as codes, too: where memory is the limit.
+    #: Fuse weights with scales per column or tensor, too, which helps if memory bandwidth is the limit.
     columns: bool = False
-    #: Whether products with dequantized numbers are left as they are, which may be those of whole numbers.
+    #: Keep products with dequantized numbers that may become integer products.
     keep_quantized: bool = False
 
     def run(self, op: Operation) -> None:
@@ -56,12 +56,12 @@ def _cast(pattern: GraphPattern) -> GraphPattern:
 
 
 def _constant(name: str) -> GraphPattern:
-    """Those of unsigned integers are relax's own."""
+    """Match a constant. Constants of unsigned integers are operations of relax."""
     return (is_const() | is_op("relax.constant")).named(name)
 
 
 def _spread(name: str) -> GraphPattern:
-    """A number for each element of its block; what the last block has not is cut off."""
+    """Match a number repeated for each element of its block. A slice cuts off what the last block has too much."""
     repeated = is_op("relax.repeat")(_constant(name)).named(f"{name}_repeated")
     return _cast(repeated.optional(lambda whole: is_op("relax.strided_slice")(whole).named(f"{name}_cut")))
 
@@ -93,23 +93,23 @@ def _fuse(found: Match) -> Value | None:
     if not block or block * bits % (8 * WORD):
         return None
     codes, scale = (_columns(found[name], axis) for name in ("codes", "scale"))
-    packed = _packed(_without_sign(codes, found["codes"]), bits, block)
+    packed = packed_codes(_to_unsigned(codes, found["codes"]), bits, block)
     operands = found["x"], const(packed), const(scale), _zero_points(found, axis, scale.shape)
     made = relax.matmul_nbits(*operands, None, bits=bits, block_size=block)
     return stated(made, result_type(found.op()))
 
 
 def _fuse_columns(found: Match) -> Value | None:
-    """A column is one block."""
+    """Fuse a product with blocks of whole columns."""
     axis, bits = _depth_axis(found), bit_width(dtype_of(found["codes"]))
     if axis is None or not _has_types(found, bits) or not all(_is_by_column(found, name, axis) for name in _OF_BLOCK):
         return None
     codes = _columns(found["codes"], axis)
     word = 8 * WORD // bits
     block = -(-codes.shape[1] // word) * word
-    packed = _packed(_without_sign(codes, found["codes"]), bits, block)
-    scale, zeros = (_of_columns(found[name], len(codes)) for name in _OF_BLOCK)
-    operands = found["x"], const(packed), const(scale), const(_without_sign(zeros, found["zero_point"]))
+    packed = packed_codes(_to_unsigned(codes, found["codes"]), bits, block)
+    scale, zeros = (_broadcast_to_columns(found[name], len(codes)) for name in _OF_BLOCK)
+    operands = found["x"], const(packed), const(scale), const(_to_unsigned(zeros, found["zero_point"]))
     made = relax.matmul_nbits(*operands, None, bits=bits, block_size=block)
     return stated(made, result_type(found.op()))
 
@@ -118,12 +118,12 @@ _OF_BLOCK = ("scale", "zero_point")
 
 
 def _is_by_column(found: Match, name: str, axis: int) -> bool:
-    """Whether there is a number for each column of the product, or one for all."""
+    """Check whether there is a number for each column of the product, or one for all."""
     shape = shape_of(found[name])
     return shape is not None and (all(size == 1 for size in shape) or found["numbers"].owner.axis % 2 != axis)
 
 
-def _of_columns(value: Value, count: int) -> ndarray:
+def _broadcast_to_columns(value: Value, count: int) -> ndarray:
     import numpy
 
     array = array_of_attribute(value.owner.operation.attributes["value"], dtype_of(value), value.type.shape)
@@ -131,14 +131,14 @@ def _of_columns(value: Value, count: int) -> ndarray:
 
 
 def _has_types(found: Match, bits: int) -> bool:
-    """Whether codes are integers of few bits, zero points too, and all the rest floats."""
+    """Check whether codes and zero points are integers of few bits, and all other operands floats."""
     codes, zero_point = dtype_of(found["codes"]), found.get("zero_point")
     is_code = is_int(codes) and bits in WIDTHS and (zero_point is None or dtype_of(zero_point) == codes)
     return is_code and all(dtype_of(found[name]) in REALS for name in ("x", "scale", "numbers"))
 
 
 def _depth_axis(found: Match) -> int | None:
-    """The axis of the codes that is summed over, where x's last one is and the result is that of a matrix product."""
+    """Return the axis of the codes that a matrix product sums over with the last axis of x, or None."""
     op, shape, codes = found.op(), shape_of(found["x"]), shape_of(found["codes"])
     if shape is None or codes is None or len(codes) != 2 or not all(map(_is_size, codes)):
         return None
@@ -167,7 +167,7 @@ def _is_size(size: object) -> bool:
 
 
 def _block(found: Match, axis: int) -> int:
-    """How many elements scales and zero points are for; 0 where they are not for blocks along the axis."""
+    """Return the number of elements in a block of scales and zero points, or 0 if blocks are not along the axis."""
     codes = shape_of(found["codes"])
     assert codes is not None
     sizes = set()
@@ -184,7 +184,7 @@ def _block(found: Match, axis: int) -> int:
 
 
 def _is_front(cut: Value | None) -> bool:
-    """Whether a slice has the first elements, one after the other."""
+    """Check whether a slice takes the first elements, with stride 1."""
     if cut is None:
         return True
     op: OpView = cut.owner
@@ -192,15 +192,15 @@ def _is_front(cut: Value | None) -> bool:
 
 
 def _columns(value: Value, axis: int) -> ndarray:
-    """A constant's elements, a row for each column of the product."""
+    """Return a constant's elements, with a row for each column of the product."""
     import numpy
 
     array = array_of_attribute(value.owner.operation.attributes["value"], dtype_of(value), value.type.shape)
     return numpy.ascontiguousarray(array if axis else array.T)
 
 
-def _without_sign(array: ndarray, value: Value) -> ndarray:
-    """Codes from 0 on."""
+def _to_unsigned(array: ndarray, value: Value) -> ndarray:
+    """Return the codes as unsigned numbers."""
     import numpy
 
     dtype = dtype_of(value)
@@ -209,17 +209,17 @@ def _without_sign(array: ndarray, value: Value) -> ndarray:
 
 
 def _zero_points(found: Match, axis: int, shape: tuple[int, ...]) -> Value | None:
-    """Of codes from 0 on; None where it is the number in their middle."""
+    """Return the zero points of unsigned codes, or None if they are the middle of the range."""
     import numpy
 
     zero_point = found.get("zero_point")
     if zero_point is not None:
-        return const(_without_sign(_columns(zero_point, axis), zero_point))
+        return const(_to_unsigned(_columns(zero_point, axis), zero_point))
     return const(numpy.zeros(shape, "uint8")) if is_unsigned(dtype_of(found["codes"])) else None
 
 
-def _packed(codes: ndarray, bits: int, block: int) -> ndarray:
-    """[columns, depth] of bytes as [columns, blocks, bytes], those in the lowest bits first."""
+def packed_codes(codes: ndarray, bits: int, block: int) -> ndarray:
+    """Pack bytes [columns, depth] to [columns, blocks, bytes], the first code in the lowest bits."""
     import numpy
 
     columns, depth = codes.shape

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Says which calls of PrimFuncs are to become one, by a number on each: relax.group. tir-fuse makes them one."""
+"""Grouping of PrimFunc calls that become one kernel: a number on each call, `relax.group`. tir-fuse merges them."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from .fuse.prim_infos import PrimInfos
 @register_pass
 @dataclass(frozen=True)
 class FuseOps(Pass):
-    """Groups calls of PrimFuncs: what is computed element by element with what reads it, or a reduction of it."""
+    """Group calls of PrimFuncs: elementwise computations with their consumers, or with a reduction before them."""
 
     name: ClassVar[str] = "relax-fuse-ops"
     anchor: ClassVar[str] = "any"
 
-    #: Calls in a group, and parameters of its function, at most.
+    #: Maximum number of calls in a group.
     max_ops: int = 64
-    #: A kernel gets no more parameters than this.
+    #: Maximum number of parameters of a kernel.
     max_parameters: int = 32
-    #: Whether elementwise operations go into the function of the matmul, convolution or reduction before them.
+    #: Fuse elementwise operations into the matmul, convolution or reduction before them.
     epilogues: bool = False
-    #: Whether calls that read one tensor at the same points of the same loops go into one function.
+    #: Fuse calls that read one tensor at the same points of the same loops.
     beside: bool = True
-    #: Whether what several functions read is computed in each, if it is cheap, large, and not stored for others.
+    #: Recompute an operand in each of its consumers, if it is cheap, large, and has no other readers.
     again: bool = True
-    #: Whether calls are launched for more threads than run at a time: functions wait for each other at no cost, and a
-    #: launch takes more time than to read a tensor wherever else.
+    #: Fuse for targets with launches, where waiting threads cost nothing, and a launch costs more than to read a tensor
+    #: in a different order.
     launched: bool = False
-    #: Whether a call that stays apart from one that it reads says why, as relax.apart.
+    #: Annotate calls with the reasons why they are not fused with their producers (relax.apart).
     reasons: bool = False
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class FuseOps(Pass):
             groups = blocks.find()
             if self.again:
                 blocks, groups = with_heads(blocks, groups, reading, kinds)
-            # What is grouped already stays as it is.
+            # Calls that are in a group already stay as they are.
             first = max(reading.stated.values(), default=-1) + 1
             for number, found in enumerate(groups, first):
                 mark_group(found.calls, number)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parts of a graph that an external codegen has patterns for become functions of their own."""
+"""Outlining of the graph parts that an external codegen has patterns for."""
 
 from __future__ import annotations
 
@@ -24,32 +24,31 @@ from .partition.planning import Composites, Taken, find_planner, planned
 from .partition.roles import Roles, roles_attribute, roles_of
 from .structures.prim_funcs import CALL_TIR, KnownPrimFuncs, remembering
 
-# Operators in a function's name.
+# Most operators in the name of a function.
 _MOST_WORDS = 6
 
 
 @register_pass
 @dataclass(frozen=True)
 class FuseOpsByPattern(Pass):
-    """Outlines what the patterns of codegens match, into functions with relax.composite = "<codegen>.<pattern>".
+    """Outline matches of codegens' patterns into functions with relax.composite = "<codegen>.<pattern>".
 
-    Codegens and their patterns come in the order of priority. What a pattern matches later takes the place of what it
-    matched before where it holds all of that; an operation is in one function only.
+    Codegens and their patterns come in the order of priority. A later match replaces an earlier match that it contains.
+    Each operation is in one function only.
     """
 
     name: ClassVar[str] = "relax-fuse-ops-by-pattern"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func",)
 
-    #: Whose patterns are looked for, in this order.
+    #: Codegens that provide the patterns, in the order of priority.
     codegen: tuple[str, ...] = ()
-    #: Constants that are matched or read go into the function; otherwise, and for codegens that are `separate`, they
-    #: are arguments.
+    #: Move constants into the function. Otherwise, and for codegens that are `separate`, they are arguments.
     bind_constants: bool = True
-    #: A function around each, with relax.codegen = "<codegen>".
+    #: Add a function around each match, with relax.codegen = "<codegen>".
     annotate_codegen: bool = False
-    #: The functions to look into; all without codegen or composite otherwise.
+    #: Functions to search. Default: all functions without relax.codegen and relax.composite.
     entry_functions: tuple[str, ...] = ()
-    #: The planner that chooses among matches.
+    #: Planner that chooses among matches.
     plan: str = "priority"
 
     def __post_init__(self) -> None:
@@ -77,7 +76,7 @@ class FuseOpsByPattern(Pass):
                     _erase_dead_constants(block)
 
     def _outline(self, part: OutlinedPart, taken: Taken, function: Operation, names: FreshNames) -> str:
-        """The name of the function that is called in the operations' place."""
+        """Outline the operations of a match, and return the name of the function that replaces them."""
         composite = taken.composite
         name = names.of(_wanted_name(part))
         attributes: dict[str, Attribute] = {COMPOSITE: ir.StringAttr.get(composite.name, function.context)}
@@ -98,7 +97,7 @@ class FuseOpsByPattern(Pass):
 
 
 def _found_roles(taken: Taken) -> Roles | None:
-    """Of what a planner takes without saying how the pattern matches it; None where it is no match."""
+    """Return the roles in a match of the operations that a planner took without roles, or None if none matches."""
     for op in reversed(taken.operations):
         for match in taken.composite.matches(op) if op.name in taken.composite.heads else ():
             if set(match.operations) == set(taken.operations):
@@ -107,7 +106,7 @@ def _found_roles(taken: Taken) -> Roles | None:
 
 
 def _erase_dead_constants(block: Block) -> None:
-    """Those that functions have copies of, and that are dead otherwise."""
+    """Erase constants that have no users left after functions received their own copies."""
     for op in operations_of(block):
         if len(op.results) == 1 and is_constant(op.results[0]) and not is_used(op):
             op.erase()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Norms by the mean of squares that exporters have written as their arithmetic become the operator.
+"""Fusion of RMS norms that exporters have written as arithmetic.
 
-x / sqrt(mean(x * x) + epsilon) * weight reads rows twice, with something for each row between: one kernel does it all.
+x / sqrt(mean(x * x) + epsilon) * weight reads rows twice, and stores a value for each row in between. One kernel does
+all of that.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from .patterns.operator_patterns import is_filled, is_op
 from .patterns.rewrite import rewrite
 from .patterns.tree import wildcard
 
-#: Narrow floats are rounded after each step as it is written, and by the operator at its end.
+#: ^Narrow floats do not qualify: the arithmetic rounds them after each step, and the operator only at its end.
 _WIDE = ("f32", "f64")
 
 
 @register_pass
 class FuseRmsNorm(Pass):
-    """What divides rows by the root of the mean of their squares becomes nn.rms_norm."""
+    """Fuse a division of rows by the root of the mean of their squares into nn.rms_norm."""
 
     name: ClassVar[str] = "relax-fuse-rms-norm"
     anchor: ClassVar[str] = "any"

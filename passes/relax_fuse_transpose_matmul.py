@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products read transposed operands in place: matmul(x, permute_dims(w)) is einsum("IK,JK->IJ", x, w).
 
-It is the same sum of the same products. Worth it is what is read few times: a transposed matrix that many rows are
-multiplied by is read faster when it has been permuted before. What is written is written once: permute_dims of a
-product goes into it where elements stay contiguous.
+Both compute the same sum of the same products. The rewrite pays for matrices that are read few times: if many rows are
+multiplied by a transposed matrix, reading it is faster after a permutation. Results are written once, so permute_dims
+of a product moves into the product if elements stay contiguous.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from .patterns.tree import wildcard
 @register_pass
 @dataclass(frozen=True)
 class FuseTransposeMatmul(Pass):
-    """Products of permuted tensors become einsums, which read them as they are."""
+    """Fuse transposes into products, as einsums of the original tensors."""
 
     name: ClassVar[str] = "relax-fuse-transpose-matmul"
     anchor: ClassVar[str] = "any"
 
-    #: By how many rows a permuted right operand is multiplied at most, and a left one by how many columns; none for
-    #: any number. Rows that only the run counts are taken for few, columns for many.
+    #: Maximum number of rows for a permuted right operand, or of columns for a left operand; `none`: any number. A
+    #: dynamic number of rows counts as few, of columns as many.
     most: int | None = 64
 
     def __post_init__(self) -> None:
@@ -52,7 +52,7 @@ class FuseTransposeMatmul(Pass):
         apply_greedy(op, patterns, what=self.name)
 
 
-# With no other user.
+# The permutation has no other user.
 _LEFT, _RIGHT = (is_op("relax.permute_dims")(wildcard()).used_once().named(name) for name in ("left", "right"))
 _MATMUL = is_op("relax.matmul")
 _PERMUTED_OPERANDS = _MATMUL(_LEFT, _RIGHT | wildcard()) | _MATMUL(wildcard(), _RIGHT)
@@ -60,7 +60,7 @@ _PERMUTED_RESULT = is_op("relax.permute_dims")(is_op("relax.matmul", "relax.eins
 
 
 def _fuse_result(found: Match) -> Operation | None:
-    """permute_dims(einsum("...->bhqd")) is einsum("...->bqhd"), of a matmul likewise."""
+    """Rewrite permute_dims(einsum("...->bhqd")) to einsum("...->bqhd"), and permute_dims of a matmul likewise."""
     op, product = found.op(), found.op("product")
     order = permutation(op)
     if order is None or order == sorted(order) or order[-1] != len(order) - 1:
@@ -73,7 +73,7 @@ def _fuse_result(found: Match) -> Operation | None:
 
 
 class _Terms(NamedTuple):
-    """The labels of a product's operands, and of what it gives."""
+    """Labels of the operands and the result of a product."""
 
     operands: tuple[str, ...]
     result: str
@@ -88,7 +88,7 @@ def _terms_of_matmul(op: OpView) -> _Terms | None:
     left, right = shape_of(op.x1), shape_of(op.x2)
     if op.out_dtype is not None or left is None or right is None:
         return None
-    # An einsum would take a size of 1 for one that is to be repeated.
+    # A matmul repeats a dimension of size 1 of the batch, and an einsum would repeat the inner one, too.
     if equal(left[-1], right[-2] if len(right) > 1 else right[0]) is not True:
         return None
     batch = string.ascii_lowercase[: max(len(left), len(right), 2) - 2]
@@ -108,8 +108,8 @@ def _fuse(found: Match, most: int | None) -> Operation | None:
         return None
     one, other = terms.operands
     rows, columns = (left[-2] if len(left) > 1 else 1), (right[-1] if len(right) > 1 else 1)
-    first = _permuted(found.get("left"), one) if _are_few(columns, most, otherwise=False) else None
-    second = _permuted(found.get("right"), other) if _are_few(rows, most, otherwise=True) else None
+    first = _permutation_operand(found.get("left"), one) if _are_few(columns, most, otherwise=False) else None
+    second = _permutation_operand(found.get("right"), other) if _are_few(rows, most, otherwise=True) else None
     if first is None and second is None:
         return None
     (x1, one), (x2, other) = first or (op.x1, one), second or (op.x2, other)
@@ -117,7 +117,7 @@ def _fuse(found: Match, most: int | None) -> Operation | None:
 
 
 def _labels(batch: str, rank: int, matrix: str) -> str:
-    """Of a matrix in a batch, aligned with its last dimensions; of a vector, which is summed over, one."""
+    """Return the labels of a matrix in a batch, aligned at its last dimensions. A vector has one, which is summed."""
     return "K" if rank == 1 else batch[len(batch) - (rank - 2) :] + matrix
 
 
@@ -125,9 +125,9 @@ def _are_few(size: Dim, most: int | None, *, otherwise: bool) -> bool:
     return most is None or (size <= most if isinstance(size, int) else otherwise)
 
 
-def _permuted(value: Value | None, labels: str) -> tuple[Value, str] | None:
-    """What is permuted, and the labels of its own dimensions."""
-    # Constants are permuted when the program is compiled.
+def _permutation_operand(value: Value | None, labels: str) -> tuple[Value, str] | None:
+    """Return the operand of the permutation, and the labels of its dimensions. None if nothing is permuted."""
+    # Constants are permuted at compile time.
     if value is None or is_constant(value.owner.x):
         return None
     order = permutation(value.owner)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Adds a function that gives the gradients of another one's result. How operators are differentiated: gradient/."""
+"""Addition of a function that computes gradients of another function's result. The folder gradient/ has the rules."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from .relax_inline import inline_calls_in
 @register_pass
 @dataclass(frozen=True)
 class Gradient(Pass):
-    """Adds @f_adjoint for a function @f: its results, then the gradients of one of them, a number, by its arguments."""
+    """Add @f_adjoint for a function @f. It returns the results of @f, then the gradients of one scalar result."""
 
     name: ClassVar[str] = "relax-gradient"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "scf", "arith", "tensor")
 
-    #: What is differentiated.
+    #: Function to differentiate.
     function: str = "main"
-    #: The parameters by which it is, by name; without names all that are tensors of floats.
+    #: Parameters to differentiate by. Default: all float tensors.
     wrt: tuple[str, ...] = ()
-    #: Which of its results, counted from 0.
+    #: Index of the result to differentiate.
     target_index: int = 0
-    #: Of this many turns of a loop one keeps its states; those between are computed again.
+    #: Number of iterations of a loop per stored state. The states between are recomputed.
     checkpoint_every: int = 1
 
     def __post_init__(self) -> None:
@@ -54,7 +54,7 @@ class Gradient(Pass):
 
 
 def function_of(module: Operation, name: str) -> Operation:
-    """The function of this name."""
+    """Return the function with this name. Raises OptionError if there is none."""
     functions = {symbol_name(function): function for function in functions_in(module)}
     if name not in functions:
         raise OptionError(f"the module has no function @{name}{suggest(name, functions)}")
@@ -62,7 +62,7 @@ def function_of(module: Operation, name: str) -> Operation:
 
 
 def add_adjoint(function: Operation, wrt: tuple[str, ...], target_index: int, options: Options) -> Operation:
-    """The new function, behind the one that it differentiates."""
+    """Insert the adjoint behind the function that it differentiates, and return it."""
     name = f"{symbol_name(function)}_adjoint"
     _check(function, name, target_index)
     places = parameters(function, wrt)
@@ -93,14 +93,14 @@ def _check(function: Operation, name: str, target_index: int) -> None:
     info = decode(returned[target_index].type)
     if not isinstance(info, TensorInfo) or info.rank != 0 or not is_float(info.dtype):
         raise located_error(
-            f"only a single number is differentiated, a 0-D tensor of floats: result #{target_index} of @{around} is "
-            f"{describe(info)}",
+            f"result #{target_index} of @{around} is {describe(info)}: only a 0-D tensor of floats can be "
+            "differentiated",
             last_of(body_of(function)).location,
         )
 
 
 def parameters(function: Operation, wrt: tuple[str, ...]) -> list[int]:
-    """The places of the parameters of these names; of all that are tensors of floats where there are no names."""
+    """Return the positions of the parameters with these names, or of all float tensors if there are no names."""
     arguments, names = list(body_of(function).arguments), argument_names(function)
     if not wrt:
         places = [place for place, argument in enumerate(arguments) if _is_float(argument)]
@@ -120,7 +120,7 @@ def parameters(function: Operation, wrt: tuple[str, ...]) -> list[int]:
                 function.location,
             )
         if wrt.count(name) > 1:
-            raise OptionError(f"'{name}' is to be differentiated by twice")
+            raise OptionError(f"wrt names '{name}' twice")
     return [names.index(name) for name in wrt]
 
 
@@ -140,15 +140,15 @@ def _append_gradients(function: Operation, places: list[int], target_index: int,
         y = end.operands[target_index]
         made = gradients(y, xs, options=options, step_of=depending.get, remembered=remembered)
     with end.location, ir.InsertionPoint(end):
-        # Loops have been replaced on the way, so the results are looked up again.
+        # The gradients may have replaced loops, so the results are looked up again.
         returned = [*end.operands, *made]
         ir.Operation.create("func.return", operands=returned)
-    # Rules compute again what the gradients need only a part of.
+    # Rules recompute values of which the gradients need only a part.
     erase_unused(unused_in(function) if remembered.has_unused else unused)
     end.erase()
     types = ir.FunctionType.get([argument.type for argument in arguments], [value.type for value in returned])
     function.attributes["function_type"] = ir.TypeAttr.get(types)
-    # How many results there are, and of what kinds, has changed.
+    # The number and the kinds of the results have changed.
     for name in (RESULT_NAMES, RESULT_LABELS, RESULT_GROUPS, STRUCTURE, "res_attrs"):
         if name in function.attributes:
             del function.attributes[name]

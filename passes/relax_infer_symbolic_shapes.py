@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Shape inference by equations: which sizes are the same by operators, their types and relax.match_cast.
+"""Shape inference by equations: operators, their types and relax.match_cast state which sizes are equal.
 
-n rows next to 20 in a concat make n 20, a reshape of [n, 4] to [80] does, [2*m] that a match_cast calls [n] makes n
-2*m. What follows is written into all types. Where no size would do, both operations are named.
+n rows next to 20 in a concat make n 20, and so does a reshape of [n, 4] to [80]. A match_cast from [2*m] to [n] makes n
+2*m. The pass writes the solution into all types. If no size satisfies two operations, the error names both.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from .symbolic_shapes.signatures import agreed_numbers, calls_in, cast_parameter
 @register_pass
 @dataclass(frozen=True)
 class InferSymbolicShapes(Pass):
-    """Finds out which sizes are the same, and which cannot be, and writes what is known into all types."""
+    """Infer equal and unequal sizes, and write the known sizes into all types."""
 
     name: ClassVar[str] = "relax-infer-symbolic-shapes"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func",)
 
-    #: Whether public functions' signatures say what was found out too, as private ones' do. Callers outside of the
-    #: module pass what a signature says: it is theirs, and what is known becomes a check behind it.
+    #: Refine signatures of public functions, too. Callers outside the module must pass the refined types. Otherwise the
+    #: function checks the sizes.
     include_public: bool = False
 
     def run(self, op: Operation) -> None:
@@ -57,7 +57,7 @@ class InferSymbolicShapes(Pass):
 
 
 class _Calls:
-    """The functions of a module and who calls them."""
+    """Functions of a module, and their calls."""
 
     def __init__(self, module: Operation, functions: Mapping[str, Operation], include_public: bool):
         self._functions = functions
@@ -70,11 +70,11 @@ class _Calls:
         own = [name for name, each in graphs.items() if include_public or is_private(each)]
         inside = operations_in(module) if own else ()
         references = Counter(name for each in inside for name in references_of(each))
-        #: Functions that others than callers refer to keep their signatures.
+        #: Functions keep their signatures if other operations than calls refer to them.
         self._changeable = {name for name in own if references[name] == len(self._calls[name])}
 
     def infer(self, name: str) -> None:
-        """Finds out what a function says of its sizes, and writes it into the function; its calls fit it then."""
+        """Infer the sizes of a function, write them into its types, and adapt its calls."""
         function, is_changeable = self._functions[name], name in self._changeable
         shapes = FunctionShapes(function)
         if not shapes.equations.answers and not shapes.refined:
@@ -88,9 +88,9 @@ class _Calls:
             fit_call(call, signature)
 
     def takes_from_callers(self, name: str) -> bool:
-        """Whether all calls of a function pass the same numbers for sizes that it leaves open; then it says so."""
+        """Refine a signature by numbers that all calls pass for open sizes. Return True if the signature changed."""
         function, calls = self._functions[name], self._calls[name]
-        # Callers outside of the module may pass something else.
+        # Callers outside of the module may pass other sizes.
         if name not in self._changeable or not calls or not is_private(function):
             return False
         signature = function_type_of(function)
@@ -110,13 +110,13 @@ class _Calls:
 
 
 def _passed(value: Value) -> Value:
-    """What is passed, before it was cast to what the function says."""
+    """Return an argument before the cast to the type of the parameter."""
     cast = made_by(value, "relax.match_cast")
     return value if cast is None else cast.operands[0]
 
 
 def _numbers_of(call: Operation, inputs: Sequence[Type]) -> dict[str, int]:
-    """The numbers that a call passes for a function's symbols. Raises RelaxError where there are none that do."""
+    """Return the numbers that a call passes for a function's symbols. Raises RelaxError if none fit."""
     parameters = [decode(type_) for type_ in inputs]
     equations = Equations({name: -1 for info in parameters for name in names_in(dims_of(info))})
     for operand, info in zip(call.operands, parameters, strict=True):
@@ -129,7 +129,7 @@ def _numbers_of(call: Operation, inputs: Sequence[Type]) -> dict[str, int]:
 
 
 def _with_passed(info: Info, passed: Sequence[Info]) -> Info:
-    """A parameter's type with what it leaves open and all calls agree on: its rank, numbers."""
+    """Add to a parameter's type the rank and the sizes that it leaves open and all calls agree on."""
     numbers = agreed_numbers(passed)
     return info if len(numbers) < len(dims_of(passed[0])) else merge(info, with_dims(passed[0], numbers))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inlines calls of functions, those included whose bodies hold relax operations, which upstream's inliner refuses."""
+"""Inlining of calls, including functions with relax operations in their bodies, which upstream's inliner refuses."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from .core.base import Pass
 from .core.registry import register_pass
 from .inline.splice import inline_call
 
-#: Functions with one of these attributes stay functions: they are marked so, or they are units of code generation.
+#: Attributes that prevent inlining: marks of users, and marks of units of code generation.
 NEVER_INLINED = (NO_INLINE, "no_inline", *UNITS)
 
 
 @register_pass
 @dataclass(frozen=True)
 class Inline(Pass):
-    """Inlines calls of private functions, bottom-up, and removes the functions that are dead then."""
+    """Inline calls of private functions, bottom-up, and remove dead functions."""
 
     name: ClassVar[str] = "relax-inline"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "scf")
 
-    #: Whether private functions without callers go.
+    #: Remove private functions without callers.
     remove_dead: bool = True
-    #: Whether public functions are inlined, too.
+    #: Inline public functions, too.
     include_public: bool = False
-    #: What patterns of codegens have matched, too: for a codegen that reads a part as operators.
+    #: Inline functions of matched patterns, too, for a codegen that reads a part as operators.
     include_composites: bool = False
-    #: What happens to functions that call themselves.
+    #: Treatment of functions that call themselves.
     recursion: Literal["error", "leave"] = "error"
-    #: Where the module would have more operations than this, that is an error.
+    #: Maximum number of operations that inlining may add. More are an error.
     max_ops: int = 1_000_000
 
     def run(self, op: Operation) -> None:
@@ -68,21 +68,21 @@ class Inline(Pass):
 
 
 def _has_same_target(call: Operation, callee: Operation) -> bool:
-    """What is said of operators in the callee must hold where they would stand."""
+    """Check whether call and callee have the same target: an operator must keep the target that its function states."""
     around = [str(each.attributes[RELAX_TARGET]) for each in ancestors(call) if RELAX_TARGET in each.attributes]
     return around[:1] == [str(each.attributes[RELAX_TARGET]) for each in (callee,) if RELAX_TARGET in each.attributes]
 
 
 def may_be_inlined(function: Operation, *, composites: bool = False) -> bool:
-    """Whether there is a body that may stand elsewhere, too."""
+    """Check whether a function has a body that may be inlined."""
     kept = [name for name in NEVER_INLINED if not (composites and name == COMPOSITE)]
     return has_body(function) and not any(name in function.attributes for name in kept)
 
 
 def inline_calls_in(function: Operation, original: Operation | None = None) -> None:
-    """Puts bodies where calls stand, in this function alone; public ones too, but none into itself.
+    """Inline all calls in one function, public callees included, but not calls of the function itself.
 
-    `original` is what it is a copy of, if that is still there.
+    `original` is the function that `function` is a copy of, if it still exists.
     """
     itself = (function, original or function)
     functions = {symbol_name(each): each for each in functions_in(function.parent) if each not in itself}
@@ -101,7 +101,7 @@ def inline_calls_in(function: Operation, original: Operation | None = None) -> N
 
 
 class _Inliner:
-    """Inlines calls into one function after the other, up to a number of operations."""
+    """Inlining of calls into one function after the other, up to a number of operations."""
 
     def __init__(self, max_ops: int):
         self._max_ops = max_ops
@@ -113,7 +113,9 @@ class _Inliner:
         for call, callee in calls:
             self._added += len(operations_in(callee))
             if self._added > self._max_ops:
-                problem = f"inlining @{symbol_name(callee)} adds too much: more than {self._max_ops} operations"
+                problem = (
+                    f"inlining @{symbol_name(callee)} adds more than {self._max_ops} operations in total (max-ops)"
+                )
                 raise located_error(problem, call.location)
             if inline_call(call, callee, names):
                 self.inlined.add(symbol_name(callee))

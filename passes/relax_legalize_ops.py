@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Turns relax operators into calls of PrimFuncs, by the rules that packages register per operator and target."""
+"""Legalization of relax operators to calls of PrimFuncs, by rules that packages register per operator and target."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 @register_pass
 @dataclass(frozen=True)
 class LegalizeOps(Pass):
-    """Turns relax operators into calls of PrimFuncs by the target's rules, its parents' and the default's."""
+    """Lower relax operators to calls of PrimFuncs by the rules of the target, its parents and the default target."""
 
     name: ClassVar[str] = "relax-legalize-ops"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "linalg", "tensor", "math", "scf", "vector")
 
-    #: With its options, which say what machine it is: cuda{arch=sm_90a}.
+    #: Target with its options, which describe the machine: cuda{arch=sm_90a}.
     target: str = "default"
-    #: Operators that stay as they are.
+    #: Operators that stay unchanged.
     skip_ops: tuple[str, ...] = ()
-    #: What happens to operators that no rule takes: an error that names all of them, or they stay.
+    #: Treatment of operators without a rule: an error with all names, or leave them unchanged.
     unknown: Literal["error", "leave"] = "error"
-    #: Rules of this run, tried before the target's: operator -> rule.
+    #: Rules of this run, which come before the target's rules: operator -> rule.
     customize_legalize_map: Mapping[str, RuleFunction] = field(default_factory=dict, metadata={PYTHON_ONLY: True})
 
     def __post_init__(self) -> None:
@@ -74,7 +74,7 @@ class LegalizeOps(Pass):
                     conversion.run(root, operations if is_one else None)
 
     def _needed(self, operations: Sequence[Operation], target: str) -> list[str]:
-        """The operators that a rule has to be found for."""
+        """Return the operators that need a rule."""
         known = {*legal_operators(target), *self.skip_ops, *self.customize_legalize_map}
         rows = map(row_of, {op.name: op for op in operations if op.name not in known}.values())
         return [row.full_name for row in rows if row is not None and not row.role and row.dialect.name != "tir"]
@@ -86,7 +86,7 @@ class LegalizeOps(Pass):
         notes: LegalizationNotes | None,
         needed: Sequence[str],
     ) -> Conversion:
-        """By the rules of a target."""
+        """Return the conversion by the rules of a target."""
         target = chosen.name
         find_rules = rule_finder(target, needed)
         conversion = Conversion(
@@ -124,18 +124,18 @@ class LegalizeOps(Pass):
 
 
 def _advice(text: str) -> str:
-    """With what could not be imported where rules may be."""
+    """Return the advice, followed by the modules with rules that could not be imported."""
     return "; ".join([text, *(each.replace("{", "{{").replace("}", "}}") for each in plugin_problems())])
 
 
 def _has_no_tensor(op: OpView) -> bool:
-    """Operators of packages' own dialects are the graph's where they take or give tensors, else intrinsics."""
+    """Check whether an operation of a package's own dialect is an intrinsic, without tensors: no graph operator."""
     values = [*op.operation.operands, *op.operation.results]
     return not any(isinstance(value.type, (ir.RankedTensorType, ir.UnrankedTensorType)) for value in values)
 
 
 def _notes(journal: Journal, op: Operation) -> LegalizationNotes:
-    from .legalize.rule_notes import LegalizationNotes  # it prints operations; most compilations have no journal
+    from .legalize.rule_notes import LegalizationNotes  # importing it takes time, and most compilations have no journal
 
     return LegalizationNotes(journal, op, _is_opaque)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Weight preprocessing: work on weights alone, hoisted into a function of its own, to be called once."""
+"""Weight preprocessing: work on weights is hoisted into a separate function, which is called once."""
 
 from __future__ import annotations
 
@@ -41,24 +41,25 @@ _NAME = "transform_params"
 @register_pass
 @dataclass(frozen=True)
 class LiftTransformParams(Pass):
-    """Moves what depends on weights alone into a function <name>_transform_params, which gives what <name> then takes.
+    """Hoist work that depends only on weights into a function <name>_transform_params. <name> takes its results.
 
-    Weights are the parameters behind the first `inputs`, or those named in `weights`. Several functions that take the
-    same weights, in one order, get one function for all of them, transform_params: it makes what all of them make of
-    a weight that they use. What a function of this name makes of the weights already is made before.
+    Weights are the parameters after the first `inputs`, or the parameters named in `weights`. Several functions that
+    take the same weights, in one order, share one function transform_params: it computes, from each weight that they
+    all use, what all of them compute from it. If a function of this name exists already, its work on the weights comes
+    first.
     """
 
     name: ClassVar[str] = "relax-lift-transform-params"
 
-    #: How many of the first parameters are no weights; without it those that the function's attribute counts.
+    #: Number of leading parameters that are no weights. Default: the count in the function's attribute.
     inputs: int | None = None
-    #: The parameters that are weights, by name; without names all behind the inputs.
+    #: Names of the parameters that are weights. Default: all after the inputs.
     weights: tuple[str, ...] = ()
-    #: Whose weights are prepared.
+    #: Functions that take the weights.
     function: tuple[str, ...] = ("main",)
-    #: What is made beforehand has fewer than this many times the elements of the weights that it is made of.
+    #: A hoisted value must have fewer than this many times the elements of its weights.
     most_spread: float = 2.0
-    #: What stays where it is: operators by their names, with or without `relax.`, and nodes of the model by theirs.
+    #: Operators that stay, by name, with or without `relax.`, and nodes of the model, by their names.
     keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -76,7 +77,7 @@ class LiftTransformParams(Pass):
         is_known = any(symbol_name(each) == name for each in functions_in(op))
         before = graph_function(op, name, what) if is_known else None
         consumers, keys = consumers_of(functions, places, FoldLimits(0, self.most_spread, inf), self._can_lift)
-        # All that is refused is refused by now: nothing is changed before.
+        # All checks are done at this point. Nothing has changed before.
         for consumer in consumers:
             check_removable(consumer.function, consumer.places, what)
         if before is not None:
@@ -92,7 +93,7 @@ class LiftTransformParams(Pass):
         return not any(name in self.keep for name in names)
 
     def _places(self, function: Operation, what: str) -> list[int]:
-        """Of the weights among the parameters."""
+        """Return the positions of the weights among the parameters."""
         if self.weights and self.inputs is not None:
             raise OptionError(f"{what}: takes inputs= or weights=, not both")
         if not self.weights:
@@ -105,14 +106,14 @@ class LiftTransformParams(Pass):
 
 
 def _check_alike(functions: Sequence[Operation], places: Sequence[Sequence[int]], what: str) -> None:
-    """Refuses functions that do not take the same weights."""
+    """Raise an error if functions do not take the same weights."""
     first, *others = functions
     types = _types_at(first, places[0]) if others else []
     for other, own in zip(others, places[1:], strict=True):
         found = _types_at(other, own)
         between = f"{what}: @{symbol_name(first)} and @{symbol_name(other)} do not take the same weights"
         if len(types) != len(found):
-            raise OptionError(f"{between}: the one has {counted(len(types), 'weight')}, the other {len(found)}")
+            raise OptionError(f"{between}: the first has {counted(len(types), 'weight')}, the second {len(found)}")
         for place, (one, another) in enumerate(zip(types, found, strict=True)):
             if one != another:
                 names = argument_names(first)[places[0][place]], argument_names(other)[own[place]]
@@ -125,7 +126,7 @@ def _types_at(function: Operation, places: Sequence[int]) -> list[Type]:
 
 
 def _new_function(name: str, consumer: Consumer) -> Operation:
-    """A function that gives the weights as they are, in front of one that takes them."""
+    """Create a function before its consumer that returns the weights unchanged."""
     original = consumer.function
     types = [weight.type for weight in consumer.weights]
     names = _names_at(consumer, range(len(types)))
@@ -140,7 +141,7 @@ def _new_function(name: str, consumer: Consumer) -> Operation:
 
 
 def _move(transforming: Operation, consumers: Sequence[Consumer], keys: Sequence[int]) -> None:
-    """The values of these keys, and the weights that are still needed, are what is given and taken."""
+    """Compute the values of these keys in the new function. Consumers take them and the weights they still need."""
     made = _make(transforming, consumers, keys)
     fresh = _fresh_names(consumers, keys)
     for consumer in consumers:
@@ -169,13 +170,13 @@ def _check_gives_weights(transforming: Operation, consumer: Consumer, what: str)
     is_list = RESULT_GROUPS in transforming.attributes
     if is_list or [value.type for value in given] != [weight.type for weight in consumer.weights]:
         raise OptionError(
-            f"{what}: there is a function @{symbol_name(transforming)} already, which does not give the weights that "
+            f"{what}: the function @{symbol_name(transforming)} exists already, but does not return the weights that "
             f"@{symbol_name(consumer.function)} takes, one by one"
         )
 
 
 def _make(transforming: Operation, consumers: Sequence[Consumer], keys: Sequence[int]) -> dict[int, Value]:
-    """Computes the values of the keys from what the function has given up to now, which are the weights."""
+    """Compute the values of the keys from the results of the function up to now, which are the weights."""
     returned = last_of(body_of(transforming))
     made: dict[int, Value] = {}
     for consumer in consumers:
@@ -192,7 +193,7 @@ def _make(transforming: Operation, consumers: Sequence[Consumer], keys: Sequence
 
 
 def _take(function: Operation, values: Sequence[tuple[Type, Sequence[Value]]], names: Sequence[str]) -> None:
-    """New parameters of these types and names, in the place of values."""
+    """Replace values by new parameters of these types and names."""
     new = add_arguments(function, names, [type_ for type_, _ in values])
     for (_, replaced), argument in zip(values, new, strict=True):
         for value in replaced:
@@ -200,7 +201,7 @@ def _take(function: Operation, values: Sequence[tuple[Type, Sequence[Value]]], n
 
 
 def _needed(consumer: Consumer) -> frozenset[int]:
-    """The weights that a function still reads, and those with sizes that nothing else has."""
+    """Return the weights that a function still reads, and weights with sizes that no other argument has."""
     function, weights = consumer.function, consumer.weights
     needed = {number for number, weight in enumerate(weights) if use_count(weight)}
     telling = [number for number, weight in enumerate(weights) if number not in needed and symbols_of(weight.type)]
@@ -215,7 +216,7 @@ def _needed(consumer: Consumer) -> frozenset[int]:
 
 
 def _give(transforming: Operation, made: Sequence[Value], needed: Sequence[int], names: Sequence[str]) -> None:
-    """What was made, and of what it gave before the weights that are needed."""
+    """Return the computed values, and the previous results that are needed."""
     returned = last_of(body_of(transforming))
     before = list(returned.operands)
     with ir.InsertionPoint(returned), returned.location:
@@ -226,7 +227,7 @@ def _give(transforming: Operation, made: Sequence[Value], needed: Sequence[int],
 
 
 def _fresh_names(consumers: Sequence[Consumer], keys: Sequence[int]) -> list[str]:
-    """What values are called where they come from, each in its own way."""
+    """Name each value after its origin in the model, if that has a name, uniquely."""
     names = FreshNames(name for consumer in consumers for name in consumer.names)
     found: list[str] = []
     for key in keys:

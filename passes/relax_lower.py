@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lowers a module by the stages of a target, all of them or up to one."""
+"""Lowering of a module by the stages of a target, all of them or a part."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..bindings.ir import Operation
-from ..targets.core.code import USUAL_LEVEL, stages_of
+from ..targets.core.code import stages_of
+from ..targets.core.code_options import USUAL_LEVEL
 from ..targets.core.registry import parse_target
 from .core.base import Pass
 from .core.registry import register_pass
@@ -17,17 +18,17 @@ from .core.stages import Stages
 @register_pass
 @dataclass(frozen=True)
 class Lower(Pass):
-    """Lowers a module by the stages of a target, all of them, or from one and up to one."""
+    """Lower a module by the stages of a target: all stages, or the stages from `start` to `stop`."""
 
     name: ClassVar[str] = "relax-lower"
 
-    #: Whose stages run, with its options: llvm{cpu=haswell}.
+    #: Target that defines the stages, with its options: llvm{cpu=haswell}.
     target: str = "llvm"
-    #: The first stage that runs.
+    #: First stage to run.
     start: str = ""
-    #: The last stage that runs.
+    #: Last stage to run.
     stop: str = ""
-    #: 0 to 3: how much is done to the graph.
+    #: Optimization level of the graph, 0 to 3.
     opt_level: int = USUAL_LEVEL
 
     def __post_init__(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Turns graph functions into functions over memrefs that call PrimFuncs, with temporaries in one planned arena."""
+"""Lowering of graph functions to functions over memrefs that call PrimFuncs, with temporaries in one planned arena."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .lower_calls.written import mark_written_inputs
 
 @register_pass
 class LowerCalls(Pass):
-    """Turns graph functions into functions over memrefs that call PrimFuncs; temporaries are in one planned arena."""
+    """Lower graph functions to functions over memrefs that call PrimFuncs, with temporaries in one planned arena."""
 
     name: ClassVar[str] = "relax-lower-calls"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "memref", "scf", "llvm")
@@ -41,8 +41,8 @@ class LowerCalls(Pass):
         mark_written_inputs(functions)
         for function, plan in zip(functions, plans, strict=True):
             lowered = FunctionLowering(function, lower_operation, plan).run()
-            # What has no place in the arena is given back behind its last use: memory is held no longer than it is
-            # read, and what fails has little to give back.
+            # Memory outside of the arena is freed after its last use. So it is allocated no longer than needed, and an
+            # error has little to free.
             run_upstream(lowered, ["optimize-allocation-liveness"])
         for name, read, written in sorted({each for plan in plans for each in plan.written_over}):
             if (kernel := kernels[name]) is not None:
@@ -51,7 +51,7 @@ class LowerCalls(Pass):
 
 
 def _erase_uncalled(module: Operation, names: set[str]) -> None:
-    """Erases the private ones of these functions that have no callers any more."""
+    """Erase private functions of these names that have no callers left."""
     called = {callee_of(op) for op in operations_named(module, "func.call")} if names else set()
     for function in list(functions_in(module)):
         if is_private(function) and symbol_name(function) in names - called:

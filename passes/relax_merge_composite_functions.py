@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Adjacent composite functions of one codegen become one function that it makes code of."""
+"""Merging of adjacent composite functions of one codegen into one function, which the codegen compiles."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from .partition.outline import Order, OutlinedPart, pure_functions
 @register_pass
 @dataclass(frozen=True)
 class MergeCompositeFunctions(Pass):
-    """Outlines calls of composite functions, as many as hang together, into functions with relax.codegen.
+    """Outline connected calls of composite functions into functions with relax.codegen, as many calls as possible.
 
-    A call joins what makes its operands where the codegen is the same, is not `separate`, and nothing of another one
-    is between. Where only functions with relax.never_alone would come together, their operations come back to where
-    they were.
+    A call joins the producers of its operands if the codegen is the same and not `separate`, and no operation between
+    them belongs elsewhere. A part of nothing but functions with relax.never_alone is inlined again where its calls
+    were.
     """
 
     name: ClassVar[str] = "relax-merge-composite-functions"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func",)
 
-    #: The functions to look into; all without codegen or composite otherwise.
+    #: Functions to search. Default: all functions without relax.codegen and relax.composite.
     entry_functions: tuple[str, ...] = ()
-    #: Whether each is a part of its own, whatever its codegen says: to find out which of them is wrong.
+    #: Keep each composite function in a separate part for any codegen, to isolate wrong results.
     separate: bool = False
 
     def run(self, op: Operation) -> None:
@@ -56,7 +56,7 @@ class MergeCompositeFunctions(Pass):
             for call in alone:
                 composite = composites[callee_of(call)]
                 if not inline_call(call, composite, symbols_in(function)):
-                    del composite.attributes[COMPOSITE]  # a function as others
+                    del composite.attributes[COMPOSITE]  # a plain function from here on
         for name in never_alone:
             del composites[name].attributes[NEVER_ALONE]
         if never_alone:
@@ -65,14 +65,14 @@ class MergeCompositeFunctions(Pass):
 
 
 class _Composites(NamedTuple):
-    """What is known of the composite functions, by name."""
+    """Properties of the composite functions, by name."""
 
     codegens: Mapping[str, str]
-    #: All functions of which it does not matter when they are called.
+    #: Functions that may be called at any time, without effect on others.
     pure: set[str]
-    #: Of which there are no parts alone.
+    #: Functions that form no part by themselves.
     never_alone: set[str]
-    #: Whether each is a part of its own.
+    #: True if each composite is a separate part.
     separate: bool
 
     def is_separate(self, codegen: str) -> bool:
@@ -80,7 +80,7 @@ class _Composites(NamedTuple):
 
 
 def _merge_in(block: Block, composites: _Composites, function: Operation, names: FreshNames) -> list[Operation]:
-    """The calls that are to come back."""
+    """Merge the calls of a block into parts, and return the calls that are to be inlined again."""
     order, pure, alone = Order(block), composites.pure, []
 
     def codegen(op: Operation) -> str:
@@ -101,8 +101,9 @@ def _merge_in(block: Block, composites: _Composites, function: Operation, names:
 
 
 def _parts(group: Sequence[Operation], order: Order, pure: set[str]) -> Iterator[OutlinedPart]:
-    """The group as one, cut where something stands in it whose place matters; what another group has made impossible
-    meanwhile is done one by one.
+    """Yield the group as one part, cut before operations that must not move.
+
+    If another group has made a cut impossible meanwhile, yield a part for each operation.
     """
     pending = [group]
     while pending:

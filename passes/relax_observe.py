@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes what calls of kernels and parts give results of a function, so that one can look at it where it runs."""
+"""Observation of intermediate values: results of kernels and parts become results of the function."""
 
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ from .core.base import Pass
 from .core.registry import register_pass
 from .params.signature import state_type
 
-#: What gives values that are there when the program runs.
+#: Operations with results that exist when the program runs.
 CALLS = ("relax.call_tir", "relax.call_external", "relax.call_dps_packed")
-#: What says how callers see results and arguments.
+#: Attributes that describe to callers the results and arguments.
 _OF_RESULTS = (RESULT_NAMES, RESULT_GROUPS, STRUCTURE)
 _OF_ARGUMENTS = (INPUT_GROUPS, "arg_attrs")
 
 
 @register_pass
 class Observe(Pass):
-    """Adds to each public function f @f_observed, which gives as well what calls of kernels and parts give, behind its
-    own results, and @f_observed_0, ..: the first of these calls alone, what it is given are the arguments, ..
+    """Add @f_observed for each public function f: results of all calls of kernels and parts follow its own results.
+
+    Also adds @f_observed_0, @f_observed_1, ...: each contains one of these calls, with the operands as arguments.
     """
 
     name: ClassVar[str] = "relax-observe"
@@ -51,22 +52,20 @@ class Observe(Pass):
                 continue
             name = observed_name(symbol_name(function))
             if name in names:
-                raise OptionError(
-                    f"relax-observe: there is a function @{name}: what is observed of a function has such a name"
-                )
-            _observe(_copied(function, op, name))
+                raise OptionError(f"relax-observe: there is a function @{name} already: the pass needs this name")
+            _observe(_copy_function(function, op, name))
             for place in range(len(observed_calls(function))):
-                alone = _copied(function, op, observed_name(symbol_name(function), place))
+                alone = _copy_function(function, op, observed_name(symbol_name(function), place))
                 if not leave_alone(alone, place):
                     alone.erase()
 
 
 def observed_name(function: str, place: int | None = None) -> str:
-    """The function that gives all of it; that of one call."""
+    """Return the name of the function that observes all calls, or the call at `place`."""
     return f"{function}_observed" if place is None else f"{function}_observed_{place}"
 
 
-def _copied(function: Operation, module: Operation, name: str) -> Operation:
+def _copy_function(function: Operation, module: Operation, name: str) -> Operation:
     with function.context, function.location:
         copied: Operation = function.clone(ip=ir.InsertionPoint(body_of(module))).operation
         copied.attributes["sym_name"] = ir.StringAttr.get(name)
@@ -75,19 +74,21 @@ def _copied(function: Operation, module: Operation, name: str) -> Operation:
 
 def _observe(function: Operation) -> None:
     values = [value for call in observed_calls(function) for value in observed_values(call)]
-    _return(function, [*last_of(body_of(function)).operands, *values])
+    return_values(function, [*last_of(body_of(function)).operands, *values])
     state_type(function)
 
 
 def leave_alone(function: Operation, place: int) -> bool:
-    """Leaves one call of a function, its operands are the arguments then; behind them, for each size that none of them
-    has, an array of that many bytes. False where the call needs other arguments of the function, which is half done.
+    """Reduce a function to one of its calls, with the operands of the call as arguments.
+
+    For each size that none of them has, an array of that many bytes follows. Returns False, with the function half
+    changed, if the call needs other arguments of the function.
     """
     block, call = body_of(function), observed_calls(function)[place]
     own = len(block.arguments)
     for index in passed_operands(call):
         call.operands[index] = block.add_argument(call.operands[index].type, call.location)
-    _return(function, observed_values(call))
+    return_values(function, observed_values(call))
     for operation in reversed(operations_of(block)[:-1]):
         if operation != call and not any(map(use_count, operation.results)):
             operation.erase()
@@ -105,7 +106,8 @@ def leave_alone(function: Operation, place: int) -> bool:
     return True
 
 
-def _return(function: Operation, values: Sequence[Value]) -> None:
+def return_values(function: Operation, values: Sequence[Value]) -> None:
+    """Make a function return other values, and forget what described its results to callers."""
     returned = last_of(body_of(function))
     with returned.location, ir.InsertionPoint(returned):
         ir.Operation.create("func.return", operands=list(values))
@@ -116,17 +118,17 @@ def _return(function: Operation, values: Sequence[Value]) -> None:
 
 
 def observed_calls(function: Operation) -> list[Operation]:
-    """The calls of a function whose values are there to be looked at, in their order."""
+    """Return the calls of a function with observable results, in program order."""
     return [each for each in operations_of(body_of(function)) if each.name in CALLS and observed_values(each)]
 
 
 def observed_values(call: Operation) -> list[Value]:
-    """The tensors that a call gives; not those that nothing reads, as memory that parts work in."""
+    """Return the tensors among a call's results, without unread ones, such as the workspaces of parts."""
     return [call.results[place] for place in observed_places(call)]
 
 
 def observed_places(call: Operation) -> list[int]:
-    """Their places among its results."""
+    """Return the positions of the observed tensors among the results."""
     return [
         place
         for place, value in enumerate(call.results)
@@ -135,7 +137,7 @@ def observed_places(call: Operation) -> list[int]:
 
 
 def passed_operands(call: Operation) -> list[int]:
-    """The places of the operands that a call alone is given: tensors that are no constants."""
+    """Return the positions of the operands that only the caller can pass: tensors that are not constants."""
     return [
         place
         for place, value in enumerate(call.operands)
@@ -144,5 +146,5 @@ def passed_operands(call: Operation) -> list[int]:
 
 
 def nodes_of(call: Operation) -> list[str]:
-    """Where a call comes from: the nodes of the model that it computes, the last one is what it gives."""
+    """Return the nodes of the model that a call computes. The last one is its result."""
     return [origin.name for origin in origins(call.location)]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Outlining for concurrency: independent loops become functions, called in parallel:
+"""Outlining for concurrency: independent loops become functions, called in parallel.
 
     %a = func.call @main.branch(%x) {relax.concurrent = 0}
     %b = func.call @main.branch_1(%y) {relax.concurrent = 0}
 
-No memory of one is another's (relax-plan-memory), and tir-outline-parallel has threads share them.
+relax-plan-memory lets them share no memory, and tir-outline-parallel distributes them to threads.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .lower_calls.function_lowering import graph_functions
 
 @register_pass
 class OutlineBranches(Pass):
-    """Makes functions of a graph's loops that do not need each other, for threads to run at the same time."""
+    """Outline independent loops of a graph into functions that threads run concurrently."""
 
     name: ClassVar[str] = "relax-outline-branches"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func",)
@@ -60,7 +60,7 @@ def _outline(function: Operation, group: Sequence[Branch], number: int, taken: s
 
 
 def _move_what_is_needed(group: Sequence[Branch]) -> None:
-    """In front of the first loop: what stands behind it and needs none of them."""
+    """Move operations between the loops that need no loop to the front of the first loop."""
     loops = [branch.loop for branch in group]
     first, waiting = loops[0], {value for loop in loops for value in loop.results}
     operations = operations_of(first.block)

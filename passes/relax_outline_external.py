@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions of codegens become modules of their own, which other passes leave alone."""
+"""Outlining of codegens' functions to external modules, which other passes leave unchanged."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ from .core.registry import register_pass
 @register_pass
 @dataclass(frozen=True)
 class OutlineExternal(Pass):
-    """Makes an external module of each function with relax.codegen, with all that it calls: relax.call_external.
+    """Move each function with relax.codegen, and its callees, to an external module, called by relax.call_external.
 
-    A private function goes there, a public one stays, and calls what was taken out of it.
+    A private function moves, and a public one stays and calls the external module.
     """
 
     name: ClassVar[str] = "relax-outline-external"
     sees_externals: ClassVar[bool] = True
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func",)
 
-    #: Only functions of these codegens; of all otherwise.
+    #: Codegens of the functions. Default: all.
     codegen: tuple[str, ...] = ()
 
     def run(self, op: Operation) -> None:
         if is_external(op) and op.parent is not None:
             problem = (
-                f"@{symbol_name(op)} is a part of the codegen '{text_in(op, CODEGEN)}': it has no parts of its own"
+                f"@{symbol_name(op)} is a part of the codegen '{text_in(op, CODEGEN)}', and cannot have parts itself"
             )
             raise located_error(f"pass '{self.name}': {problem}", op.location)
         functions = {symbol_name(each): each for each in functions_in(op)}
@@ -72,7 +72,7 @@ class OutlineExternal(Pass):
         for function in chosen.values():
             if is_private(function):
                 function.erase()
-        # Names in external modules are theirs.
+        # Names in external modules are local to them.
         references = Counter(name for each in operations_in(op, is_external) for name in references_of(each))
         remove_dead(op, [each for each in taken.values() if is_private(each)], references)
 
@@ -82,7 +82,7 @@ class OutlineExternal(Pass):
 
 
 def _needed_by(function: Operation, functions: Mapping[str, Operation]) -> dict[str, Operation]:
-    """What a function calls, and what those call."""
+    """Return the functions that a function calls, directly or indirectly."""
     found: dict[str, Operation] = {}
     pending = [function]
     while pending:
@@ -90,7 +90,7 @@ def _needed_by(function: Operation, functions: Mapping[str, Operation]) -> dict[
         for name in references_in(caller):
             if name in functions and name not in found:
                 if CODEGEN in functions[name].attributes:
-                    problem = f"@{symbol_name(function)} is a codegen's part, and calls @{name}, which is one too"
+                    problem = f"@{symbol_name(function)} is a part of a codegen, and calls @{name}, another part"
                     raise located_error(problem, caller.location)
                 found[name] = functions[name]
                 pending.append(functions[name])
@@ -98,13 +98,13 @@ def _needed_by(function: Operation, functions: Mapping[str, Operation]) -> dict[
 
 
 def _outline(function: Operation, needed: Mapping[str, Operation], name: str) -> None:
-    """The module, in front of the function, with a copy of it that can be called from outside."""
+    """Create the module before the function, with a copy of the function that is public."""
     with function.context, function.location:
         attributes = {"sym_name": ir.StringAttr.get(name), CODEGEN: function.attributes[CODEGEN]}
         module = ir.Operation.create("builtin.module", attributes=attributes, regions=1, ip=ir.InsertionPoint(function))
         body = module.regions[0].blocks.append()
         for each in needed.values():
-            # It has no callers outside, unlike the original.
+            # The copy has no callers outside of the module, unlike the original.
             each.clone(ip=ir.InsertionPoint(body)).operation.attributes[VISIBILITY] = ir.StringAttr.get("private")
         copied = function.clone(ip=ir.InsertionPoint(body)).operation
     for attribute in (VISIBILITY, CODEGEN):
@@ -113,7 +113,7 @@ def _outline(function: Operation, needed: Mapping[str, Operation], name: str) ->
 
 
 def _empty(function: Operation) -> None:
-    """A public function's body becomes a call of what was taken out of it, as that has its name."""
+    """Replace the body of a public function by a call of its own name, which becomes a call of the external module."""
     del function.attributes[CODEGEN]
     body = body_of(function)
     results = list(function_type_of(function).results)
@@ -126,7 +126,7 @@ def _empty(function: Operation) -> None:
 
 
 def _call_external(call: Operation, module: str) -> None:
-    """In place of a call."""
+    """Replace a call by a call of the external module."""
     name = callee_of(call)
     func = ir.SymbolRefAttr.get([module, name], call.context)
     with call.location, ir.InsertionPoint(call):

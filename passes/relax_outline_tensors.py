@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions of upstream's operations on tensors become graphs: each operation is a PrimFunc, which is called.
+"""Conversion of functions with upstream's tensor operations to graphs: each operation becomes a call of a PrimFunc.
 
     %0 = linalg.matmul ins(%a, %b : ...) outs(%filled : tensor<?x16xf32>) -> tensor<?x16xf32>
+
 becomes
+
     %0 = relax.call_tir(%a, %b) {func = @linalg_matmul} : ... -> tensor<?x16xf32, #relax.sym<["n", 16]>>
 
-Dynamic sizes get names; arithmetic on them is done with these.
+Dynamic sizes get names, and arithmetic on sizes uses the names.
 """
 
 from __future__ import annotations
@@ -39,14 +41,14 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "arith.floordivsi": lambda left, right: left // right,
     "arith.divui": lambda left, right: left // right,
 }
-#: Calls, maps of indices and arithmetic on whole tensors have no place in the graph.
+#: Calls, index maps and arithmetic on whole tensors have no counterpart in the graph.
 _BEFORE = "inline,symbol-dce,func.func(convert-elementwise-to-linalg,lower-affine)"
 _CASTS = ("arith.index_cast", "arith.extsi", "arith.trunci")
 
 
 @register_pass
 class OutlineTensors(Pass):
-    """Makes PrimFuncs of upstream's operations on tensors in graph functions, and names for dynamic sizes."""
+    """Outline upstream's tensor operations in graph functions to PrimFuncs, and name dynamic sizes."""
 
     name: ClassVar[str] = "relax-outline-tensors"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "linalg", "scf", "tensor")
@@ -63,15 +65,15 @@ class OutlineTensors(Pass):
 
 
 class _Outlining:
-    """One function, which is built once more."""
+    """Conversion of one function, which is built anew."""
 
     def __init__(self, function: Operation, symbols: FreshSymbols, kernels: TensorKernels):
         self._function = function
         self._symbols = symbols
         self._kernels = kernels
-        #: What each value is now.
+        #: New value of each old value.
         self._values: dict[Value, Value] = {}
-        #: What integers are, as far as it is known: numbers and expressions.
+        #: Known integers: numbers and expressions.
         self._numbers: dict[Value, Any] = {}
 
     def run(self) -> None:
@@ -122,12 +124,12 @@ class _Outlining:
     def _new(self, value: Value) -> Value:
         maker = made_by(value)
         if value not in self._values and maker is not None:
-            # What is made where it is needed is needed here.
+            # An operation with its only use in another operation is outlined there.
             self._outline(maker)
         return self._values[value]
 
     def _keep(self, op: Operation) -> None:
-        """What graphs have as well, scalars among it."""
+        """Copy an operation that graphs have as well. Scalar operations are among them."""
         others = {each: self._new(each) for each in used_by(op)}
         made = op.clone().operation
         use_instead(made, others)
@@ -156,7 +158,7 @@ class _Outlining:
     def _outline(self, op: Operation) -> None:
         if any(each.name.startswith("relax.") for each in operations_in(op)):
             problem = (
-                f"'{op.name}' op holds operators of relax next to a function's operations on tensors: keep them apart"
+                f"'{op.name}' op contains operators of relax among upstream's tensor operations: use separate functions"
             )
             raise located_error(problem, op.location)
         if op.name in MEMORY:
@@ -176,7 +178,7 @@ class _Outlining:
             self._values[old] = new if is_tensor(old) else _as_index(_element(new), old.type)
 
     def _check(self, op: Operation) -> None:
-        """What a slice, which the program may compute, is within."""
+        """Emit the bounds checks of a slice that the program may compute."""
         if op.name in ("tensor.extract_slice", "tensor.insert_slice"):
             parts = [[self._passed_size(each) for each in part] for part in slice_parts(op)]
             whole = self._shape(op.operands[0 if op.name == "tensor.extract_slice" else 1])
@@ -188,7 +190,7 @@ class _Outlining:
         return self._numbers[size] if size in self._numbers else self._new(size)
 
     def _fitted(self, function: Operation, given: Sequence[Value], infos: Sequence[TensorInfo]) -> list[Value]:
-        """Arguments with the sizes that the loops have, checked where they may have others."""
+        """Return the arguments with the sizes that the loops expect, and checks where they may have others."""
         types = [*(decode(each.type) for each in given), *infos]
         shapes = [each.shape or () if isinstance(each, TensorInfo) else () for each in types]
         made = list(given)
@@ -202,7 +204,7 @@ class _Outlining:
         return made
 
     def _passed(self, value: Value) -> Value:
-        """As an argument: indices as integers, by their names where they have some."""
+        """Return a value as an argument. Indices become integers, named where their values are known."""
         number = self._numbers.get(value) if isinstance(value.type, ir.IndexType) else None
         return _as_integer(self._new(value)) if number is None else relax.prim_value(number)
 
@@ -215,12 +217,13 @@ class _Outlining:
         sizes = [self._known(each) for each in result_sizes(op, index, self._shape)]
         if None in sizes:
             raise located_error(
-                f"'{op.name}' op: a size of its result is neither an argument's nor computed before", op.location
+                f"'{op.name}' op: a size of its result is neither in an argument's type nor computed before",
+                op.location,
             )
         return TensorInfo(tuple(sizes), str(type_.element_type))
 
     def _shape(self, value: Value) -> Sequence[Size]:
-        """What is known of a tensor's sizes; where it is made where it is needed, what it will have."""
+        """Return the known sizes of a tensor, or of the future result if the operation is not outlined yet."""
         if value in self._values:
             info = decode(self._values[value].type)
             return info.shape or () if isinstance(info, TensorInfo) else ()
@@ -229,7 +232,7 @@ class _Outlining:
         return [self._known(each) for each in result_sizes(value.owner, value.result_number, self._shape)]
 
     def _known(self, size: Size) -> Size:
-        """A number or an expression; a new symbol for what the program computes of its data."""
+        """Return a size as a number or expression, or as a new symbol if the program computes it from data."""
         if not isinstance(size, ir.Value):
             return size
         if size not in self._numbers and size not in self._values:
@@ -249,12 +252,12 @@ def _call(name: str, type_: Type, operands: Sequence[Value]) -> Value:
 
 
 def _as_tensor(scalar: Value, shape: Sequence[int]) -> Value:
-    """A tensor of one element."""
+    """Return a tensor of one element."""
     return _call("tensor.from_elements", ir.RankedTensorType.get(list(shape), scalar.type), [scalar])
 
 
 def _element(tensor: Value) -> Value:
-    """The only one of a tensor without dimensions."""
+    """Return the only element of a tensor without dimensions."""
     return _call("tensor.extract", tensor.type.element_type, [tensor])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parts of a model go to external codegens: what their patterns match, merged, as external modules."""
+"""Partition of a model for external codegens: matches of their patterns are merged, as external modules."""
 
 from __future__ import annotations
 
@@ -23,29 +23,30 @@ from .relax_outline_external import OutlineExternal
 @register_pass
 @dataclass(frozen=True)
 class Partition(Pass):
-    """Makes external modules of what codegens have patterns for: relax-fuse-ops-by-pattern, which composes functions,
-    relax-merge-composite-functions, relax-outline-external. What went where is noted in the journal.
+    """Move the operators that match codegens' patterns into external modules, and note the result in the journal.
+
+    The steps are relax-fuse-ops-by-pattern, which outlines composite functions, relax-merge-composite-functions and
+    relax-outline-external.
     """
 
     name: ClassVar[str] = "relax-partition"
     sees_externals: ClassVar[bool] = True
 
-    #: In the order of priority.
+    #: Codegens in the order of priority.
     codegens: tuple[str, ...] = ()
-    #: How it is chosen what goes where: by the order of codegens and patterns, by what it costs, or by a planner of
-    #: one's own.
+    #: Planner that assigns operators: priority (order of codegens and patterns), cost, or a registered planner.
     plan: str = "priority"
-    #: Why each operator that stays does so.
+    #: Note the reason for each operator that stays with the target.
     explain: bool = False
-    #: The functions to look into; all without codegen or composite otherwise.
+    #: Functions to search. Default: all functions without relax.codegen and relax.composite.
     entry_functions: tuple[str, ...] = ()
-    #: Whether each match is a part of its own, whatever its codegen says: to find out which of them is wrong.
+    #: Keep each match in a separate part for any codegen, to isolate wrong results.
     separate: bool = False
 
     def __post_init__(self) -> None:
         given: object = self.codegens
         if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
-            raise OptionError(f"pass '{self.name}': codegens= is a list of names, got {self.codegens!r:.60}")
+            raise OptionError(f"pass '{self.name}': codegens= expects a list of names, got {self.codegens!r:.60}")
         if not self.codegens:
             raise OptionError(f"pass '{self.name}': codegens= names no codegen")
         find_planner(self.plan)

@@ -21,17 +21,17 @@ from .lower_calls.stated import make_plan, state_plan
 @register_pass
 @dataclass(frozen=True)
 class PlanMemory(Pass):
-    """Gives each tensor of a graph function its place: in one arena, in a result, or in memory of its own."""
+    """Assign memory to each tensor of a graph function: an offset in one arena, a result, or a separate allocation."""
 
     name: ClassVar[str] = "relax-plan-memory"
     anchor: ClassVar[str] = "any"
 
-    #: Kernels' points run in any order and at the same time, as on GPUs: where a result may alias an operand.
+    #: Assume that the points of a kernel run concurrently, as on GPUs. Fewer results can alias operands then.
     any_order: bool = False
 
     def run(self, op: Operation) -> None:
         if self.any_order:
-            # Who follows the plan looks at kernels again.
+            # Passes that follow the plan analyze the kernels again.
             outermost(op).attributes[ANY_ORDER] = ir.UnitAttr.get(op.context)
         decide_copies(op)
         kernels: Kernels = {}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Graphs that dequantize what they multiply and quantize the results multiply whole numbers.
+"""Integer arithmetic for graphs that dequantize operands of products and quantize the results.
 
-Products and convolutions of dequantized bytes are sums in i32 with one scale behind them, zero points are corrections
-that are constants where weights are; what moves numbers about moves bytes. What stays of `relax.dequantize` and
-`relax.quantize` is element by element, and becomes part of the kernels around. Results differ from those in real
-numbers by the rounding of real numbers: by one step of what is quantized in the end, where they are between two.
+Products and convolutions of dequantized bytes become sums in i32 with one scale behind them. Zero points become
+corrections, which are constants if the weights are. Data movement moves bytes. The remaining `relax.dequantize` and
+`relax.quantize` are elementwise, and become part of adjacent kernels. Results differ from real arithmetic by the
+rounding of real numbers: by one step of the final quantization for values halfway between two steps.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from .core.registry import register_pass
 @register_pass
 @dataclass(frozen=True)
 class PropagateQuantization(Pass):
-    """Products of dequantized numbers become sums of whole numbers, and what moves dequantized numbers moves bytes."""
+    """Rewrite products of dequantized numbers to integer products, and move bytes instead of dequantized numbers."""
 
     name: ClassVar[str] = "relax-propagate-quantization"
     anchor: ClassVar[str] = "any"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
-    #: Whether products of dequantized numbers become those of bytes: where a machine has no instructions for sums of
-    #: these, real numbers are multiplied faster.
+    #: Rewrite products of dequantized numbers to products of bytes. Without dot-product instructions, real numbers are
+    #: faster.
     products: bool = True
 
     def run(self, op: Operation) -> None:
@@ -44,5 +44,5 @@ def _patterns(with_products: bool) -> PatternSet:
     return PatternSet([*moves.PATTERNS, *of_bytes, *products.OF_INTEGERS, *rescaling.PATTERNS])
 
 
-#: Numbers are moved past one operation in each.
+#: Each round moves numbers past one operation.
 _MOST_ROUNDS = 64

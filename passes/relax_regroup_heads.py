@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention whose heads share keys and values: the heads become rows of one product, instead of copies of what they
-share.
+"""Regrouping of attention heads that share keys and values: the heads become rows of one product, without copies.
 
-matmul(q, repeat(k)) reads each k once for all heads that it serves: their queries are adjacent already.
-Numbers that scores are scaled by go to the queries, which are fewer, and keys that stay in a caller's buffer from call
-to call are read in place.
+matmul(q, repeat(k)) reads each k once for all heads that it serves, because their queries are adjacent already. Scale
+factors of the scores move to the queries, which are fewer. Keys that stay in a caller's buffer from call to call are
+read in place.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _WIDE = ("f32", "f64")
 
 @register_pass
 class RegroupHeads(Pass):
-    """Products with repeated heads become products of more rows with what is repeated."""
+    """Rewrite products with repeated heads to products of more rows with the unrepeated operand."""
 
     name: ClassVar[str] = "relax-regroup-heads"
     anchor: ClassVar[str] = "any"
@@ -39,18 +38,18 @@ class RegroupHeads(Pass):
 
 
 class _Right(NamedTuple):
-    """What a product's right operand is made of: matrices [batch, heads, rows, columns]."""
+    """Right operand of a product, traced back to its source: matrices [batch, heads, rows, columns]."""
 
     source: Value
-    #: How many heads of the product each serves.
+    #: Number of the product's heads that read each head of the source.
     repeats: int = 1
     is_turned: bool = False
-    #: What all elements are multiplied by.
+    #: Factor of all elements.
     factor: float = 1.0
 
     @property
     def is_kept(self) -> bool:
-        """Whether it is in a buffer that calls go on with: rows of it, in their order."""
+        """Check whether the source is a slice of a buffer that is kept from call to call."""
         rows = defining_op(self.source, "relax.strided_slice")
         return rows is not None and defining_op(rows.x, "relax.call_tir_inplace") is not None
 
@@ -69,20 +68,20 @@ def regroup(op: OpView, rewriter: Rewriter) -> Value | None:
     if found.factor != 1.0:
         query = relax.multiply(query, const(found.factor, dtype_of(query)))
     if found.repeats > 1:
-        query = _as(query, batch, rest[1], dim_mul(rows, found.repeats), depth)
+        query = _reshape(query, batch, rest[1], dim_mul(rows, found.repeats), depth)
     product = _product(query, found)
-    return as_result(op, _as(product, batch, heads, rows, right[3]) if found.repeats > 1 else product)
+    return as_result(op, _reshape(product, batch, heads, rows, right[3]) if found.repeats > 1 else product)
 
 
 def _are_of_heads(left: Any, right: Any) -> bool:
-    """Whether both are known, and a matrix for each head of each batch."""
+    """Check whether both shapes are known, with one matrix for each head of each batch."""
     if not (is_known(left) and is_known(right) and len(left) == len(right) == 4):
         return False
     return all(equal(left[axis], right[axis]) is True for axis in range(2)) and equal(left[3], right[2]) is True
 
 
 def _right_of(value: Value) -> _Right | None:
-    """Steps back over what only multiplies by a number, turns matrices, or counts heads in another way."""
+    """Trace a value back through scalar factors, transposed matrices, and reshapes of the dimensions of heads."""
     factor, is_turned, wanted = 1.0, False, shape_of(value)
     assert wanted is not None
     while True:
@@ -96,7 +95,7 @@ def _right_of(value: Value) -> _Right | None:
             value, is_turned = op.x, not is_turned
         else:
             break
-    source, repeats = _repeated(value)
+    source, repeats = _repeat_operand(value)
     shape = shape_of(source)
     if not is_known(shape) or shape is None or len(shape) != 4:
         return None
@@ -104,8 +103,8 @@ def _right_of(value: Value) -> _Right | None:
 
 
 def _factor_of(op: OpView | None) -> tuple[Value, float] | None:
-    """The tensor and the number that it is multiplied by."""
-    # Products of narrow floats are rounded to few digits: others would be.
+    """Return a tensor and the number that an operation multiplies it by, or None."""
+    # Narrow floats are left as they are: the products are rounded to few digits, and another order rounds others.
     if op is None or op.operation.name != "relax.multiply" or dtype_of(op.operation.results[0]) not in _WIDE:
         return None
     for tensor, other in ((op.x1, op.x2), (op.x2, op.x1)):
@@ -116,7 +115,7 @@ def _factor_of(op: OpView | None) -> tuple[Value, float] | None:
 
 
 def _keeps_matrices(op: OpView) -> bool:
-    """Whether only the dimensions before the last two change."""
+    """Check whether an operation only reshapes the dimensions before the last two."""
     if op.operation.name != "relax.reshape":
         return False
     before, after = shape_of(op.x), shape_of(op.operation.results[0])
@@ -135,8 +134,8 @@ def _turns_matrices(op: OpView) -> bool:
     return order == [*range(rank - 2), rank - 1, rank - 2]
 
 
-def _repeated(value: Value) -> tuple[Value, int]:
-    """What is repeated along a new dimension behind the heads, and how often; the value itself and 1 if nothing is."""
+def _repeat_operand(value: Value) -> tuple[Value, int]:
+    """Return the tensor that is repeated along a new dimension behind the heads, and how often, or (value, 1)."""
     op = defining_op(value, "relax.broadcast_to")
     before, after = (None, None) if op is None else (shape_of(op.x), shape_of(value))
     if op is None or before is None or after is None or len(before) != 5 or len(after) != 5:
@@ -144,21 +143,21 @@ def _repeated(value: Value) -> tuple[Value, int]:
     is_new = equal(before[2], 1) is True and isinstance(after[2], int) and after[2] > 0
     if not is_new or any(equal(before[axis], after[axis]) is not True for axis in (0, 1, 3, 4)):
         return value, 1
-    return _without_ones(op.x, (*before[:2], *before[3:])), after[2]  # type: ignore[return-value]
+    return _drop_unit_axis(op.x, (*before[:2], *before[3:])), after[2]  # type: ignore[return-value]
 
 
-def _without_ones(value: Value, shape: tuple[Dim, ...]) -> Value:
-    """The value by this shape: what it is a view of, where that has it."""
+def _drop_unit_axis(value: Value, shape: tuple[Dim, ...]) -> Value:
+    """Return the value in this shape: the source of its view, if that has the shape, or else a reshape."""
     source = viewed(value)
     held = None if source is None else shape_of(source)
     if source is None or held is None or len(held) != len(shape):
-        return _as(value, *shape)
+        return _reshape(value, *shape)
     is_it = all(equal(*pair) is True for pair in zip(held, shape, strict=True))
-    return source if is_it else _as(value, *shape)
+    return source if is_it else _reshape(value, *shape)
 
 
 def _fits(found: _Right, left: tuple[Dim, ...]) -> bool:
-    """Whether the heads that were counted on the way are the product's."""
+    """Check whether the heads of the source, repeated, are the heads of the product."""
     shape = shape_of(found.source)
     assert shape is not None
     return equal(shape[0], left[0]) is True and equal(dim_mul(shape[1], found.repeats), left[1]) is True
@@ -178,5 +177,5 @@ def _product(query: Value, found: _Right) -> Value:
     return relax.matmul(query, relax.permute_dims(found.source, axes=[0, 1, 3, 2]))
 
 
-def _as(value: Value, *shape: Dim) -> Value:
+def _reshape(value: Value, *shape: Dim) -> Value:
     return relax.reshape(value, relax.shape_expr(dims=shape))

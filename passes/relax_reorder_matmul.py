@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matrix chain reassociation: (A @ B) @ x is A @ (B @ x), where that costs less.
+"""Matrix chain reassociation: (A @ B) @ x becomes A @ (B @ x) if that costs less.
 
-Weights of a low rank in addition to others (LoRA) are written x @ (A @ B): of d rows and r columns, r much less than d,
-that takes d*d*r for the weights and n*d*d for n rows of x, and (x @ A) @ B takes 2*n*d*r.
+Low-rank updates of weights (LoRA) are written x @ (A @ B). For d rows and r columns, with r much less than d, that
+takes d*d*r operations for the weights and n*d*d for n rows of x. (x @ A) @ B takes 2*n*d*r.
 """
 
 from __future__ import annotations
@@ -28,22 +28,23 @@ from .patterns.tree import wildcard
 
 @register_pass
 class ReorderMatmul(Pass):
-    """Products of three matrices in the order of less work, where that is certain for all sizes."""
+    """Multiply three matrices in the order of least work, if that order is certain for all sizes."""
 
     name: ClassVar[str] = "relax-reorder-matmul"
     anchor: ClassVar[str] = "any"
 
     def run(self, op: Operation) -> None:
-        # Each application takes work away; a chain of n products is in order after n rounds.
+        # Each application reduces the work. A chain of n products is in order after n rounds.
         apply_greedy(op, PATTERNS, max_iterations=_MOST_ROUNDS, what=self.name)
 
 
 _MOST_ROUNDS = 64
 
 
-def _reordered(found: Match, first: int) -> Operation | None:
-    """The product of three factors, of which the one with this number is multiplied by the next one first, if that is
-    certainly cheaper. The inner product that was there stays where others use it, too.
+def _reorder(found: Match, first: int) -> Operation | None:
+    """Multiply factor `first` by the next one before the third factor, if that is certainly cheaper.
+
+    The previous inner product stays if it has other users.
     """
     factors = [found[name] for name in "abc"]
     if not _are_associative(*factors):
@@ -59,16 +60,19 @@ def _reordered(found: Match, first: int) -> Operation | None:
 
 
 _A, _B, _C = (wildcard().named(name) for name in "abc")
-# Each rounds to the element type of its operands, so that both orders do.
+# Both products round to the element type of their operands, in either order.
 _MATMUL = is_op("relax.matmul").has_attr(out_dtype=None)
 PATTERNS = (
-    rewrite(_MATMUL(_MATMUL(_A, _B).named("inner"), _C), lambda found: _reordered(found, 1), name="right_first"),
-    rewrite(_MATMUL(_A, _MATMUL(_B, _C).named("inner")), lambda found: _reordered(found, 0), name="left_first"),
+    rewrite(_MATMUL(_MATMUL(_A, _B).named("inner"), _C), lambda found: _reorder(found, 1), name="right_first"),
+    rewrite(_MATMUL(_A, _MATMUL(_B, _C).named("inner")), lambda found: _reorder(found, 0), name="left_first"),
 )
 
 
 def _are_associative(*factors: Value) -> bool:
-    """Where one is a vector, the others are single matrices: among batches it would be taken for a matrix itself."""
+    """Check whether the factors associate. Next to a vector only single matrices do.
+
+    matmul reads a vector next to a batch as a matrix.
+    """
     ranks = [len(shape_of(each) or ()) for each in factors]
     return min(ranks) > 1 or ranks in ([1, 2, 2], [2, 2, 1])
 

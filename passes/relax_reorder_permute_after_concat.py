@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One permutation behind a concat in the place of one before it for each operand.
+"""Replacement of permutations before a concat by one permutation after it.
 
-Weights of exporters are stored transposed: behind the concat that relax-combine-parallel-matmul has made there is one
-transpose, which the product can read (relax-fuse-transpose-matmul).
+Exporters store weights transposed. After relax-combine-parallel-matmul has joined the weights there is one transpose
+behind the concat, and the product can read the transposed operand (relax-fuse-transpose-matmul).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .patterns.tree import GraphPattern, wildcard
 
 @register_pass
 class ReorderPermuteAfterConcat(Pass):
-    """Where all operands of a concat are permuted alike, what it gives is permuted instead."""
+    """Permute the result of a concat if all of its operands are permuted alike."""
 
     name: ClassVar[str] = "relax-reorder-permute-after-concat"
     anchor: ClassVar[str] = "any"
@@ -34,7 +34,7 @@ class ReorderPermuteAfterConcat(Pass):
 
 
 def permute_behind(found: Match) -> Operation | None:
-    """concat(permute(a), permute(b)) is permute(concat(a, b)) along the axis that went there."""
+    """Rewrite concat(permute(a), permute(b)) to permute(concat(a, b)), with the axis mapped through the permutation."""
     order, *others = (permutation(each.owner) for each in found.all("permuted"))
     if order is None or any(each != order for each in others):
         return None
@@ -42,9 +42,9 @@ def permute_behind(found: Match) -> Operation | None:
     return make(found.op(), "relax.permute_dims", [joined], {"axes": ints(order)})
 
 
-def _permuted() -> GraphPattern:
-    """With no other user: it would be permuted twice."""
+def _permute_pattern() -> GraphPattern:
+    """Match a permutation without users outside the match. Otherwise the tensor would be permuted twice."""
     return is_op("relax.permute_dims")(wildcard().named("x")).used_inside_only().named("permuted")
 
 
-PATTERNS = [rule(is_op("relax.concat")(every(_permuted, least=2)), permute_behind)]
+PATTERNS = [rule(is_op("relax.concat")(every(_permute_pattern, least=2)), permute_behind)]

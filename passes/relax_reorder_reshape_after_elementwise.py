@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A product's epilogue works on its result as it is laid out; the reshape comes behind it.
+"""Reordering that lets a product's epilogue work on the unreshaped result, and reshapes afterwards.
 
-Exporters bring rows of several dimensions together for a product and take them apart behind it: add(reshape(x @ w), y)
-becomes reshape(add(x @ w, reshape(y))), in which the addition can be done where the product is (relax-fuse-ops).
+Exporters flatten dimensions for a product and restore them behind it. add(reshape(x @ w), y) becomes reshape(add(x @ w,
+reshape(y))), and relax-fuse-ops can fuse the addition into the product.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _PRODUCT = OpPattern.OUT_EWISE_FUSABLE.attribute_text
 
 @register_pass
 class ReorderReshapeAfterElementwise(Pass):
-    """What is done to each element of a reshaped product is done to those of the product, and reshaped then."""
+    """Move elementwise operations on a reshaped product before the reshape."""
 
     name: ClassVar[str] = "relax-reorder-reshape-after-elementwise"
     anchor: ClassVar[str] = "any"
 
     def run(self, op: Operation) -> None:
-        # All blocks before the first operation goes.
+        # The list of blocks is complete before the first operation is erased.
         blocks = [block for inner in (op, *operations_in(op)) if len(inner.regions) for block in blocks_of(inner)]
         for block in blocks:
             _Sweep().run(block)
@@ -46,9 +46,9 @@ class ReorderReshapeAfterElementwise(Pass):
 
 @dataclass
 class _Sweep:
-    """Goes through a block once: what is moved behind one operation is before the next one."""
+    """One pass over a block. A reshape that moves behind an operation is in front of the next operation."""
 
-    #: Results of products, and what is done to these element by element.
+    #: Results of products, and of elementwise operations on them.
     following: set[Value] = field(default_factory=set)
 
     def run(self, block: Block) -> None:
@@ -70,24 +70,24 @@ class _Sweep:
             source = viewed(operand) if isinstance(decode(operand.type), TensorInfo) else None
             if source is None or source not in self.following or not same_known_shape(operand, operation.results[0]):
                 continue
-            made = _done_to(source, op)
+            made = _apply_before_reshape(source, op)
             if made is not None:
                 self.following.add(made)
                 return
 
     def _follows_with(self, operand: Value, result: Value) -> bool:
-        """Whether the operation has a product's result to go on with already."""
+        """Check whether an operand is a result of a product already, in the operation's shape."""
         return operand in self.following and same_known_shape(operand, result)
 
 
-def _done_to(source: Value, op: OpView) -> Value | None:
-    """The operation on operands of the source's shape, whose reshaped result has taken its place."""
+def _apply_before_reshape(source: Value, op: OpView) -> Value | None:
+    """Apply the operation to operands of the source's shape, and replace it by the reshaped result."""
     operation, shape, result = op.operation, shape_of(source), op.operation.results[0]
     if not is_known(shape):
         return None
     assert shape is not None
     with operation.location, ir.InsertionPoint(operation):
-        operands = [_of_shape(each, source, shape, result) for each in operation.operands]
+        operands = [_operand_in_shape(each, source, shape, result) for each in operation.operands]
         if any(each is None for each in operands):
             return None
         type_ = encode(tensor_info(result).with_shape(shape), operation.context)
@@ -105,8 +105,8 @@ def _done_to(source: Value, op: OpView) -> Value | None:
     return made.results[0]
 
 
-def _of_shape(operand: Value, source: Value, shape: Sequence[Dim], result: Value) -> Value | None:
-    """An operand as one of an operation on tensors of another shape; None where it would not be the same elements."""
+def _operand_in_shape(operand: Value, source: Value, shape: Sequence[Dim], result: Value) -> Value | None:
+    """Return an operand for the operation on another shape, or None if it would not read the same elements."""
     if not isinstance(decode(operand.type), TensorInfo):
         return operand
     if same_known_shape(operand, result):
@@ -118,7 +118,7 @@ def _of_shape(operand: Value, source: Value, shape: Sequence[Dim], result: Value
 
 
 def _is_alike_behind(operand: Value, shape: Sequence[Dim], result: Value) -> bool:
-    """Whether what is broadcast goes along last dimensions that both shapes have, which begin where these do."""
+    """Check whether the operand broadcasts along last dimensions that both shapes share, from the same position on."""
     own, old = shape_of(operand), shape_of(result)
     if not is_known(own):
         return False

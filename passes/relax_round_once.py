@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What follows products of 16 bits element by element is computed in f32 and rounded once, behind the last operator.
+"""Single rounding of elementwise operations behind 16-bit products: they compute in f32, and round after the last one.
 
-Products have their sums in f32, and CPUs compute elements of 16 bits so: each operator of 16 bits costs a rounding,
-which is several instructions. What something else uses too, as another product, is rounded for all: it is read in 16
-bits. A single operator behind a product stays as it is.
+Products have f32 sums, and CPUs compute 16-bit elements in f32. So each 16-bit operator costs a rounding, which is
+several instructions. A value with other users, such as another product, is rounded for all of them: they read 16 bits.
+A single operator behind a product stays as it is.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _CAST = "relax.astype"
 
 @register_pass
 class RoundOnce(Pass):
-    """Computes what follows products of 16 bits in f32, if it is several operators on elements, and rounds it once."""
+    """Compute chains of elementwise operators behind 16-bit products in f32, and round their results once."""
 
     name: ClassVar[str] = "relax-round-once"
     anchor: ClassVar[str] = "any"
 
     def run(self, op: Operation) -> None:
-        # Casts of what is known in f32, and the number of the product that it comes of.
+        # Casts of values that are known in f32, and the number of the product that they derive from.
         rounded: dict[Value, int] = {}
         products = itertools.count()
         for operation in operations_in(op):
@@ -53,15 +53,15 @@ class RoundOnce(Pass):
             elif _is_of_elements(row):
                 wide = {value: rounded[value] for value in operation.operands if value in rounded and _stays(value)}
                 if wide:
-                    # What comes of others has memory of its own: it is read in 16 bits.
+                    # Values of other products have separate memory: the operator reads them in 16 bits.
                     last = max(wide.values())
                     _widen(operation, [value for value in wide if wide[value] == last], rounded, last)
 
 
 def _is_product(operation: Operation, row: OpDef) -> bool:
-    """Whether a product of 16 bits can give f32 to operators on elements, which are all that use it.
+    """Check whether a 16-bit product can give f32 to elementwise operators, and has no other users.
 
-    One operator alone, as a mask before a softmax, is worth no other rounding than the model's.
+    A single operator, such as a mask before a softmax, is not worth another rounding than the model's.
     """
     can_be_wide = row.pattern == "out_ewise_fusable" and "out_dtype" in row.attrs
     if not can_be_wide or "out_dtype" in operation.attributes or not _stays(operation.result):
@@ -70,7 +70,7 @@ def _is_product(operation: Operation, row: OpDef) -> bool:
 
 
 def _stays(value: Value) -> bool:
-    """Whether only operators on elements use it, which can be fused with what makes it."""
+    """Check whether only elementwise operators, which can be fused with the value's producer, use a value."""
     used_in = [(user.name, row_of(user)) for user in users_of(value)]
     return bool(used_in) and all(row is not None and (_is_of_elements(row) or name == _CAST) for name, row in used_in)
 
@@ -80,7 +80,7 @@ def _is_of_elements(row: OpDef) -> bool:
 
 
 def _skip_rounding(cast: Operation, rounded: dict[Value, int]) -> None:
-    """What is cast back is there in f32 already."""
+    """Replace a cast back to f32 by the f32 value."""
     (value,) = cast.operands
     if value in rounded and _stays(value) and _dtype(cast.result) == _WIDE:
         replace_op(cast, [value.owner.operation.operands[0]])
@@ -88,7 +88,7 @@ def _skip_rounding(cast: Operation, rounded: dict[Value, int]) -> None:
 
 
 def _widen(operation: Operation, wide: Sequence[Value], rounded: dict[Value, int], product: int) -> None:
-    """Has an operation give f32, which is rounded behind it; of operands that are known in f32 it takes that."""
+    """Compute an operation in f32 and round the result behind it. Operands that are known in f32 are read in f32."""
     before, low = list(operation.operands), operation.result.type
     dtype = _dtype(operation.result)
     if not wide:
@@ -132,6 +132,6 @@ def _cast(value: Value, dtype: str, location: Location) -> Value:
 
 
 def _dtype(value: Value) -> str:
-    """The element type of a tensor; empty for anything else."""
+    """Return the element type of a tensor, or "" for other values."""
     info = decode(value.type)
     return info.dtype if isinstance(info, TensorInfo) else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Codegens make code of external modules, and calls of these become calls of that."""
+"""Code generation for external modules. Calls of a module become calls of the code that its codegen makes."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from .partition.running import Declined, Made, Making, described, missing_here, 
 from .relax_inline import inline_calls_in
 
 CALL = "relax.call_external"
-# Of a part in an error.
+# Most model nodes of a part that an error names.
 _MOST_NODES = 8
 
 
 @register_pass
 @dataclass(frozen=True)
 class RunCodegen(Pass):
-    """Gives each external module to its codegen, and keeps what that makes in relax.external_mods.
+    """Compile each external module by its codegen, and store the code in relax.external_mods.
 
-    A codegen that declines, or fails, leaves its part to the target: it comes back to where it was called.
+    If a codegen declines or fails, its part goes back to the target: the part is inlined where it was called.
     """
 
     name: ClassVar[str] = "relax-run-codegen"
     sees_externals: ClassVar[bool] = True
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "scf")
 
-    #: Only these, in this order, with their options: mynpu{cores=4}; all without.
+    #: Codegens that run, in this order, with their options: mynpu{cores=4}. Default: all.
     codegen: tuple[str, ...] = ()
-    #: A codegen that declines is an error.
+    #: Treatment of a part that its codegen declines: return the part to the target, or an error.
     declined: Literal["fallback", "error"] = "fallback"
-    #: The program runs on another machine: what this one lacks for a part is neither asked nor reported.
+    #: Assume that the program runs on another machine, and skip checks of this machine.
     elsewhere: bool = False
 
     def run(self, op: Operation) -> None:
@@ -59,7 +59,7 @@ class RunCodegen(Pass):
         made: list[Attribute] = []
         with Making() as making:
             modules = [(module, chosen, calls.get(symbol_name(module), [])) for module, chosen in self._modules(op)]
-            # What has no callers any more is dead.
+            # A module without callers is dead.
             begun = [making.begin(module, chosen) if of_it else None for module, chosen, of_it in modules]
             for finish, (module, chosen, of_it) in zip(begun, modules, strict=True):
                 made += self._finished(finish, module, chosen, of_it) if finish is not None else []
@@ -77,7 +77,7 @@ class RunCodegen(Pass):
     def _finished(
         self, finish: Callable[[], Made], module: Operation, chosen: ChosenCodegen, calls: Sequence[Operation]
     ) -> list[Attribute]:
-        """What is to be kept of what the codegen has made; nothing where it has made nothing."""
+        """Return the external code of a finished module. If the codegen declines, the part goes back to the target."""
         try:
             made = finish()
             missing = self._missing(chosen, made)
@@ -99,10 +99,10 @@ class RunCodegen(Pass):
         return [found]
 
     def _missing(self, chosen: ChosenCodegen, made: Made) -> str:
-        """What is missing here to run it. Raises Declined where that is an error."""
+        """Return what this machine lacks to run the code. Raises Declined if that is an error."""
         missing = "" if self.elsewhere else missing_here(chosen.codegen, made)
         if missing and self.declined == "error":
-            raise Declined(f"this machine cannot run it: {missing} (elsewhere=true compiles for one that can)")
+            raise Declined(f"this machine cannot run it: {missing} (elsewhere=true compiles for another machine)")
         return missing
 
 
@@ -123,7 +123,7 @@ def _note(
 
 
 def _note_operators(module: Operation, chosen: ChosenCodegen, refusal: Declined) -> None:
-    """The operators of a part that stay with the target, each with the reason's first line."""
+    """Note the operators of a part that stay with the target, each with the first line of the reason."""
     journal, (why, *_) = Journal.active(), str(refusal).split("\n")
     if journal is None:
         return
@@ -136,7 +136,7 @@ def _note_operators(module: Operation, chosen: ChosenCodegen, refusal: Declined)
 
 
 def _message(module: Operation, chosen: ChosenCodegen, verb: str, why: object) -> str:
-    # The message stands at a place already.
+    # The error's location shows this place already.
     nodes = [each for each in nodes_of(module) if each != place_text(*locate(_place_of(module))[:3])]
     shown = f" ({', '.join(nodes[:_MOST_NODES])}{', ...' if len(nodes) > _MOST_NODES else ''})" if nodes else ""
     return f"codegen '{chosen.codegen.name}' {verb} @{symbol_name(module)}{shown}: {why}"
@@ -147,7 +147,7 @@ def _place_of(module: Operation) -> Location:
 
 
 def _call_packed(call: Operation, made: Made) -> None:
-    """A call of the function that comes with the program, `module.function`."""
+    """Replace a call by one of the packed function `module.function`, which is part of the program."""
     module, function = ir.SymbolRefAttr(call.attributes["func"]).value
     with call.location, ir.InsertionPoint(call):
         constants = [_constant(each) for each in made.constants.get(function, ())]
@@ -163,7 +163,7 @@ def _constant(value: Attribute) -> Value:
 
 
 def _take_back(module: Operation, calls: Sequence[Operation]) -> None:
-    """What is in the module comes to where it is called."""
+    """Inline the functions of a module where they are called."""
     around = module.parent.operation
     functions = {symbol_name(each): each for each in functions_in(module)}
     _take_prim_funcs(module, around)
@@ -178,7 +178,7 @@ def _take_back(module: Operation, calls: Sequence[Operation]) -> None:
 
 
 def _take_prim_funcs(module: Operation, around: Operation) -> None:
-    """PrimFuncs of a module come into the one around it, under names that are free there."""
+    """Move a module's PrimFuncs to the module around it, under names that are free there."""
     names = {symbol_name(each) for each in operations_of(body_of(around))}
     for function in functions_in(module):
         if is_prim_func(function):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images of a batch go through a graph of convolutions one after the other.
+"""Batch splitting: the images of a batch go through a graph of convolutions one after the other.
 
-What one kernel writes for an image the next one finds in the cache; what it writes for all images of a batch comes back
-from memory. Kernels of one image have known sizes, and need room for one, however many there are. From a convolution on
-whose weights are much larger than what it makes of an image, all images stay together: they are read once for all.
+The next kernel finds what a kernel wrote for one image in the cache. What a kernel wrote for all images of a batch
+comes back from memory. Kernels of one image have known sizes, and need memory for one image only. Once a convolution's
+weights are much larger than its result for one image, the images stay together: the weights are read once for all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .images.image_loop import part_of, write
 
 @register_pass
 class SplitBatch(MachinePass):
-    """Makes a loop over the images of a batch of the convolutions and what is between them, where these are large."""
+    """Add a loop over the images of a batch around convolutions and operations between them, if results are large."""
 
     name: ClassVar[str] = "relax-split-batch"
     anchor: ClassVar[str] = "builtin.module"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs of f32 computed in f16 or bf16 where that is fast and does little harm: passes/mixed_precision/registry.py.
+"""Mixed precision: f32 programs compute in f16 or bf16 where that is fast and does little harm.
 
-What callers see keeps its type. Products sum in f32 whatever they give; constants are rounded here, once.
+Callers see the original types. Products accumulate in f32, whatever type they give. Constants are rounded here, once.
+passes/mixed_precision/registry.py has the precisions of operators.
 """
 
 from __future__ import annotations
@@ -23,25 +24,25 @@ from .quantization.kept import multiplies_quantized
 @register_pass
 @dataclass(frozen=True)
 class ToMixedPrecision(Pass):
-    """Computes products in floats of 16 bits, and what can follow them, with casts where the two meet."""
+    """Compute products, and operators that can follow them, in 16-bit floats, with casts at the borders."""
 
     name: ClassVar[str] = "relax-to-mixed-precision"
     anchor: ClassVar[str] = "any"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
-    #: The element type of 16 bits that operators compute in.
+    #: The 16-bit element type for computations.
     dtype: Literal["f16", "bf16"] = "f16"
-    #: What products give that can give f32 too: then what follows them stays f32 up to the next product.
+    #: Result type of products that can give f32, too. With f32, operators behind a product stay f32 up to the next one.
     results: Literal["low", "f32"] = "low"
-    #: What stays f32: operators by their names, with or without `relax.`, and nodes of the model by theirs.
+    #: Operators that stay f32, by name, with or without `relax.`, and nodes of the model, by their names.
     keep: tuple[str, ...] = ()
-    #: Whether products of dequantized numbers stay f32: a stage behind makes products of whole numbers of them.
+    #: Keep products of dequantized numbers in f32. A later stage rewrites them to integer products.
     keep_quantized: bool = False
 
     def __post_init__(self) -> None:
         for name in self.keep:
             if name.startswith("relax."):
-                find_op(name)  # nodes are called otherwise
+                find_op(name)  # other names are names of nodes
 
     def run(self, op: Operation) -> None:
         kept = {*self.keep, *(f"relax.{name}" for name in self.keep)}

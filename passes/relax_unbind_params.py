@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Weights that a model brings as constants become parameters, to be trained or exchanged."""
+"""Conversion of a model's constant weights to parameters, for training or exchange."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..bindings.ir import Attribute, Operation, Type
 from ..bindings.mlir import i64_attribute, ir
-from ..bindings.navigation import body_of, operations_in, operations_named
+from ..bindings.navigation import body_of, operations_in, operations_named, use_count
 from ..dialects.core.codec import decode
 from ..dialects.core.ir_attributes import WEIGHT_NUMBER
 from ..dialects.relax.function_attributes import argument_names
-from ..dialects.relax.known_constants import elements_in
+from ..dialects.relax.known_constants import elements_in, is_constant
 from ..dialects.script.value_names import location_name
 from ..support.array_files import write_npz
 from ..support.errors import OptionError
@@ -37,20 +37,20 @@ _READABLE = ("f16", "f32", "f64")
 @register_pass
 @dataclass(frozen=True)
 class UnbindParams(Pass):
-    """Makes parameters of a function's constants of f16, f32 or f64, and writes these to a file, as numpy.savez does.
+    """Turn a function's f16, f32 and f64 constants into parameters, and write the values to a file like numpy.savez.
 
-    They stand behind the others, under the names that they have in the model. What the function calls is inlined.
-    From Python, `rx.unbind_params(module)` gives the arrays.
+    The new parameters follow the others, under the names that the constants have in the model. Called functions are
+    inlined. From Python, `rx.unbind_params(module)` gives the arrays.
     """
 
     name: ClassVar[str] = "relax-unbind-params"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "scf")
 
-    #: The .npz file that the values are written to.
+    #: The .npz file for the values.
     params: str = ""
-    #: Whose constants become parameters.
+    #: Function with the constants.
     function: str = "main"
-    #: Which ones: names, or patterns of names (`*.weight`). Without, all that have axes and two elements or more.
+    #: Constants to convert: names, or patterns of names (`*.weight`). Default: all with axes and two elements or more.
     weights: tuple[str, ...] = ()
 
     def run(self, op: Operation) -> None:
@@ -59,31 +59,30 @@ class UnbindParams(Pass):
         self.unbind(op)
 
     def unbind(self, op: Operation) -> dict[str, ndarray]:
-        """What was constant, by the names of the new parameters."""
+        """Convert the constants, and return their values by the names of the new parameters."""
         what = f"pass '{self.name}'"
         function = graph_function(op, self.function, what)
         calls = bool(operations_named(function, "func.call"))
         with _numbered(op) if calls else nullcontext(), changing_copy(function, what, retypes=False) as copy:
-            inputs = len(body_of(copy).arguments)
             if calls:
                 inline_calls_in(copy)
-            weights = self._chosen(copy, what)
+            weights = self.chosen(copy, what)
             arrays = {each.name: each.array() for each in weights}
-            _replace(copy, weights)
-            if NUM_INPUT not in copy.attributes:
-                copy.attributes[NUM_INPUT] = i64_attribute(inputs)
+            replace_by_parameters(copy, weights)
             if self.params:
                 write_npz(self.params, arrays)
         return arrays
 
-    def _chosen(self, function: Operation, what: str) -> list[_Weight]:
+    def chosen(self, function: Operation, what: str) -> list[Weight]:
+        """Return the constants to convert, in program order."""
         found = _weights_of(function)
         if not self.weights:
             types = {type_: bool(type_.rank) and math.prod(type_.shape) > 1 for type_ in {each.type for each in found}}
             chosen = [each for each in found if types[each.type]]
             if not chosen:
                 kinds = ", ".join(_READABLE)
-                raise OptionError(f"{what}: @{self.function} has no constants of {kinds} that could be weights")
+                problem = f"{what}: @{self.function} has no constants of {kinds} that could be weights"
+                raise OptionError(problem + _integers_instead(function))
             return chosen
         names = [each.name for each in found]
         for pattern in self.weights:
@@ -93,8 +92,8 @@ class UnbindParams(Pass):
         return [each for each in found if any(fnmatchcase(each.name, pattern) for pattern in self.weights)]
 
 
-class _Weight(NamedTuple):
-    """A constant of the model: several of a function, where it calls twice what holds it."""
+class Weight(NamedTuple):
+    """Constant of the model. Inlining may have copied it for several calls."""
 
     name: str
     type: Type
@@ -108,7 +107,7 @@ class _Weight(NamedTuple):
 
 @contextmanager
 def _numbered(module: Operation) -> Iterator[None]:
-    """Tells the module's constants apart, while functions' bodies are put into others."""
+    """Number the module's constants while function bodies are inlined, to tell them apart."""
     numbers = count()
     for constant in _constants_in(module):
         constant.attributes[WEIGHT_NUMBER] = i64_attribute(next(numbers))
@@ -122,11 +121,11 @@ def _numbered(module: Operation) -> Iterator[None]:
 
 
 def _constants_in(root: Operation) -> list[Operation]:
-    """Those that may be weights."""
+    """Return the constants that may be weights."""
     readable: dict[Type, bool] = {}
     found = []
     for each in operations_in(root, lambda inside: inside.name == "builtin.module"):
-        if each.name != "arith.constant":
+        if each.name != "arith.constant" or not use_count(each.result):
             continue
         type_ = each.result.type
         if type_ not in readable:
@@ -136,8 +135,8 @@ def _constants_in(root: Operation) -> list[Operation]:
     return found
 
 
-def _weights_of(function: Operation) -> list[_Weight]:
-    """The constants of a function by names that are its own, in their order."""
+def _weights_of(function: Operation) -> list[Weight]:
+    """Return the constants of a function in program order, under unique names."""
     apart: dict[Attribute | Operation, list[Operation]] = {}
     for constant in _constants_in(function):
         attributes = constant.attributes
@@ -146,11 +145,23 @@ def _weights_of(function: Operation) -> list[_Weight]:
     found = []
     for constants in apart.values():
         name = names.of(location_name(constants[0].location) or "const")
-        found.append(_Weight(name, constants[0].result.type, constants))
+        found.append(Weight(name, constants[0].result.type, constants))
     return found
 
 
-def _replace(function: Operation, weights: list[_Weight]) -> None:
+def _integers_instead(function: Operation) -> str:
+    """Return a help for models with weights that are integers."""
+    for each in operations_named(function, "relax.dequantize"):
+        if is_constant(each.operands[0]):
+            node = location_name(each.location) or each.name
+            return f"; '{node}' reads integers: `rx.quantize(...).trainable()` returns a model to train"
+    return ""
+
+
+def replace_by_parameters(function: Operation, weights: list[Weight]) -> None:
+    """Turn constants into parameters behind the others."""
+    if NUM_INPUT not in function.attributes:
+        function.attributes[NUM_INPUT] = i64_attribute(len(body_of(function).arguments))
     parameters = add_arguments(function, [each.name for each in weights], [each.type for each in weights])
     for weight, parameter in zip(weights, parameters, strict=True):
         for constant in weight.constants:

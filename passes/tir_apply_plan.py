@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tiling, vectorization and parallelization: turns structured operations into the loops of their plans."""
+"""Tiling, vectorization and parallelization: structured operations become the loops of their plans."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .schedule.applying import apply_plans
 
 @register_pass
 class TirApplyPlan(MachinePass):
-    """Tiles and vectorizes tensor programs as their plans say."""
+    """Tile, vectorize and parallelize structured operations according to their plans."""
 
     name: ClassVar[str] = "tir-apply-plan"
     anchor: ClassVar[str] = "builtin.module"
     dependent_dialects: ClassVar[tuple[str, ...]] = (
-        *("arith", "bufferization", "func", "linalg", "llvm", "memref", "scf", "tensor", "vector"),
+        *("arith", "bufferization", "func", "linalg", "llvm", "math", "memref", "scf", "tensor", "vector"),
     )
 
     def run(self, op: Operation) -> None:

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Has PrimFuncs run as their schedules say."""
+"""Application of schedules to PrimFuncs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 from ..bindings.ir import Operation
-from ..bindings.navigation import symbol_name
-from ..dialects.core.ir_attributes import SCHEDULE
+from ..bindings.mlir import string_array, string_value
+from ..bindings.navigation import symbol_name, text_in
+from ..bindings.rewriting import located_error
+from ..dialects.core.ir_attributes import NUMERICS, OPERATOR, SCHEDULE
 from ..dialects.tir.prim_func import prim_funcs_in, schedule_lines
 from ..support.errors import OptionError
 from ..targets.core.registry import parse_target
@@ -17,26 +20,29 @@ from .core.registry import register_pass
 from .schedule.registry import ScheduleContext, steps_rules
 from .tir_lower_intrinsics import LowerIntrinsics
 
+if TYPE_CHECKING:
+    from .loops.tree import Tree
+
 
 @register_pass
 @dataclass(frozen=True)
 class TirApplySchedule(Pass):
-    """Turns PrimFuncs with a schedule into the loops that it says."""
+    """Rewrite PrimFuncs to loops by their schedules."""
 
     name: ClassVar[str] = "tir-apply-schedule"
     anchor: ClassVar[str] = "builtin.module"
     dependent_dialects: ClassVar[tuple[str, ...]] = (
         *("affine", "arith", "bufferization", "func", "gpu", "linalg", "memref", "scf", "tensor", "vector"),
-        *("llvm", "math"),  # of what intrinsics emit
+        *("llvm", "math"),  # for what intrinsics emit
     )
 
-    #: Whether those without a schedule run as the target's steps say, where these can.
+    #: Apply the target's steps to PrimFuncs without a schedule, if possible.
     steps: bool = False
-    #: Whether bound loops are threads of kernels; else they run in order.
+    #: Map bound loops to threads of kernels. Otherwise they run sequentially.
     threads: bool = False
-    #: Whether vectorized loops are vectors; else they run in order, as compilers of C make vectors of them.
+    #: Emit vectors for vectorized loops. Otherwise the loops are scalar, for vectorization by C compilers.
     vectors: bool = True
-    #: Whose rules lower the intrinsics and calls of C functions that tensor intrinsics emit; they stay without.
+    #: Target with rules for intrinsics and for C functions in tensor intrinsics; empty: neither is lowered.
     target: str = ""
 
     def run(self, op: Operation) -> None:
@@ -44,12 +50,14 @@ class TirApplySchedule(Pass):
         scheduled = [function for function in functions if schedule_lines(function) is not None]
         others = [function for function in functions if self.steps and SCHEDULE not in function.attributes]
         if others:
-            from .schedule.apply_steps import apply_steps  # seldom needed, and all primitives with it
+            from .schedule.apply_steps import apply_steps  # rarely needed, and it imports all primitives
 
             chosen = parse_target(self.target)
             rules = steps_rules(chosen.name)
             if not rules:
-                raise OptionError(f"steps=true: target '{chosen.name}' has no steps of its own (register_steps)")
+                raise OptionError(
+                    f"steps=true: target '{chosen.name}' has no schedule steps (register_steps adds some)"
+                )
             apply_steps(others, rules[0], ScheduleContext(chosen.name, chosen))
         if not scheduled:
             return
@@ -58,7 +66,9 @@ class TirApplySchedule(Pass):
 
         callers, target = callers_in(op), parse_target(self.target) if self.target else None
         features = None if target is None else lambda: ScheduleContext(target.name, target).machine.features
+        keeps = [string_value(each) for each in op.attributes[NUMERICS]] if NUMERICS in op.attributes else ["fast"]
         for function in scheduled:
+            note = partial(self._note_order, op, function)
             mine = callers[symbol_name(function)]
             constants = mine.constants()
             made, packing = apply_schedule(
@@ -67,8 +77,29 @@ class TirApplySchedule(Pass):
                 has_vectors=self.vectors,
                 constants=constants,
                 features=features,
+                told=note if keeps[0] == "same" else None,
             )
-            for place, packed in packing.items():
-                mine.pack(place, packed)
+            for place, pack in packing.items():
+                mine.replace(place, mine.packed(place, pack))
             if target is not None:
                 LowerIntrinsics(target.name).lower(made)
+
+    def _note_order(self, module: Operation, function: Operation, tree: Tree, before: Tree) -> None:
+        """Note a schedule that changes the order of sums in the module. Raise RelaxError if its numerics are strict."""
+        from .loops.step_order import changed_order
+
+        reason = changed_order(tree, before)
+        if not reason:
+            return
+        name = symbol_name(function)
+        if parse_target(self.target).option("numerics") == "same":
+            raise located_error(
+                f"the schedule of @{name} ({text_in(function, OPERATOR) or 'a PrimFunc'}) changes the order of a sum, "
+                f"for target '{self.target}': {reason}",
+                function.location,
+                notes=["numerics=same keeps the order of the reduction's iters; leave it out, or take numerics=fast"],
+            )
+        kernels = [string_value(each) for each in module.attributes[NUMERICS]]
+        if name not in kernels:
+            with module.context:
+                module.attributes[NUMERICS] = string_array([*kernels, name])

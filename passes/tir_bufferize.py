@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Turns PrimFuncs on tensors into PrimFuncs on memrefs that write their outputs in place."""
+"""Bufferization: PrimFuncs on tensors become PrimFuncs on memrefs that write their outputs in place."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _BUFFERIZE = ["one-shot-bufferize{allow-return-allocs-from-loops=1}", *_SIMPLIFY
 
 @register_pass
 class Bufferize(Pass):
-    """Turns PrimFuncs on tensors into PrimFuncs on memrefs that write their outputs in place."""
+    """Rewrite PrimFuncs on tensors to PrimFuncs on memrefs that write their outputs in place."""
 
     name: ClassVar[str] = "tir-bufferize"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "bufferization", "memref", "scf", "linalg", "cf")
@@ -46,20 +46,21 @@ class Bufferize(Pass):
         for function in tensors:
             take_memrefs(function)
             write_pieces(function)
-        # The graph's functions and those on memrefs are not upstream's to change: a module without them.
+        # Upstream's passes must not change graph functions and functions on memrefs: they run on a module without
+        # these.
         body = body_of(op)
         order = operations_of(body)
         apart = ir.Module.create(op.location)
         with op.context, op.location:
-            # PrimFuncs may call what is declared.
+            # PrimFuncs may call declared functions.
             for function in [*tensors, *(each for each in functions_in(op) if not has_body(each))]:
                 apart.body.append(function.detach_from_parent())
         try:
-            # What comes out is verified with the rest of the module, behind this pass.
+            # The result is verified with the rest of the module, after this pass.
             run_upstream(apart.operation, _BUFFERIZE, verify=False)
             self._finish(apart)
         finally:
-            # Globals that bufferization has made come first, then everything as it was.
+            # Globals that bufferization has made come first, then all operations in their old order.
             for view in list(apart.body.operations):
                 body.append(view.operation.detach_from_parent())
             for operation in order:
@@ -79,8 +80,10 @@ class Bufferize(Pass):
 
 
 def _is_seen_again(source: Value, target: Value) -> bool:
-    """Whether a memref is the other one, its dimensions joined and taken apart again: upstream sees that where no more
-    than one of those joined is unknown."""
+    """Check whether a memref is the target with dimensions collapsed and expanded again.
+
+    Upstream only recognizes that if at most one of the collapsed dimensions is dynamic.
+    """
     expanded = made_by(source, "memref.expand_shape")
     joined = None if expanded is None else made_by(expanded.operands[0], "memref.collapse_shape")
     if expanded is None or joined is None or joined.operands[0] != target:
@@ -90,12 +93,12 @@ def _is_seen_again(source: Value, target: Value) -> bool:
 
 
 def _is_laid_out_as(one: Type, other: Type) -> bool:
-    """Strides that a type has by itself may be written out in another one."""
+    """Compare shapes and strides: one type may spell out strides that are implicit in the other."""
     return one.shape == other.shape and one.get_strides_and_offset() == other.get_strides_and_offset()
 
 
 def _fold_views(module: Operation) -> bool:
-    """Memrefs that are seen again as they were, carried on by a loop for instance, become those that they are."""
+    """Replace memrefs that were collapsed and expanded again, for instance across a loop, by the original memrefs."""
     found = False
     for op in operations_named(module, "memref.expand_shape"):
         joined = made_by(op.operands[0], "memref.collapse_shape")
@@ -106,7 +109,7 @@ def _fold_views(module: Operation) -> bool:
 
 
 def _has_sizes_of(expanded: Operation, memref: Value) -> bool:
-    """Whether the sizes that only values have are asked of the memref itself."""
+    """Check whether the dynamic sizes of the expansion are sizes of the memref itself."""
     axes = [axis for axis, size in enumerate(expanded.result.type.shape) if size == DYNAMIC]
     for axis, size in zip(axes, list(expanded.operands)[1:], strict=True):
         asked = made_by(size, "memref.dim")
@@ -121,7 +124,7 @@ def is_on_tensors(function: Operation) -> bool:
 
 
 def take_memrefs(function: Operation) -> None:
-    """Parameters become memrefs, whose tensors the body reads; what it returned goes into the last of them."""
+    """Turn parameters into memrefs. The body reads tensors of them, and writes the returned values to the last ones."""
     block = body_of(function)
     if len(function.regions[0].blocks) > 1:
         name = symbol_name(function)

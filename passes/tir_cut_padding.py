@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Windows over padded tensors go over padded copies of parts of them.
+"""Padded windows on parts: a window over a padded tensor reads padded copies of parts of the tensor.
 
-A convolution with a filter for each channel, or a pool, reads each element for a few neighbours alone. A padded copy of
-all images would be written to memory and read again; that of some rows of one channel block stays in a core's cache.
+A depthwise convolution or a pool reads each element only for a few neighbours. A padded copy of all images would be
+written to memory and read again. A copy of some rows of one channel block stays in a core's cache.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .rows.padded_windows import windows_over_copy
 
 @register_pass
 class TirCutPadding(MachinePass):
-    """Has windows read padded copies of parts that stay in the cache, in place of one of all data."""
+    """Pad parts of the data that stay in the cache, instead of all data at once, for windows."""
 
     name: ClassVar[str] = "tir-cut-padding"
     anchor: ClassVar[str] = "builtin.module"
@@ -31,6 +31,6 @@ class TirCutPadding(MachinePass):
             if SCHEDULE in function.attributes:
                 continue
             with function.context:
-                # What is written gives others new operands.
+                # Each rewrite gives other windows new operands.
                 while (windows := windows_over_copy(body_of(function), self.machine)) is not None:
                     windows.write(self.machine)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernel fusion: the PrimFuncs of calls with the same number (relax.group) become one, and the calls one call."""
+"""Kernel fusion: PrimFuncs of calls with the same number (relax.group) become one, and the calls one call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .fuse.stated import StatedGroups
 
 @register_pass
 class FusePrimFuncs(Pass):
-    """Makes one call of one PrimFunc out of each group of calls, as relax-fuse-ops or others have grouped them."""
+    """Fuse each group of calls, from relax-fuse-ops or other tools, into one call of one PrimFunc."""
 
     name: ClassVar[str] = "tir-fuse"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "linalg", "tensor", "math", "scf")
@@ -27,7 +27,7 @@ class FusePrimFuncs(Pass):
     def run(self, op: Operation) -> None:
         kinds, functions = Kinds(PrimInfos(op)), FusedFunctions(op)
         readings = list(readings_in(op))
-        # All groups before the first change: one that is refused leaves the module as it was.
+        # All groups are checked before the first change. So an error leaves the module as it was.
         stated = [StatedGroups(reading, kinds) for reading in readings if reading.stated]
         found = [each for groups in stated for each in groups.find()]
         for each in found:

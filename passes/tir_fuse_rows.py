@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loop fusion by rows: operations of a PrimFunc that go through the same rows are all done for some rows at a time.
+"""Loop fusion by rows: operations of a PrimFunc that iterate over the same rows process some rows at a time together.
 
-A softmax looks three times at each row, a norm as often: what was read from memory for the first look is in the cache
-for the others, and threads share one loop. Rows are the steps of loops that all of the operations have, and in which a
-step reads what the same step of another one makes.
+A softmax reads each row three times, and so does a norm. The first read brings the row into the cache for the others,
+and threads share one loop. Rows are iterations of loops that all of the operations have, and in which an iteration
+reads the results of the same iteration of another operation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .schedule.registry import ScheduleContext, steps_rules
 
 @register_pass
 class TirFuseRows(MachinePass):
-    """Makes one loop over rows of operations that go through the same ones."""
+    """Fuse operations that iterate over the same rows into one loop over rows."""
 
     name: ClassVar[str] = "tir-fuse-rows"
     anchor: ClassVar[str] = "builtin.module"
@@ -42,10 +42,10 @@ class TirFuseRows(MachinePass):
                     write(rows, self.machine)
 
     def _tell(self, function: Operation) -> None:
-        """Keeps what the operations are as steps, for a journal that asks: there are no blocks in loops over rows."""
+        """Keep the operations' schedule steps for a journal that wants them: loops over rows contain no blocks."""
         journal = Journal.active()
         if journal is not None and journal.steps is not None and steps_rules(self.chosen.name):
-            from .schedule.plan_steps import chosen_steps  # seldom needed, and all primitives with it
+            from .schedule.plan_steps import chosen_steps  # rarely needed, and it imports all primitives
 
             context = ScheduleContext(self.chosen.name, self.chosen)
             journal.steps[symbol_name(function)] = chosen_steps(function, context)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Interprocedural constant propagation: numbers that all calls of a PrimFunc pass go into its body."""
+"""Interprocedural constant propagation: numbers that all calls of a PrimFunc pass move into its body."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _READS = frozenset(("tensor.extract", "memref.load"))
 
 @register_pass
 class InlineConstants(Pass):
-    """Puts numbers into PrimFuncs in place of parameters, where all calls pass the same: none is copied for it."""
+    """Replace parameters of PrimFuncs by a number that all calls pass, without copies of PrimFuncs."""
 
     name: ClassVar[str] = "tir-inline-constants"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
@@ -53,7 +53,7 @@ def _inline(function: Operation, calls: Sequence[Operation]) -> None:
 
 
 def _number(values: Sequence[Value]) -> Attribute | None:
-    """What all elements of all these tensors are, or these scalars, where that is known and the same."""
+    """Return the number that all elements of all these tensors or scalars are, or None if there is no such number."""
     found = [_number_of(value) for value in values]
     known = [number for number in found if number is not None]
     return known[0] if len(known) == len(found) and all(number == known[0] for number in known) else None
@@ -68,7 +68,7 @@ def _number_of(value: Value) -> Attribute | None:
 
 
 def _take_in(parameter: Value, number: Attribute) -> bool:
-    """Uses a number instead of a parameter; nothing changes where the parameter is more than what is read from it."""
+    """Replace a parameter by a number. Returns False, without a change, if the parameter has other uses than reads."""
     element = getattr(parameter.type, "element_type", None)
     if element is None:
         constant = _constant(number, parameter.type, ir.InsertionPoint.at_block_begin(parameter.owner))
@@ -87,7 +87,7 @@ def _take_in(parameter: Value, number: Attribute) -> bool:
 
 
 def _constant(number: Attribute, type_: Type, ip: ir.InsertionPoint) -> Value:
-    """A number that may have a sign by its type, as a value of a type that has none."""
+    """Return a number as a constant of a signless type. The number's own type may have a sign."""
     if isinstance(number, ir.IntegerAttr) and number.type != type_:
         bits = type_.width
         number = ir.IntegerAttr.get(type_, (number.value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1))
@@ -96,13 +96,13 @@ def _constant(number: Attribute, type_: Type, ip: ir.InsertionPoint) -> Value:
 
 
 def _can_do_without(user: Operation, parameter: Value) -> bool:
-    """Whether an operation reads a parameter element by element, and others tell how often its loops run."""
+    """Check whether an operation reads a parameter elementwise, and other operands state its loop sizes."""
     if user.name != "linalg.generic":
         return False
     generic = GenericOp(user)
     if parameter in generic.outputs:
         return False
-    # What is multiplied and added up is to be found as such by who plans loops.
+    # Products that are summed keep their form, which planners of loops look for.
     if math.prod(parameter.type.shape) > 1 and generic.reductions:
         return False
     others = [map_ for value, map_ in zip(generic.operands, generic.maps, strict=True) if value != parameter]
@@ -111,7 +111,7 @@ def _can_do_without(user: Operation, parameter: Value) -> bool:
 
 
 def _read_less(generic: Operation, parameter: Value, number: Attribute) -> None:
-    """The operation without an operand, the number in its place."""
+    """Replace an operation by one without the parameter, which uses the number."""
     places = [place for place, value in enumerate(generic.operands) if value == parameter]
     kept = [place for place in range(len(generic.operands)) if place not in places]
     view = GenericOp(generic)

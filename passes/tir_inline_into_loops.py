@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Inlining of small PrimFuncs into the loops of graph functions, which then compute without calls.
 
-A call costs more than a kernel of a few numbers computes, and keeps the numbers in memory: of an inlined kernel the
-code generator sees all uses of a small tensor, and holds the tensor in registers. Inlined kernels have no line of their
+A call costs more than the work of a kernel on a few numbers, and keeps the numbers in memory. In an inlined kernel the
+code generator sees all uses of a small tensor, and keeps the tensor in registers. Inlined kernels have no line of their
 own in a profile.
 """
 
@@ -43,16 +43,16 @@ _DIALECTS = frozenset(("affine", "arith", "complex", "linalg", "math", "memref",
 @register_pass
 @dataclass(frozen=True)
 class InlineIntoLoops(Pass):
-    """Inlines small PrimFuncs into the loops of graph functions that call them."""
+    """Inline small PrimFuncs into the loops of graph functions that call them."""
 
     name: ClassVar[str] = "tir-inline-into-loops"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "scf")
 
-    #: The most elements of each tensor that an inlined function takes.
+    #: Most elements of each tensor that an inlined function takes.
     elements: int = 1024
-    #: The most operations of an inlined function that has one call.
+    #: Most operations of an inlined function with one call.
     operations: int = 400
-    #: The most operations of an inlined function that several calls share.
+    #: Most operations of an inlined function with several calls.
     shared_operations: int = 40
 
     def run(self, op: Operation) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Says the intrinsics of tensor programs in what a target has, by the rules registered for it."""
+"""Lowering of intrinsics in tensor programs, by the rules registered for a target."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..emit.arithmetic import element_type, with_element
 from ..emit.conversions import to_float
 from ..emit.numbers import Number
 from ..emit.small_floats import SMALL_FLOATS
-from ..targets.core.registry import find_target, legal_operators
+from ..targets.core.registry import legal_operators, parse_target
 from .core.base import Pass
 from .core.registry import register_pass
 from .intrinsics.registry import IntrinsicRule, intrinsic_rule_finder, is_intrinsic
@@ -29,19 +29,23 @@ _NARROW = frozenset(("f16", "bf16", *SMALL_FLOATS))
 @register_pass
 @dataclass(frozen=True)
 class LowerIntrinsics(Pass):
-    """Lowers the intrinsics in tensor programs for a target."""
+    """Lower the intrinsics in tensor programs for a target."""
 
     name: ClassVar[str] = "tir-lower-intrinsics"
     anchor: ClassVar[str] = "builtin.module"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "math", "memref", "scf", "vector")
 
-    #: Whose rules say what intrinsics become, with its options.
+    #: Target that provides the rules, with its options.
     target: str = "llvm"
-    #: Whether rules that trade exactness for speed come first.
+    #: Try rules first that trade exactness for speed.
     fast_math: bool = False
 
     def __post_init__(self) -> None:
-        find_target(self.target)
+        parse_target(self.target)
+
+    @property
+    def _target_name(self) -> str:
+        return parse_target(self.target).name
 
     def run(self, op: Operation) -> None:
         elsewhere: dict[str, list[Operation]] = {}
@@ -50,7 +54,7 @@ class LowerIntrinsics(Pass):
         own = set(registered_dialects()) - {"relax", "tir"}
         names = sorted({each.name for each in operations_in(op)}) if own else []
         needed = [name for name in names if name.partition(".")[0] in own]
-        here = self._conversion(self.target, needed)
+        here = self._conversion(self._target_name, needed)
         if elsewhere:
             here.leave_alone(self._is_elsewhere)
         here.run(op)
@@ -60,18 +64,19 @@ class LowerIntrinsics(Pass):
                 conversion.run(function)
 
     def lower(self, function: Operation) -> None:
-        """Those of one function."""
-        self._conversion(text_in(function, TIR_TARGET, self.target), ()).run(function)
+        """Lower the intrinsics of one function."""
+        self._conversion(text_in(function, TIR_TARGET, self._target_name), ()).run(function)
 
     def _is_elsewhere(self, operation: Operation) -> bool:
-        return operation.name == "func.func" and text_in(operation, TIR_TARGET, self.target) != self.target
+        name = self._target_name
+        return operation.name == "func.func" and text_in(operation, TIR_TARGET, name) != name
 
     def _conversion(self, target: str, needed: Sequence[str]) -> Conversion:
-        """By the rules of a target, among them those of packages' own intrinsics that are needed."""
+        """Return the conversion by the rules of a target, including rules for the needed intrinsics of packages."""
         conversion = Conversion(
             f"{self.name} for {target}", advice='@rx.rules.register_lower_intrinsic("{}") registers one'
         )
-        # Between unsigned types and arith's, where the bits stay.
+        # These casts between unsigned types and arith's types keep the bits.
         conversion.legal("builtin.unrealized_conversion_cast")
         find_rules = intrinsic_rule_finder(target, needed, fast_math=self.fast_math)
         packages = set(registered_dialects()) - {"relax", "tir"}
@@ -84,7 +89,7 @@ class LowerIntrinsics(Pass):
             rules, row = find_rules(name), own.get(name.removeprefix("tir.")) if name.startswith("tir.") else None
             for position, rule in enumerate(rules):
                 conversion.add(name, _as_pattern(rule), priority=-position, name=rule.label)
-            # A call or an assertion is no intrinsic: it stays, unless the target has a rule for it.
+            # A call or an assertion is not an intrinsic. It stays, unless the target has a rule for it.
             if row.role if row is not None else not rules:
                 return
             conversion.illegal(name)
@@ -99,7 +104,7 @@ def _as_pattern(rule: IntrinsicRule) -> PatternFunction:
     def apply(op: OpView, operands: list[Value], rewriter: ConversionRewriter) -> object:
         dtype = _first_dtype(op)
         if rule.dtypes and dtype not in rule.dtypes:
-            return Decline(f"it is for {', '.join(rule.dtypes)}, not for {dtype}")
+            return Decline(f"the rule is for {', '.join(rule.dtypes)}, not for {dtype}")
         made_before = _count_made()
         with blaming_at(lambda: f"the rule {rule.label} of '{rule.op}'", rule.function, op, Decline):
             outcome = rule.function(op)
@@ -107,7 +112,7 @@ def _as_pattern(rule: IntrinsicRule) -> PatternFunction:
             return _unwrapped(outcome)
         if not len(op.operation.results) and _count_made() > made_before:
             return ()
-        return Decline("it gave no reason")
+        return Decline("the rule gave no reason")
 
     return apply
 
@@ -118,7 +123,7 @@ def _first_dtype(op: OpView) -> str:
 
 
 def _count_made() -> int:
-    """How many operations there are where a rule makes its own."""
+    """Return the number of operations in the block that the rule's new operations go to."""
     return len(ir.InsertionPoint.current.block.operations)
 
 
@@ -129,7 +134,7 @@ def _unwrapped(outcome: object) -> Any:
 
 
 def _through_f32(op: OpView, operands: list[Value], rewriter: ConversionRewriter) -> list[Value] | Decline:
-    """The same intrinsic on f32, rounded once in the end: what no rule takes in a narrow type."""
+    """Compute an intrinsic in f32 and round the result once. Used for narrow types that no rule takes."""
     operation = op.operation
     if _first_dtype(op) not in _NARROW:
         return Decline("only floats of at most 16 bits are widened")

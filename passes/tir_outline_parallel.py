@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Outlining of parallel loops: their bodies become functions of a range of steps.
 
-A loop marked `tir.parallel` is taken out of its function, which calls the new one for the whole range:
+The body of a loop marked `tir.parallel` becomes a function, which the old function calls for the whole range:
 
     func.call @kernel.parallel(%from, %to, %grain, …) {tir.parallel}
 
@@ -37,7 +37,7 @@ from .branches.beside import share_calls
 from .core.base import Pass
 from .core.registry import register_pass
 
-#: They are made again where they are used: constants, and other views of the same memory.
+#: Operations that are repeated in the new function: constants, and other views of the same memory.
 _MADE_AGAIN = frozenset(
     "arith.constant memref.get_global memref.cast memref.collapse_shape memref.expand_shape memref.reinterpret_cast "
     "memref.subview memref.view".split()
@@ -46,7 +46,7 @@ _MADE_AGAIN = frozenset(
 
 @register_pass
 class OutlineParallel(Pass):
-    """Makes functions of the loops that threads may share, called for the whole range."""
+    """Outline parallel loops, and call the new functions for the whole range."""
 
     name: ClassVar[str] = "tir-outline-parallel"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "memref", "scf")
@@ -69,7 +69,7 @@ class OutlineParallel(Pass):
 
 
 def _steps_of_grain(loop: Operation) -> int:
-    """How many steps one thread takes at a time; 0 where that is the pool's to say."""
+    """Return the number of steps that one thread takes at a time, or 0 if the thread pool decides."""
     attribute = loop.attributes[PARALLEL]
     if not isinstance(attribute, ir.IntegerAttr) or attribute.value < 0:
         problem = f"attribute '{PARALLEL}' must be a number of steps, 0 or more, got {attribute}"
@@ -79,7 +79,7 @@ def _steps_of_grain(loop: Operation) -> int:
 
 @dataclass(frozen=True)
 class _Outlined:
-    """A loop, and what its function is given or makes again."""
+    """Outlined loop, with the values that its function takes and the operations that it repeats."""
 
     loop: Operation
     passed: list[Value]
@@ -87,7 +87,7 @@ class _Outlined:
 
     @staticmethod
     def of(loop: Operation) -> _Outlined | None:
-        """None where a loop has to stay: it gives values, or uses what cannot be passed."""
+        """Return None if the loop has to stay, because it has results or uses values that cannot be passed."""
         passed: list[Value] = []
         again: list[Operation] = []
         for value in (*used_inside(loop), loop.operands[2]):
@@ -96,7 +96,7 @@ class _Outlined:
         return _Outlined(loop, passed, again) if can_be_passed and not len(loop.results) else None
 
     def move(self, function: Operation, name: str) -> None:
-        """Puts the loop in a function of its own, and a call where it was."""
+        """Move the loop to a new function, and insert a call at its old place."""
         loop = self.loop
         first, last, step = loop.operands
         with loop.location:
@@ -125,7 +125,7 @@ class _Outlined:
 
 
 def _survey(value: Value, passed: list[Value], again: list[Operation]) -> None:
-    """Adds a value to what is passed, or what makes it, operands first, to what is made again."""
+    """Add a value to `passed`, or its producer, operands first, to `again`."""
     maker = None if isinstance(value.owner, ir.Block) else value.owner.operation
     if maker is None or maker.name not in _MADE_AGAIN:
         if value not in passed:
@@ -158,7 +158,7 @@ def _private_function(name: str, inputs: list[Type]) -> ir.Block:
 
 
 def _allocate_once(loop: Operation, end: Operation) -> None:
-    """Memory that each step takes anew, and whose size is known, is taken once for all steps of a call."""
+    """Allocate memory of static size once for all steps of a call, instead of once per step."""
     for op in [each for each in operations_named(loop, "memref.alloc") if not len(each.operands)]:
         frees = [user for user in users_of(op.result) if user.name == "memref.dealloc"]
         if len(frees) == 1 and frees[0].block == op.block:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Chooses how the loops of PrimFuncs on tensors run, by the schedules registered for a target."""
+"""Planning of the loops of PrimFuncs on tensors, by the schedules registered for a target."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from .schedule.registry import ScheduleContext
 @register_pass
 @dataclass(frozen=True)
 class TirPlan(MachinePass):
-    """Chooses how the loops of tensor programs run on a target: tiles, vectors, order, as attributes."""
+    """Plan the loops of tensor programs for a target: tiles, vectors and order, as attributes."""
 
-    # Copies and intrinsics of devices may decline a schedule's code, for which it is emitted once.
-    #: Whether tir-apply-schedule will make kernels of bound loops.
+    # Copies and intrinsics of devices may decline the code of a schedule. Planning emits the code once to find out.
+    #: Assume that tir-apply-schedule maps bound loops to threads.
     threads: bool = False
-    #: Whether tir-apply-schedule will make vectors of vectorized loops.
+    #: Assume that tir-apply-schedule emits vectors for vectorized loops.
     vectors: bool = True
 
     name: ClassVar[str] = "tir-plan"
     anchor: ClassVar[str] = "builtin.module"
     dependent_dialects: ClassVar[tuple[str, ...]] = (
         *("arith", "func", "linalg", "scf", "tensor", "vector"),
-        *("affine", "bufferization", "gpu", "llvm", "math", "memref"),  # of what copies and intrinsics emit
+        *("affine", "bufferization", "gpu", "llvm", "math", "memref"),  # for what copies and intrinsics emit
     )
 
     def run(self, op: Operation) -> None:
@@ -66,14 +66,14 @@ def _scheduled(module: Operation, function: Operation, chooser: Chooser) -> Sche
 
 
 def _read(function: Operation) -> object:
-    from .loops.schedule import Schedule  # seldom needed, and all primitives with it
+    from .loops.schedule import Schedule  # rarely needed, and it imports all primitives
 
     return Schedule(function)
 
 
 def _steps(journal: Journal, callers: Callers, context: ScheduleContext) -> list[str]:
-    """What a PrimFunc does as steps, or is known to from before."""
-    from .schedule.plan_steps import chosen_steps  # seldom needed, and all primitives with it
+    """Return the schedule steps of a PrimFunc, computed or noted before."""
+    from .schedule.plan_steps import chosen_steps  # rarely needed, and it imports all primitives
 
     assert journal.steps is not None
     known = journal.steps.get(symbol_name(callers.function))
@@ -86,7 +86,7 @@ _SEQUENCE = "transform.named_sequence"
 
 
 def _apply_named_schedule(module: Operation, function: Operation) -> None:
-    """Runs the sequence that the function's attribute names on the function. Raises RelaxError where it fails."""
+    """Run the sequence that the function's attribute names on the function. Raises RelaxError if the sequence fails."""
     sequence = _find(module, function)
     if not _takes_one_operation(sequence):
         raise located_error(
@@ -102,7 +102,7 @@ def _apply_named_schedule(module: Operation, function: Operation) -> None:
 
 
 def _drop_named_schedules(module: Operation, functions: Iterable[Operation]) -> None:
-    """Takes out the sequences that these functions named: they have run, and no code can be made of them."""
+    """Erase the sequences that these functions named. They have run, and no code can be generated for them."""
     named = [function for function in functions if SCHEDULE in function.attributes and schedule_lines(function) is None]
     sequences = dict.fromkeys(_find(module, function) for function in named)
     for function in named:

@@ -26,7 +26,7 @@ from .indices.residue_classes import residues_of
 
 @register_pass
 class TirSimplifyIndices(Pass):
-    """Simplifies indices by the ranges of loops; splits loops by divisors, and transposed convolutions by strides."""
+    """Simplify indices by the ranges of loops; split loops by divisors, and transposed convolutions by strides."""
 
     name: ClassVar[str] = "tir-simplify-indices"
     anchor: ClassVar[str] = "builtin.module"
@@ -36,7 +36,7 @@ class TirSimplifyIndices(Pass):
         for function in prim_funcs_in(op):
             if SCHEDULE in function.attributes:
                 continue
-            # Only others are erased with one of them: fills, and what follows element by element.
+            # Erasing one candidate erases no other candidate: only fills and elementwise operations go with it.
             candidates = [each for each in structured_ops(function) if _has_candidate_form(each)]
             with function.context:
                 changed = [_simplify(each) for each in candidates]
@@ -45,10 +45,10 @@ class TirSimplifyIndices(Pass):
 
 
 def _note_changed(function: Operation) -> None:
-    """Note for a journal of schedules that loops are no longer those of the PrimFunc."""
+    """Note for a journal of schedules that a PrimFunc's loops have changed."""
     journal = Journal.active()
     if journal is not None and journal.steps is not None:
-        from .schedule.plan_steps import REASON  # seldom needed, and all primitives with it
+        from .schedule.plan_steps import REASON  # rarely needed, and it imports all primitives
 
         journal.steps[symbol_name(function)] = [f"{REASON}its loops were split, for indices without divisions"]
 
@@ -61,14 +61,14 @@ def _has_candidate_form(operation: Operation) -> bool:
 
 
 def _simplify(operation: Operation) -> bool:
-    """Simplify the indices of an operation; return True if its loops are others then."""
+    """Simplify the indices of an operation. Return True if its loops changed."""
     with operation.location:
         op = GenericOp(operation)
         _hoist_start(op)
         if has_divisions(op):
             simplify_maps(operation)
             op = GenericOp(operation)
-        # Conditions on remainders are decided by residue classes alone.
+        # Only residue classes decide conditions on remainders.
         splits = [] if has_remainders(op) else loop_splits(op)
         residues = None if splits else residues_of(op)
         if residues is not None:
@@ -85,7 +85,7 @@ def _is_on_plain_tensors(op: GenericOp) -> bool:
 
 
 def _hoist_start(op: GenericOp) -> None:
-    """Move the number that outputs are filled with out of the body of the fill, which is a plain fill then."""
+    """Move the constant of the outputs' fill out of the fill's body. The operation is then a plain fill."""
     for output in op.outputs:
         fill = made_by(output, GENERIC)
         inner = [] if fill is None else operations_of(body_of(fill))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parallel reductions: long ones to few results become partial reductions, which threads share, and one of those.
+"""Parallel reductions: long reductions with few results become partial reductions and a final one.
 
-Parts are of the same size for any number of threads, and their results are combined in their order: the bits are the
-same for any number.
+Threads share the partial reductions, which have the same size for any number of threads, and their results are combined
+in order. So the bits do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -24,26 +24,29 @@ from ..emit.generic import GenericOp
 from ..emit.numbers import Number, Size, minimum
 from ..emit.parallel import FEWEST_GRAINS, LEAST_WORK
 from ..emit.structured import StructuredOp, analyze, is_scalar, structured_ops
-from ..targets.core.backend import Machine
+from ..targets.core.machine import Machine
 from ..targets.core.machine_pass import MachinePass
 from .core.registry import register_pass
 from .schedule.parallel_grain import nanoseconds
+from .schedule.reduction_order import depends_on_order
 from .schedule.vector_body import check_body, widest_bits
 
-#: Parts have to be made up for, too: this many times the work that is worth sharing.
+#: Least work of a split reduction, in multiples of the least work that is worth sharing: the parts cost extra.
 _REGIONS = 4
+#: Least steps of a split reduction, if its bits must not depend on the machine or on the number of results.
+_LONG = 1 << 18
 
 
 @register_pass
 class TirSplitReductions(MachinePass):
-    """Reduces parts of what has few results, so that threads can share the work."""
+    """Split reductions with few results into parts, so that threads can share the work."""
 
     name: ClassVar[str] = "tir-split-reductions"
     anchor: ClassVar[str] = "builtin.module"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "linalg", "scf", "tensor")
 
     def run(self, op: Operation) -> None:
-        for function in prim_funcs_in(op) if self.machine.cores > 1 else ():
+        for function in prim_funcs_in(op):
             if SCHEDULE in function.attributes:
                 continue
             block = body_of(function)
@@ -51,9 +54,14 @@ class TirSplitReductions(MachinePass):
                 reduction = _reduction(operation)
                 if reduction is None:
                     continue
-                if _is_long(reduction, self.machine):
+                if self._is_split(reduction):
                     with function.context, operation.location:
                         _split(reduction)
+
+    def _is_split(self, op: StructuredOp) -> bool:
+        if self.keeps_bits and depends_on_order(op):
+            return _has_many_steps(op)
+        return self.machine.cores > 1 and _is_long(op, self.machine)
 
 
 def _reduction(operation: Operation) -> StructuredOp | None:
@@ -70,15 +78,22 @@ def _reduction(operation: Operation) -> StructuredOp | None:
 
 
 def _is_long(op: StructuredOp, machine: Machine) -> bool:
-    """Whether parts are worth a thread each, and there are no results to share instead."""
+    """Check whether each part is worth a thread, and whether there are too few results to share instead."""
     sizes = [size for size in op.sizes if size is not None]
     results = math.prod(sizes[dim] for dim in op.parallels)
     is_much = nanoseconds(op, machine.lanes(widest_bits(op))) >= _REGIONS * LEAST_WORK
     return results < machine.cores and is_much and _loop(op) is not None
 
 
+def _has_many_steps(op: StructuredOp) -> bool:
+    """Check whether each part is worth a thread. An input has all loops, so that parts take little memory."""
+    steps = math.prod(op.sizes[dim] or 0 for dim in op.reductions)
+    has_all = any(len(op.dims_used[operand]) == len(op.dims) for operand in range(op.input_count))
+    return steps >= _LONG and has_all and _loop(op) is not None
+
+
 def _loop(op: StructuredOp) -> int | None:
-    """The outermost loop of the reduction with steps for all parts, else the longest."""
+    """Return the outermost reduction loop with steps for all parts, or else the longest, or None."""
     dims = [dim for dim in sorted(op.reductions) if _can_be_cut(op, dim)]
     enough = [dim for dim in dims if (op.sizes[dim] or 0) >= FEWEST_GRAINS]
     return enough[0] if enough else max(dims, key=lambda dim: op.sizes[dim] or 0, default=None)
@@ -106,7 +121,7 @@ def _split(op: StructuredOp) -> None:
             places = [_place(each, position) for each in written]
             slices = [tensors.slice_of(each, *place) for each, place in zip(written, places, strict=True)]
             first = [linalg.fill(*pair) for pair in zip(starting, slices, strict=True)]
-            results = _again(op, inputs, first)
+            results = _clone_for_part(op, inputs, first)
             linalg.move_indices(results[0].owner.operation, {dim: start})
             whole = zip(results, written, places, strict=True)
             return [tensors.put_slice(made, each, offsets, sizes=sizes) for made, each, (offsets, sizes) in whole]
@@ -126,13 +141,13 @@ def _cut(op: StructuredOp, operand: int, dim: int, start: Number, taken: Size) -
 
 
 def _place(parts: Value, position: Number) -> tuple[list[Size], list[Size]]:
-    """Where a part's results are."""
+    """Return the offsets and sizes of a part's results."""
     _, *sizes = linalg.sizes(parts)
     return [position, *[0] * len(sizes)], [1, *sizes]
 
 
-def _again(op: StructuredOp, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Value]:
-    """The operation on a part, whose results have one more dimension, of size 1, before the others."""
+def _clone_for_part(op: StructuredOp, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Value]:
+    """Clone the operation for a part. Its results have one more dimension, of size 1, in front."""
     copy = op.operation.clone().operation
     for operand, value in enumerate((*inputs, *outputs)):
         copy.operands[operand] = value
@@ -147,7 +162,7 @@ def _again(op: StructuredOp, inputs: Sequence[Value], outputs: Sequence[Value]) 
 
 
 def _combined(op: StructuredOp, output: int, parts: Value) -> Value:
-    """What an output holds before, with the parts' results."""
+    """Combine the initial value of an output with the results of the parts."""
     rank = linalg.rank_of(parts)
     maps = [identity(rank), linalg.select_dims(rank, list(range(1, rank)))]
     kinds = [linalg.REDUCTION, *[linalg.PARALLEL] * (rank - 1)]

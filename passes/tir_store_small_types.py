@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Type legalization: element types smaller than a byte, and floats of a byte, become i8 in memory.
 
-A byte holds the element in its low bits. What only moves elements moves bytes; what computes gets integers of fewer
-bits as they are, and small floats as f32, rounded once afterwards. So an i4 is read whatever its byte's other bits
-are, and written with zeros there, as ml_dtypes' int4 is. A truth value is a byte in memory anyway, but a bit
-of a vector: vectors of them are read and written as bytes.
+A byte contains the element in its low bits. Operations that only move elements move bytes. Operations that compute get
+narrow integers as they are, and small floats as f32, rounded once afterwards. So reading an i4 ignores the other bits
+of the byte, and writing sets them to zero, like ml_dtypes' int4. A truth value is a byte in memory, but a bit in a
+vector: vectors of truth values are read and written as bytes.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from ..emit.small_floats import constant_code, is_small_float, narrow_to_code, w
 from .core.base import Pass
 from .core.registry import register_pass
 
-# Operations of these dialects move elements, but for those that are refused.
+# Operations of these dialects move elements, except the refused ones.
 _MOVING_DIALECTS = frozenset("affine bufferization builtin cf func memref scf tensor ub vector".split())
 _MOVING = frozenset(
     "arith.constant arith.select linalg.broadcast linalg.copy linalg.fill linalg.generic linalg.index linalg.map "
     "linalg.reduce linalg.transpose linalg.yield tir.give_tensor tir.packed tir.prefetch".split()
 )
 _COMPUTING_DIALECTS = frozenset(("arith", "math", "tir"))
-# They compute on elements of memory or vectors.
+# These operations compute on elements of memory or vectors.
 _REFUSED = frozenset(
     "affine.atomic_rmw memref.atomic_rmw vector.contract vector.fma vector.multi_reduction vector.outerproduct "
     "vector.print vector.reduction vector.scan".split()
 )
-#: Reads and writes of vectors, and which operand of them the memory is.
+#: Reads and writes of vectors, with the number of their memory operand.
 _TRANSFERS = {
     "vector.transfer_read": 0,
     "vector.load": 0,
@@ -49,7 +49,7 @@ _TRANSFERS = {
 
 @register_pass
 class StoreSmallTypes(Pass):
-    """Keeps elements of f8, f6, f4 and integers of 2 to 7 bits in bytes; small floats are computed in f32."""
+    """Store f8, f6, f4 and integers of 2 to 7 bits as bytes, and compute small floats in f32."""
 
     name: ClassVar[str] = "tir-store-small-types"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
@@ -78,7 +78,7 @@ def _is_truth(element: Type) -> bool:
 
 def _read_as_bytes(op: Operation) -> list[Value]:
     memory, *rest = op.operands
-    # What stands in lanes that are masked out: behind the indices, or behind the mask.
+    # Operand with the value of masked lanes: it follows the indices, or the mask.
     place = {"vector.transfer_read": len(memory.type.shape), "vector.maskedload": len(rest) - 1}.get(op.name)
     if place is not None:
         rest[place] = _wide(rest[place])
@@ -102,7 +102,7 @@ def _wide(bits: Value) -> Value:
 
 
 def _bytes_of(memory: Value) -> Value:
-    """The same memory; to LLVM both are addresses and sizes."""
+    """Return the same memory with elements of bytes. For LLVM both are addresses and sizes."""
     type_ = memory.type
     byte = ir.IntegerType.get_signless(8)
     stored = ir.MemRefType.get(type_.shape, byte, type_.layout, type_.memory_space, loc=ir.Location.unknown())
@@ -110,7 +110,7 @@ def _bytes_of(memory: Value) -> Value:
 
 
 class _Use(NamedTuple):
-    """An operation on small types, with the types it had."""
+    """Operation on small types, with its original types."""
 
     op: Operation
     operands: list[Type]
@@ -147,7 +147,7 @@ def _convert_function(function: Operation) -> None:
 
 
 def _types_in(function: Operation, operations: list[Operation]) -> set[Type]:
-    """The types of all values in a function, and of its parameters and results: few, and mostly none is small."""
+    """Return the types of all values in a function, and of its signature. They are few, and rarely small."""
     signature = function_type_of(function)
     blocks = [block for op in (function, *operations) for block in blocks_of(op)]
     arguments = {argument.type for block in blocks for argument in block.arguments}
@@ -160,14 +160,14 @@ def _use_of(op: Operation) -> _Use:
 
 
 def _moves(use: _Use) -> bool:
-    """Whether the operation is right on bytes, too."""
+    """Check whether the operation is also correct on bytes."""
     if use.name.startswith("tir.call_"):
         return all(map(_is_buffer, use.small))
     return use.name in _MOVING or (use.dialect in _MOVING_DIALECTS and use.name not in _REFUSED)
 
 
 def _check_computing(use: _Use) -> None:
-    """Refuses what is not known to compute the same on integers or in f32."""
+    """Raise an error for operations that may compute other results on integers or in f32."""
     if use.dialect == "linalg":
         raise _refusal(use, "make it a linalg.generic first (linalg-generalize-named-ops)")
     if use.name in _REFUSED or use.name.startswith("tir.call_"):
@@ -202,7 +202,7 @@ def _is_buffer(type_: Type) -> bool:
 
 
 def _stored(type_: Type) -> Type:
-    """The type with bytes for its elements where these are small."""
+    """Return the type with bytes for small elements."""
     if not _is_small(type_):
         return type_
     byte = ir.IntegerType.get_signless(8)
@@ -219,7 +219,7 @@ def _stored(type_: Type) -> Type:
 
 
 def _retype(op: Operation) -> None:
-    """The values that an operation defines, and its constant if it is one."""
+    """Change the types of an operation's results and block arguments, and its value if it is a constant."""
     if op.name == "arith.constant" and _is_small(op.results[0].type):
         op.attributes["value"] = _stored_constant(op.attributes["value"])
     arguments = [argument for block in blocks_of(op) for argument in block.arguments]
@@ -253,20 +253,20 @@ def _stored_resource(attribute: Attribute) -> Attribute:
 
     codes = numpy.frombuffer(elements_bytes(attribute), numpy.uint8)
     ones = _ones(attribute.type.element_type)
-    # No copy without need.
+    # The array is only copied if bits have to be cleared.
     bytes_ = codes if ones == 255 else codes & ones
     return resource_attribute(bytes_.view(numpy.int8), _stored(attribute.type))
 
 
 def _code(value: float, element: Type) -> int:
-    """The bits of a number."""
+    """Return the bits of a number."""
     if isinstance(element, ir.IntegerType):
         return int(value) & ((1 << element.width) - 1)
     return constant_code(value, str(element))
 
 
 def _signed(code: int) -> int:
-    """A byte as attributes of i8 want it."""
+    """Return a byte as the signed number that attributes of i8 take."""
     return code - 256 if code > 127 else code
 
 
@@ -284,7 +284,7 @@ def _stored_elements(attribute: Attribute) -> Attribute:
 
 
 def _codes(attribute: Attribute) -> bytes:
-    """The elements' bits, a byte each, from the attribute's text: the bindings do not give them out."""
+    """Return the bits of the elements, a byte each, from the attribute's text. The bindings do not provide them."""
     text, element = str(attribute).rpartition(" : ")[0], attribute.type.element_type
     if '"' in text:
         return bytes(code & _ones(element) for code in bytes.fromhex(text.split('"')[1].removeprefix("0x")))
@@ -292,7 +292,7 @@ def _codes(attribute: Attribute) -> bytes:
 
 
 def _code_in(word: str, element: Type) -> int:
-    """A NaN is written as its bits."""
+    """Return the bits of an element in the text of an attribute. A NaN is written as its bits."""
     if word.startswith("0x"):
         return int(word, 16)
     return _code(int(word) if isinstance(element, ir.IntegerType) else float(word), element)
@@ -306,7 +306,7 @@ def _ones(element: Type) -> int:
 
 
 def _compute(use: _Use) -> None:
-    """Makes the operation again between conversions from and to bytes; its values are bytes already."""
+    """Rebuild the operation between conversions from and to bytes. Its values have been retyped to bytes before."""
     op = use.op
     with op.location, ir.InsertionPoint(op):
         pairs = list(zip(op.operands, use.operands, strict=True))
@@ -315,23 +315,23 @@ def _compute(use: _Use) -> None:
         elif op.name in ("arith.extf", "arith.truncf"):
             results = [_rounded(_loaded(*pairs[0]), use.results[0]).value]
         else:
-            results = _computed(op, [_loaded(*pair).value for pair in pairs], use.results)
+            results = _compute_wide(op, [_loaded(*pair).value for pair in pairs], use.results)
     replace_op(op, results)
 
 
-def _computed(op: Operation, operands: list[Value], types: list[Type]) -> list[Value]:
+def _compute_wide(op: Operation, operands: list[Value], types: list[Type]) -> list[Value]:
     made = made_again(op, operands, list(map(_computing, types)))
     return [_rounded(Number(result), type_).value for result, type_ in zip(made.results, types, strict=True)]
 
 
 def _computing(type_: Type) -> Type:
-    """What an operation has in the place of a small type."""
+    """Return the type that an operation computes in instead of a small type."""
     is_small_number = _is_small(type_) and isinstance(_element(type_), ir.FloatType)
     return with_element(type_, ir.F32Type.get()) if is_small_number else type_
 
 
 def _loaded(value: Value, type_: Type) -> Number:
-    """The number that a byte, or a vector of them, holds."""
+    """Return the number in a byte, or the numbers in a vector of bytes."""
     code = Number(value)
     if not _is_small(type_):
         return code
@@ -342,7 +342,7 @@ def _loaded(value: Value, type_: Type) -> Number:
 
 
 def _rounded(x: Number, type_: Type) -> Number:
-    """What holds a computed number: a byte if its type is small."""
+    """Return the stored form of a computed number: a byte if its type is small."""
     element = _element(type_)
     if not _is_small(type_):
         return to_float(x, str(element)) if isinstance(element, ir.FloatType) else x

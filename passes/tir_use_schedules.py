@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Gives PrimFuncs the schedules of a file."""
+"""Schedules for PrimFuncs from a file."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from .core.registry import register_pass
 @register_pass
 @dataclass(frozen=True)
 class UseSchedules(Pass):
-    """Gives PrimFuncs the schedules that a file has for them, in place of what rules of a target choose."""
+    """Set the schedules of a file on PrimFuncs. Schedules override the target's rules."""
 
     name: ClassVar[str] = "tir-use-schedules"
     anchor: ClassVar[str] = "builtin.module"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "bufferization", "linalg", "memref", "scf", "tensor")
 
-    #: Python with a function for each kernel; what it is called where `content` is given.
+    #: Python file with a function for each kernel. With `content`, the name of the file in errors.
     file: str = ""
-    #: What is in the file, where it has been read.
+    #: Text of the file, if it has been read already.
     content: str = ""
 
     def run(self, op: Operation) -> None:
-        from .loops.schedule_files import at_file, read_file  # seldom needed
+        from .loops.schedule_files import at_file, read_file  # rarely needed
         from .loops.trace import read_requests
 
         functions = {symbol_name(each): each for each in prim_funcs_in(op)}
@@ -54,7 +54,7 @@ class UseSchedules(Pass):
 
 
 def _only_look(function: Operation) -> None:
-    """A schedule that changes nothing is none, if it is right: the target's choice stays."""
+    """Check a schedule that changes nothing, and remove it, so that the target's choice stays."""
     from .loops.schedule import Schedule
 
     Schedule(function)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Independent calls as a parallel loop: one call a step, which threads share."""
+"""Independent calls as a parallel loop with one call per step, distributed over threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...dialects.core.ir_attributes import CONCURRENT
 from ...emit.loops import for_range, when
 from ...emit.numbers import Number
 
-#: What may stand between them, and goes in front of all: places of what they write, and checks of sizes.
+#: Operations allowed between the calls, and moved before them: result memory, and checks of sizes.
 _BETWEEN = frozenset(
     "memref.alloc memref.cast memref.collapse_shape memref.dim memref.expand_shape memref.get_global "
     "memref.reinterpret_cast memref.subview memref.view builtin.unrealized_conversion_cast tir.assert".split()
@@ -21,7 +21,7 @@ _BETWEEN = frozenset(
 
 
 def share_calls(function: Operation) -> None:
-    """Makes parallel loops of adjacent calls marked as concurrent; other marked ones are calls as any."""
+    """Turn adjacent calls that are marked as concurrent into parallel loops. Other marked calls stay plain calls."""
     calls = [op for op in operations_named(function, "func.call") if CONCURRENT in op.attributes]
     rows: dict[tuple[Block, int], list[Operation]] = {}
     for call in calls:
@@ -33,7 +33,7 @@ def share_calls(function: Operation) -> None:
 
 
 def _gather(calls: Sequence[Operation]) -> bool:
-    """Puts the calls behind each other, where nothing but what can be moved is between them."""
+    """Move the calls next to each other. Return False if an operation between them cannot be moved."""
     first, last = calls[0], calls[-1]
     operations = operations_of(first.block)
     inside = operations[operations.index(first) + 1 : operations.index(last)]

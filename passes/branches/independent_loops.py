@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Independent loops of a graph, for concurrency: none depends on another one's results, each is worth a thread.
+"""Independent loops of a graph for concurrency: none uses another one's results, and each is worth a thread.
 
-Iterations of a loop are sequential, and those of a recurrent network are short: there is more to gain where its
-directions run in parallel. What a loop's kernels share with threads themselves is shared there.
+Iterations of a loop are sequential, and a recurrent network has short ones. Running the network's directions in
+parallel gains more. Kernels in a loop that are parallel themselves stay parallel.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ from ..lower_calls.function_lowering import input_symbols, is_sized
 from ..schedule.parallel_grain import computing
 from ..schedule.plan import Plan, plan_of
 
-#: What is assumed of a loop with a dynamic trip count.
+#: Assumed trip count of a dynamic loop.
 _ORDINARY_TURNS = 64
-#: What a loop may hold in addition to calls of PrimFuncs: constants to be read, and scalars.
+#: Dialects allowed in a loop beside calls of PrimFuncs: constants to read, and scalars.
 _DIALECTS = frozenset("arith index math scf tensor".split())
-#: PrimFuncs with these call what belongs to the calling thread.
+#: PrimFuncs with these operations may call code bound to the calling thread.
 _CALLING_OUT = frozenset("tir.call_packed tir.call_extern tir.packed".split())
 
 
 class Branch(NamedTuple):
-    """A loop as a function of its own: what it is given, what is made again in it, and what it gives."""
+    """A loop as a function of its own: inputs, operations cloned into it, and results."""
 
     loop: Operation
     given: list[Value]
     made_again: list[Operation]
-    #: Results of the loop, and what says their sizes where they are used.
+    #: Results of the loop, with the casts that state their sizes for the users.
     results: list[tuple[Value, list[Operation]]]
 
     @property
     def returned(self) -> list[Value]:
-        """The results as they are used."""
+        """The results as their users see them."""
         return [casts[0].result if casts else value for value, casts in self.results]
 
 
 def branches_of(block: Block, symbols: SymbolTable) -> list[list[Branch]]:
-    """Two loops and more each that may run at the same time; what is between them can be moved before or behind."""
+    """Return groups of two or more loops that may run concurrently. Operations between them can be moved."""
     operations = operations_of(block)[:-1]
     found: list[list[Branch]] = []
     taken: list[Operation] = []
@@ -80,7 +80,7 @@ def branches_of(block: Block, symbols: SymbolTable) -> list[list[Branch]]:
 
 
 def is_movable(op: Operation) -> bool:
-    """Whether it has no side effects, so that it may run at another time."""
+    """Check whether an operation has no side effects, so that it may be moved."""
     return all(map(_is_quiet, (op, *(operations_in(op) if len(op.regions) else ()))))
 
 
@@ -88,7 +88,7 @@ def _is_quiet(op: Operation) -> bool:
     row = row_of(op)
     if row is None:
         return op.name.partition(".")[0] in _DIALECTS
-    # A check of sizes fails sooner or later.
+    # A check of sizes may fail earlier or later.
     return (row.pure or op.name == "relax.match_cast") and not written_by(op)
 
 
@@ -108,7 +108,7 @@ def _branch(op: Operation, symbols: SymbolTable) -> Branch | None:
 
 
 def _inputs(loop: Operation) -> tuple[list[Value], list[Operation]]:
-    """What a loop reads from outside; scalar constants, shapes, and constants of its own are made again."""
+    """Return a loop's inputs, and the operations to clone: scalar constants, shapes, and constants used only here."""
     given, again = [], []
     for value in dict.fromkeys(used_by(loop)):
         maker = made_by(value, *CONSTANTS, "relax.shape_expr")
@@ -127,7 +127,7 @@ def _is_made_again(value: Value, loop: Operation) -> bool:
 
 
 def _results(loop: Operation) -> list[tuple[Value, list[Operation]]] | None:
-    """Those that are used; None where that is no tensor."""
+    """Return the used results with their casts, or None if one is no tensor."""
     found: list[tuple[Value, list[Operation]]] = []
     for result in loop.results:
         users = users_of(result)
@@ -142,14 +142,14 @@ def _results(loop: Operation) -> list[tuple[Value, list[Operation]]] | None:
 
 
 def _named_inside(loop: Operation) -> set[str]:
-    """The symbols of sizes that a loop does not name itself."""
+    """Return the symbols of sizes that a loop does not define itself."""
     casts = operations_named(loop, "relax.match_cast")
     own = {name for cast in casts for name in symbols_of(cast.results[0].type) - symbols_of(cast.operands[0].type)}
     return symbols_in(loop) - own
 
 
 def _work(loop: Operation, symbols: SymbolTable) -> float:
-    """About how many nanoseconds a loop takes on one thread; 0 where it is no work for another thread."""
+    """Estimate a loop's nanoseconds on one thread. Return 0 if it cannot run on another thread."""
     total = 0.0
     for op in operations_in(loop):
         row = row_of(op)
@@ -164,7 +164,7 @@ def _work(loop: Operation, symbols: SymbolTable) -> float:
 
 
 def _work_of_kernel(function: Operation) -> float | None:
-    """None for one that calls out, or that threads share anyway."""
+    """Return None for a kernel that calls external code, or is parallel itself."""
     if operations_named(function, *_CALLING_OUT):
         return None
     plans = [(op, plan_of(op)) for op in structured_ops(function) if PLAN in op.attributes]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bufferization in addition to upstream's: tensors written piece by piece, deallocation."""
+"""Additions to upstream's bufferization: tensors written piece by piece, and deallocation."""

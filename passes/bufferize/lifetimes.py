@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Deallocation of a PrimFunc's temporaries: at the end of the block that makes them, or that they are passed to.
+"""Deallocation of a PrimFunc's temporaries, at the end of the block that allocates or receives them.
 
-Upstream's deallocation passes ownership flags along at run time: where a function fails, it would be unknown what is to
-be given back.
+Upstream's deallocation passes ownership flags at run time. A function that fails would not know which memory to free.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ _CARRIERS = frozenset(
     "scf.yield scf.condition scf.for scf.while cf.br cf.cond_br func.return affine.for affine.yield "
     "memref.alloca_scope.return".split()
 )
-#: The operations that pass memory on, with the place of the first operand that begins so.
+#: Operations that pass memory to blocks, with the position of the first such operand.
 _FIRST = {"scf.if": 1, "scf.for": 3, "scf.while": 0}
 
 
 def end_allocations(function: Operation) -> None:
-    """Gives back all memory that a function allocates, whose control flow is scf's."""
+    """Free all memory that a function allocates. Its control flow is in scf."""
     if _escapes(function):
         _keep_in_loops(function)
     if _escapes(function):
@@ -39,13 +38,13 @@ def end_allocations(function: Operation) -> None:
 
 
 def _give_back(memref: Value, block: Block) -> None:
-    """At the end of a block."""
+    """Deallocate at the end of a block."""
     with ir.InsertionPoint.at_block_terminator(block):
         memrefs.deallocate(memref)
 
 
 def leaves(memref: Value) -> bool:
-    """Whether the memory, or a view of it, is passed to another block, kept elsewhere, or given back as a view."""
+    """Check whether the memory or a view of it is passed to another block, stored elsewhere, or freed as a view."""
     return any(_leaves_by(use.owner.operation, memref) for use in memref.uses)
 
 
@@ -64,11 +63,11 @@ def _escapes(function: Operation) -> bool:
     return any(leaves(op.results[0]) for op in operations_named(function, "memref.alloc"))
 
 
-# ---- what is passed from block to block ----
+# ---- memory passed from block to block ----
 
 
 def _own_what_is_passed(function: Operation) -> None:
-    """Ownership of memory that a block passes on goes to the receiver: nothing but new memory is passed."""
+    """Transfer the ownership of memory passed between blocks to the receiver. Only new memory is passed."""
     for op in [op for op in operations_in(function) if op.name in _FIRST]:
         with function.context, op.location:
             _pass_new(op, _FIRST[op.name])
@@ -93,7 +92,7 @@ def _pass_new(op: Operation, first: int) -> None:
 
 
 def _is_made_for(memref: Value, end: Operation) -> bool:
-    """Whether memory is made in the block that ends here, and not passed on yet."""
+    """Check whether memory is allocated in the block that ends here, and is not passed on yet."""
     made = made_by(memref, "memref.alloc")
     if made is None or PASSED_ON in made.attributes or made.block != end.block:
         return False
@@ -108,7 +107,7 @@ def _is_memref(value: Value) -> bool:
 
 
 def _keep_in_loops(function: Operation) -> None:
-    """What a loop carries on, if its sizes stay, has one place: each round copies there what it has made."""
+    """Give loop-carried memory of constant size one place. Each iteration copies its result there."""
     loops = [op for op in operations_in(function) if op.name == "scf.for" and any(_moves(op))]
     for loop in loops:
         with function.context, loop.location:
@@ -118,7 +117,7 @@ def _keep_in_loops(function: Operation) -> None:
 
 
 def _moves(loop: Operation) -> list[bool]:
-    """For each value that a loop carries: whether it is memory whose sizes stay, and another one in each round."""
+    """Check, per carried value, for memory of constant size that each iteration replaces."""
     carried = zip(list(body_of(loop).arguments)[1:], loop.operands[3:], last_of(body_of(loop)).operands, strict=True)
     return [
         _is_row_by_row(argument.type) and argument != value and _has_sizes_of(initial, value)
@@ -135,12 +134,12 @@ def _is_row_by_row(type_: Type) -> bool:
 
 
 def _has_sizes_of(one: Value, other: Value) -> bool:
-    """Whether the sizes that types do not state are the same values."""
+    """Check whether the sizes that types leave open are the same values."""
     return bool(one.type.has_static_shape) or (_sizes(one) is not None and _sizes(one) == _sizes(other))
 
 
 def _sizes(memref: Value) -> list[Value] | None:
-    """What the sizes that its type does not state were made with; None for what comes from elsewhere."""
+    """Return the values of the sizes that its type leaves open, or None if the memory comes from elsewhere."""
     if (made := made_by(memref, "memref.cast")) is not None and made.operands[0].type.shape == memref.type.shape:
         return _sizes(made.operands[0])
     if (made := made_by(memref, "memref.alloc")) is not None:
@@ -174,7 +173,7 @@ def _keep(loop: Operation) -> None:
 
 
 def _of_this_round(memref: Value, block: Block) -> Value:
-    """Memory that no copy into another place changes: made in this block, else a copy."""
+    """Return memory that copies into other places cannot change: allocated in this block, or else a copy."""
     whole = memref
     while (view := made_by(whole, "memref.cast", "memref.subview")) is not None:
         whole = view.operands[0]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bufferization of insert_slice chains: tensors written piece by piece, as writes into subviews of one memref.
+"""Bufferization of insert_slice chains: tensors written piece by piece become writes into subviews of one memref.
 
-Upstream's analysis compares every slice of a tensor with every other one, for each of them: its time grows with the
-third power of their number. Here nothing is compared: such a tensor is not read before its last piece is written.
+Upstream's analysis compares all pairs of slices of a tensor for each slice. Its time grows with the third power of
+their number. Here nothing is compared, because such a tensor is not read before its last piece is written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 
 
 def write_pieces(function: Operation) -> None:
-    """Rewrites the tensors of a function, already on memrefs, that begin with nothing and get piece after piece."""
+    """Rewrite the tensors of a function on memrefs that start undefined and are written piece by piece."""
     with function.context:
         for block in function.regions[0].blocks:
             inserts = [op for op in operations_of(block) if op.name == _INSERT]
@@ -34,20 +34,20 @@ def write_pieces(function: Operation) -> None:
 
 
 def _is_nothing_yet(tensor: Value) -> bool:
-    """Whether a tensor's contents are undefined: it is new, or what the function writes."""
+    """Check whether a tensor's contents are undefined: it is new, or an output of the function."""
     made = made_by(tensor, "tensor.empty", "bufferization.to_tensor")
     return made is not None and (made.name == "tensor.empty" or "writable" in made.attributes)
 
 
 def _next(insert: Operation) -> Operation | None:
-    """The insertion of the next piece into the result, if nothing else is done with that; else None."""
+    """Return the next insertion into the result if it is the result's only use, else None."""
     result = insert.results[0]
     following = [user for user in users_of(result) if user.name == _INSERT and user.operands[1] == result]
     return following[0] if len(following) == 1 and _is_for(result, following[0]) else None
 
 
 def _pieces_until(last: Operation) -> list[Operation]:
-    """The insertions that end with this one, the first one first."""
+    """Return the chain of insertions that ends with this one, in order."""
     pieces = [last]
     while (before := made_by(pieces[0].operands[1], _INSERT)) is not None and _next(before):
         pieces.insert(0, before)
@@ -55,7 +55,7 @@ def _pieces_until(last: Operation) -> list[Operation]:
 
 
 def _is_for(tensor: Value, insert: Operation) -> bool:
-    """Whether a tensor is there only to take this piece, which may be made in the same slice of it."""
+    """Check whether a tensor serves only to receive this piece, which may be computed in the same slice of it."""
     if insert.operands[0].type.rank != tensor.type.rank or insert.block != tensor.owner.operation.block:
         return False
     users = [user for user in users_of(tensor) if user.name != "tensor.dim"]
@@ -64,7 +64,7 @@ def _is_for(tensor: Value, insert: Operation) -> bool:
 
 
 def _place_of(insert: Operation) -> Operation | None:
-    """The slice of the tensor that the piece is made in, if it is written back there; else None."""
+    """Return the slice of the tensor in which the piece is computed, if it is written back there, else None."""
     made = insert.operands[0]
     while not isinstance(made.owner, ir.Block) and (into := _destination(made)) is not None:
         made = into
@@ -76,7 +76,7 @@ def _place_of(insert: Operation) -> Operation | None:
 
 
 def _destination(made: Value) -> Value | None:
-    """The tensor that an operation writes into to make this one, of as many elements in the same order."""
+    """Return the tensor that an operation overwrites, with equally many elements in the same order, or None."""
     op = made.owner.operation
     index = list(op.results).index(made)
     if op.name == "scf.for":
@@ -84,7 +84,7 @@ def _destination(made: Value) -> Value | None:
     if op.name.startswith("linalg."):
         return op.operands[len(op.operands) - len(op.results) + index]
     if op.name in _RESHAPES and list(made.type.shape).count(DYNAMIC) <= 1:
-        # With one dynamic size at most, equal types are equal sizes.
+        # With at most one dynamic size, equal types imply equal sizes.
         return op.operands[0]
     if op.name in ("vector.transfer_write", "tensor.insert", _INSERT):
         return op.operands[1]
@@ -114,7 +114,7 @@ def _write(base: Operation, pieces: list[Operation]) -> None:
 
 
 def _as_memref(base: Operation) -> tuple[Value, Value]:
-    """The tensor that the first piece is written into, and its memory."""
+    """Return the tensor that receives the first piece, and its memory."""
     tensor = base.results[0]
     if base.name == "bufferization.to_tensor":
         return tensor, base.operands[0]
@@ -128,20 +128,20 @@ def _as_memref(base: Operation) -> tuple[Value, Value]:
 
 
 def to_tensor(memref: Value, type_: Type, *, writable: bool = True) -> Value:
-    """The contents of a memref without aliases; if it is writable, they may be changed in place."""
+    """Return the contents of a memref without aliases. A writable one may be changed in place."""
     attributes = {"restrict": ir.UnitAttr.get(), **({"writable": ir.UnitAttr.get()} if writable else {})}
     return result_of("bufferization.to_tensor", [memref], type_, **attributes)
 
 
 def materialize(tensor: Value, memref: Value) -> None:
-    """Puts a tensor's elements into a memref."""
+    """Copy a tensor's elements into a memref."""
     attributes = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
     name = "bufferization.materialize_in_destination"
     ir.Operation.create(name, operands=[tensor, memref], attributes=attributes)
 
 
 def _part(memref: Value, slice_: Operation, tensors: int) -> Value:
-    """The part of the memory that a slice, or an insertion, of `tensors` tensors is about."""
+    """Return the subview of the memory for a slice or insertion with `tensors` tensor operands."""
     numbers = ("static_offsets", "static_sizes", "static_strides")
     attributes = {name: slice_.attributes[name] for name in numbers}
     attributes |= segments(1, *list(slice_.attributes["operandSegmentSizes"])[tensors:])
@@ -156,5 +156,5 @@ def _part(memref: Value, slice_: Operation, tensors: int) -> Value:
 
 
 def _known(number: int, stride: int) -> int:
-    """A product of which one factor may be MLIR's mark for an unknown one."""
+    """Multiply. Either factor may be MLIR's mark for a dynamic number."""
     return 0 if number == 0 else DYNAMIC if DYNAMIC in (number, stride) else number * stride

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Conversions of element types, and checks of shapes that are already proven."""
+"""Canonicalization of element type conversions, and of shape checks that are already proven."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ..patterns.matched import Match
 from ..patterns.operator_patterns import is_op
 from .rules import X, rule
 
-# Bits of the significand, of the exponent.
+# Bits of the significand and of the exponent.
 _FLOAT_BITS = {"f16": (11, 5), "bf16": (8, 8), "f32": (24, 8), "f64": (53, 11)}
 
 
 def merge_conversions(found: Match) -> Operation | None:
-    """Where the first conversion keeps every value, the second sees what it would have seen without it."""
+    """Merge two conversions if the first one keeps every value."""
     op = found.op()
     if not _keeps_values(dtype_of(found[X]), dtype_of(op.x)):
         return None
@@ -33,7 +33,7 @@ def merge_conversions(found: Match) -> Operation | None:
 
 
 def _keeps_values(source: str, target: str) -> bool:
-    """Whether each value of one element type is one of the other, too."""
+    """Check whether each value of one element type exists in the other."""
     if source == target or source == "i1":
         return True
     if is_float(source):
@@ -42,7 +42,7 @@ def _keeps_values(source: str, target: str) -> bool:
     if not is_int(source) or "index" in (source, target):
         return False
     if target in _FLOAT_BITS:
-        # Whole numbers up to the significand's bits; the range of the exponents above is larger still, but for f16.
+        # Integers up to the significand's bits are exact. Only f16 lacks the exponent range for larger ones.
         return bit_width(source) <= _FLOAT_BITS[target][0]
     if not is_int(target) or is_unsigned(target) and not is_unsigned(source):
         return False
@@ -51,14 +51,14 @@ def _keeps_values(source: str, target: str) -> bool:
 
 
 def remove_match_cast(op: OpView, rewriter: Rewriter) -> Outcome:
-    """A check that cannot fail: to the type that the value has, or to a less precise one whose result is unused."""
+    """Remove a check that cannot fail: to the value's own type, or to a less precise type with an unused result."""
     if op.value.type == op.operation.results[0].type:
         return op.value
     return () if not is_used(op.operation) and _is_proven(op) else None
 
 
 def state_what_is_inferred(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """A check of what an operator's result says less than inference does: the operator can state it itself."""
+    """Let the operator state the type that a check on its result asks for, if inference proves the type."""
     maker, target = defining_op(op.value), op.operation.results[0].type
     row = row_of(maker) if maker is not None else None
     if maker is None or row is None or row.infer is None or not row.pure or len(maker.operation.results) != 1:
@@ -75,7 +75,10 @@ def _inferred(row: OpDef, operation: Operation) -> Type | None:
 
 
 def pass_by_match_cast(op: OpView, rewriter: Rewriter) -> Outcome:
-    """Relax operations take the value from before a cast to a type that says less; what they give stays as stated."""
+    """Let relax operations use the value from before a cast to a less precise type.
+
+    Their results keep the stated types.
+    """
     if not _is_proven(op):
         return None
     uses = [(use.owner.operation, use.operand_number) for use in op.operation.results[0].uses]
@@ -85,7 +88,7 @@ def pass_by_match_cast(op: OpView, rewriter: Rewriter) -> Outcome:
 
 def _take_source(operation: Operation, index: int, source: Value) -> bool:
     definition = row_of(operation)
-    # Stated types of calls are promises of the function called, about the operands as they are.
+    # Stated result types of calls are promises of the callee about its operands' present types.
     if definition is None or definition.infer is None:
         return False
     operand = operation.operands[index]
@@ -97,7 +100,7 @@ def _take_source(operation: Operation, index: int, source: Value) -> bool:
 
 
 def _is_proven(op: OpView) -> bool:
-    """Whether the type cast to says nothing that the value's type does not say."""
+    """Check whether the cast's type follows from the value's type."""
     source, target = decode(op.value.type), decode(op.operation.results[0].type)
     if type(source) is not type(target) or not isinstance(target, (TensorInfo, ShapeInfo)):
         return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations that only move elements or rename dimensions: what does nothing goes, chains become one operation."""
+"""Canonicalization of operations that move elements or rename dimensions: no-ops are erased, chains are merged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ def _result(op: OpView) -> Value:
 
 
 def _is_determined(shape: Sequence[Dim] | None) -> bool:
-    """Whether equal types mean equal shapes: one unknown size follows from the others and the number of elements."""
+    """Check whether equal types mean equal shapes.
+
+    One unknown size follows from the others and the number of elements.
+    """
     if shape is None:
         return False
     others = [size for size in shape if size is not None]
@@ -32,9 +35,9 @@ def _is_determined(shape: Sequence[Dim] | None) -> bool:
 
 
 def merge_reshapes(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """reshape(reshape(x)) is one reshape of x; so is one of any dialect's view of x: only the last shape counts."""
+    """Merge a reshape with a reshape, or another dialect's view, of x: only the last shape counts."""
     source = viewed(op.x)
-    # A view that checks something stays.
+    # A view with a check is kept.
     if source is None or not _is_pure(op.x):
         return None
     return make(op, op.OPERATION_NAME, [source, *list(op.operation.operands)[1:]])
@@ -51,7 +54,7 @@ def merge_permutations(found: Match) -> Operation | None:
 
 
 def _permutation_of_both(outer: OpView, inner: OpView) -> list[int] | None:
-    """The result's dimension i is dimension axes[i] of the inner result, which is dimension inner[axes[i]] of x."""
+    """Compose two permutations: the result's dimension i is dimension inner[axes[i]] of x."""
     axes, before = permutation(outer), permutation(inner)
     if axes is None or before is None or len(axes) != len(before):
         return None
@@ -59,7 +62,7 @@ def _permutation_of_both(outer: OpView, inner: OpView) -> list[int] | None:
 
 
 def permutation(op: OpView) -> list[int] | None:
-    """The axes from the front; None where the rank that says what is reversed is unknown."""
+    """Return the axes as nonnegative numbers, or None if the axes are to be reversed and the rank is unknown."""
     axes = op.axes
     if axes is not None:
         return [normal_axis(axis, len(axes)) for axis in axes]
@@ -68,7 +71,7 @@ def permutation(op: OpView) -> list[int] | None:
 
 
 def permute_ones(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """Where only dimensions of size 1 change places, no element moves."""
+    """Rewrite a permutation that moves only dimensions of size 1 to a reshape."""
     order, shape, wanted = permutation(op), shape_of(op.x), shape_of(_result(op))
     if order is None or shape is None or not is_known(wanted):
         return None
@@ -79,7 +82,7 @@ def permute_ones(op: OpView, rewriter: Rewriter) -> Operation | None:
 
 
 def permute_through(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """permute(f(permute(x))) is f(permute(x)) at once, for an f of any dialect that treats elements one by one."""
+    """Rewrite permute(f(permute(x))) to f(permute(x)) for an elementwise f of any dialect."""
     between = defining_op(op.x)
     row = None if between is None else row_of(between)
     if between is None or row is None or row.pattern != "elemwise" or not row.pure:
@@ -100,14 +103,14 @@ def _axes(axes: Sequence[int], rank: int) -> set[int]:
 
 
 def _both(axes: Sequence[int], others: Sequence[int], rank: int) -> Attribute:
-    """Axes, and others that are counted without them."""
+    """Join axes with axes that are counted without them."""
     taken = _axes(axes, rank)
     kept = [axis for axis in range(rank) if axis not in taken]
     return ints(sorted(taken | {kept[axis] for axis in _axes(others, len(kept))}))
 
 
 def merge_expansions(found: Match) -> Operation | None:
-    """The inner operation's new dimensions are moved on by the outer one's before them."""
+    """Merge two expand_dims. The outer one's new dimensions shift the inner one's."""
     op, inner = found.op(), found.op("inner")
     shape = shape_of(_result(op))
     if shape is None:
@@ -116,7 +119,7 @@ def merge_expansions(found: Match) -> Operation | None:
 
 
 def _are_undone(found: Match) -> bool:
-    """squeeze of the very dimensions that expand_dims has made; expand_dims of those that squeeze has dropped."""
+    """Check whether squeeze and expand_dims, in either order, name the same dimensions."""
     op, inner = found.op(), found.op("inner")
     shape = shape_of(op.x if op.OPERATION_NAME == "relax.squeeze" else _result(op))
     if shape is None or op.axis is None or inner.axis is None:
@@ -125,7 +128,7 @@ def _are_undone(found: Match) -> bool:
 
 
 def _squeezes_nothing(op: OpView) -> bool:
-    """No dimension is named; or all of size 1 go, and none can be."""
+    """Check for a squeeze of no dimensions: none is named, or none can have size 1."""
     if op.axis is not None:
         return not op.axis
     shape = shape_of(op.x)
@@ -133,7 +136,7 @@ def _squeezes_nothing(op: OpView) -> bool:
 
 
 def merge_squeezes(found: Match) -> Operation | None:
-    """The outer operation's axes are moved on by what the inner one has dropped before them."""
+    """Merge two squeezes. The inner one's dropped dimensions shift the outer one's axes."""
     op, inner, shape = found.op(), found.op("inner"), shape_of(found[X])
     if shape is None or inner.axis is None or op.axis is None:
         return None
@@ -147,12 +150,12 @@ def _have_same_axis(found: Match) -> bool:
 
 
 def _repeats_once(op: OpView) -> bool:
-    """One copy. Without an axis the result is flat, so the operand must have been."""
+    """Check for one copy. A repeat without an axis flattens, so the operand must be a vector."""
     return op.repeats == 1 and (op.axis is not None or _is_vector(op.data))
 
 
 def _tiles_once(op: OpView) -> bool:
-    """One copy along each axis, and no new axis."""
+    """Check for one copy along each axis, without new axes."""
     shape = shape_of(op.data)
     return shape is not None and len(op.repeats) <= len(shape) and set(op.repeats) <= {1}
 
@@ -172,7 +175,7 @@ _broadcast, _flip = is_op("relax.broadcast_to"), is_op("relax.flip")
 _inner_permute = _permute(X).named("inner")
 
 PATTERNS = (
-    # To the shape that the operand has already: the same elements in the same order.
+    # A reshape to the operand's shape keeps the elements in order.
     removal("relax.reshape", "x", lambda op: _is_determined(shape_of(op.x)), "reshape_to_same"),
     Pattern(("relax.reshape", "relax.flatten"), merge_reshapes),
     removal("relax.flatten", "x", lambda op: _is_vector(op.x), "flatten_vector"),
@@ -186,9 +189,9 @@ PATTERNS = (
     rule(_squeeze(_expand(X).named("inner")).where(_are_undone), X, name="undo_dimensions"),
     rule(_expand(_expand(X).named("inner")), merge_expansions),
     rule(_squeeze(_squeeze(X).named("inner")), merge_squeezes),
-    # Every size is the operand's; where one is unknown it could still be 1 and grow.
+    # Every size must be the operand's. An unknown size could be 1 and grow.
     removal("relax.broadcast_to", "x", lambda op: same_known_shape(op.x, _result(op)), "broadcast_to_same"),
-    # What is copied along a dimension twice could have been copied so at once.
+    # Two broadcasts in a row equal the last one.
     rule(_broadcast(_broadcast(X, ...), Y), _broadcast(X, Y), name="merge_broadcasts"),
     rule(_flip(_flip(X).named("inner")).where(_have_same_axis), X, name="undo_flip"),
     removal("relax.repeat", "data", _repeats_once, "repeat_once"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attributes that say nothing: an operator's default is what holds where the attribute is absent."""
+"""Removal of redundant attributes: an absent attribute has its default value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...dialects.relax import dialect
 
 
 def drop_defaults(op: OpView, rewriter: Rewriter) -> Outcome:
-    """Removes attributes that equal their defaults, so that equal operations look equal to CSE."""
+    """Remove attributes that equal their defaults, so that equal operations look equal to CSE."""
     attributes = op.operation.attributes
     if not len(attributes):
         return None
@@ -22,14 +22,14 @@ def drop_defaults(op: OpView, rewriter: Rewriter) -> Outcome:
 
 
 def _is_default(attribute: Attribute, kind: AttrKind) -> bool:
-    # A default of None means that absent has a meaning of its own.
+    # With a default of None, absence has a meaning of its own.
     if kind.required or kind.default is None:
         return False
     try:
         value, default = kind.decode(attribute), kind.normalize(kind.default)
     except AttributeProblem:
         return False
-    # 1 and 1.0 and True are equal to Python, not to an operator.
+    # Python's 1, 1.0 and True are equal, but an operator distinguishes them.
     return type(value) is type(default) and value == default
 
 

@@ -65,7 +65,7 @@ def _regrouping(limit: int) -> tuple[Pattern, ...]:
 
 
 def _by_operands(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Operators with one result that may have no tensors as operands, those with mixed ones, those of tensors."""
+    """Group operators with one result by operands: shapes only, mixed kinds, tensors only."""
     kinds = {name: {operand.kind for operand in find_op(name).operands} for name in names if _has_one_result(name)}
     from_tensors = tuple(name for name, of in kinds.items() if of == {"tensor"})
     from_shapes = tuple(name for name, of in kinds.items() if of == {"shape"})
@@ -77,8 +77,8 @@ def _has_one_result(name: str) -> bool:
 
 
 def _fold(op: OpView, limit: int) -> Operation | None:
-    """What an operation on constants gives is a constant."""
-    # First what mostly is not so: that all operands are constants.
+    """Replace an operation on constants by a constant."""
+    # Most operations fail this check: all operands are constants.
     arrays = known_operands(op.operation, lambda operand: _read(operand, limit))
     type_ = result_type(op)
     if arrays is None or not can_be_constant(type_) or math.prod(type_.shape) > limit:
@@ -100,12 +100,15 @@ _C, _D = is_const(), is_const()
 
 
 def _regroup(found: Match, limit: int) -> Operation | None:
-    """(x + c) + d is x + (c + d): integers wrap around, so that sums, products and bits may be grouped at will."""
+    """Rewrite (x + c) + d to x + (c + d).
+
+    Integer arithmetic wraps around, so sums, products and bits may be regrouped.
+    """
     op, one, other = found.op(), array_of(found[_C], limit), array_of(found[_D], limit)
     if one is None or other is None:
         return None
     results = compute(op.operation, (one, other), [TensorInfo(None, dtype_of(op.x1))])
-    # Where neither covers the other, what they give together is larger than both.
+    # If neither constant's shape covers the other's, the combined constant is larger than both.
     if results is None or results[0].shape not in (one.shape, other.shape):
         return None
     (both,) = results
@@ -115,7 +118,7 @@ def _regroup(found: Match, limit: int) -> Operation | None:
 
 
 def _fill(op: OpView, limit: int) -> Operation | None:
-    """A small tensor filled with one number is a constant like others."""
+    """Replace a small tensor filled with one number by a constant."""
     type_ = result_type(op)
     number = splat(op.operation.results[0])
     if number is None or not can_be_constant(type_) or math.prod(type_.shape) > limit:
@@ -129,7 +132,7 @@ def _fill(op: OpView, limit: int) -> Operation | None:
 
 
 def _element(op: OpView, limit: int) -> Operation | None:
-    """An element of a constant is a number: loops with this trip count, and branches by it, need not read it."""
+    """Replace an element of a constant by a number, so that trip counts and conditions are static."""
     tensor, *indices = op.operation.operands
     array, place = array_of(tensor, limit), tuple(map(constant_of, indices))
     if array is None:

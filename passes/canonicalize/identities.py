@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Algebraic identities: elementwise operations that do nothing, or what a simpler one does. Exact, NaN included."""
+"""Algebraic identities: elementwise operations that are no-ops or equal simpler ones. Exact, including NaN."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def _is_zero(number: Number, dtype: str) -> bool:
 
 
 def _is_positive_zero(number: Number, dtype: str) -> bool:
-    # x - 0.0 is x for every x; x - -0.0 turns -0.0 into 0.0.
+    # x - 0.0 is x for every x. x - -0.0 turns -0.0 into 0.0.
     return number == 0 and math.copysign(1, number) > 0
 
 
 def _is_added_zero(number: Number, dtype: str) -> bool:
-    # x + -0.0 is x for every x; x + 0.0 turns -0.0 into 0.0.
+    # x + -0.0 is x for every x. x + 0.0 turns -0.0 into 0.0.
     return number == 0 and (not is_float(dtype) or math.copysign(1, number) < 0)
 
 
 def _is_one(number: Number, dtype: str) -> bool:
-    # x * 1, x / 1 and x ** 1 are x itself, which needs no rounding.
+    # x * 1, x / 1 and x ** 1 are x, without rounding.
     return number == 1
 
 
 def _is_integer_one(number: Number, dtype: str) -> bool:
-    # Floats are rounded down on the way.
+    # Floor division of floats rounds down.
     return number == 1 and not is_float(dtype)
 
 
@@ -54,11 +54,11 @@ def _ops(names: str) -> list[str]:
 
 
 def _keeps_shape(kept: GraphPattern, *others: GraphPattern) -> Check:
-    """Whether broadcasting with the others gives a part no other shape."""
+    """Return a check that broadcasting with the others leaves an operand's shape unchanged."""
     return lambda found: keeps_shape(found[kept], *(found[other] for other in others))
 
 
-# A number on the right that leaves the left operand as it is.
+# Right operands that leave the left operand unchanged.
 _NEUTRAL = (
     (is_filled(_is_added_zero), _ops("add")),
     (is_filled(_is_positive_zero), _ops("subtract")),
@@ -68,16 +68,16 @@ _NEUTRAL = (
     (is_filled(_is_all_ones), _ops("logical_and bitwise_and")),
 )
 
-# A number on the right that is the result, whatever stands on the left. Not so 0.0: NaN * 0.0 is NaN.
+# Right operands that are the result for every left operand. 0.0 is none: NaN * 0.0 is NaN.
 _ABSORBING = (
     (is_filled(_is_zero), _ops("multiply logical_and bitwise_and")),
     (is_filled(_is_all_ones), _ops("logical_or bitwise_or")),
 )
 
-# Applied to the same value twice they give it back: also for NaN, and 0.0 meets a zero of its own sign.
+# Operators that return x for x and x. This includes NaN, and zeros have equal signs.
 _SELF = _ops("logical_and logical_or bitwise_and bitwise_or maximum minimum")
 
-# What integers and booleans give with themselves; NaN is not equal to itself, and inf - inf is NaN.
+# Results for n and n of integers and booleans. For floats, NaN differs from itself and inf - inf is NaN.
 _SELF_NUMBER = (
     (0, _ops("subtract logical_xor bitwise_xor not_equal less greater")),
     (1, _ops("equal less_equal greater_equal")),
@@ -87,22 +87,22 @@ _SELF_NUMBER = (
 _COMMUTATIVE = _ops(
     "add multiply equal not_equal logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor"
 )
-# Of floats, maximum(0.0, -0.0) and maximum(1, NaN) may depend on the order.
+# For floats, maximum(0.0, -0.0) and maximum(1, NaN) may depend on the order.
 _COMMUTATIVE_INTEGERS = _ops("maximum minimum")
 _LESS, _GREATER, _AT_MOST, _AT_LEAST = _ops("less greater less_equal greater_equal")
 _MIRRORED = {_LESS: _GREATER, _GREATER: _LESS, _AT_MOST: _AT_LEAST, _AT_LEAST: _AT_MOST}
 
-# Applied twice they give the operand back: a sign bit flipped twice, two's complement, every bit inverted twice.
+# Operators that undo themselves: flipped sign bits, two's complement, inverted bits.
 _INVOLUTIONS = _ops("negative logical_not bitwise_not")
 _ROUNDINGS = _ops("ceil floor round trunc")
-# Applied to their own result they change nothing more.
+# Operators that keep their own results.
 _IDEMPOTENT = _ops("abs sign nn.relu")
 
 _OPPOSITE = {"relax.equal": "relax.not_equal", "relax.not_equal": "relax.equal"}
 # With a NaN, a < b and a >= b are both false.
 _OPPOSITE_INTEGERS = {_LESS: _AT_LEAST, _AT_LEAST: _LESS, _GREATER: _AT_MOST, _AT_MOST: _GREATER}
 
-#: Numbers that no operation rounds, and without NaN.
+#: Types without rounding and NaN.
 _EXACT = "integer", "bool"
 _N = X.has_dtype(*_EXACT)
 _TRUE, _FALSE, _rounded = is_filled(True), is_filled(False), is_op(*_ROUNDINGS)
@@ -121,12 +121,12 @@ def _number(number: int) -> Callable[[Match], Operation | None]:
 
 
 def _shape_differs(operand: Value, type_: Type) -> bool:
-    """Whether the result states another shape than the operand: a static result of an operand that is not."""
+    """Check whether the result's stated shape differs: a static result of a dynamic operand."""
     return not operand.type.has_rank or list(operand.type.shape) != list(type_.shape)
 
 
 def swap(found: Match) -> Outcome:
-    """c + x is x + c: so that other rules need to look at one side only."""
+    """Rewrite c + x to x + c, so that other rules look at one side only."""
     operands = found.root.operands
     operands[0], operands[1] = found[_OTHER], found[_CONSTANT]
     return UPDATED
@@ -154,7 +154,7 @@ PATTERNS = (
         rule(is_op(*names).in_order()(X, c).where(_keeps_shape(X, c)), X, name="remove_neutral")
         for c, names in _NEUTRAL
     ),
-    # x & false is false, n * 0 is 0: the constant itself, where it has the result's shape.
+    # x & false is false, n * 0 is 0: the constant itself, if it has the result's shape.
     *(
         rule(is_op(*names).in_order()(X, c).where(_keeps_shape(c, X)), c, name="take_absorbing")
         for c, names in _ABSORBING
@@ -163,14 +163,14 @@ PATTERNS = (
     *(rule(is_op(*names)(_N, _N), _number(given), name="number_with_itself") for given, names in _SELF_NUMBER),
     # -(-x) is x, not (not x) is x.
     *(rule(is_op(name)(is_op(name)(X)), X, name="undo_involution") for name in _INVOLUTIONS),
-    # abs(abs(x)) is abs(x); what is rounded once is whole.
+    # abs(abs(x)) is abs(x), and a rounded number is an integer.
     rule(is_op(*_ROUNDINGS)(_rounded), _rounded, name="keep_idempotent"),
     *(rule(once(once), once, name="keep_idempotent") for once in map(is_op, _IDEMPOTENT)),
     rule(is_op(*_ROUNDINGS)(_N), _N, name="skip_rounding_of_integers"),
-    # Without a sign, -x is another large number, whose square is the same.
+    # For unsigned integers -x is another large number, but its square is the same.
     rule(_abs(_negative(X)).where(lambda found: not is_unsigned(dtype_of(found[X]))), _abs(X), name="drop_sign"),
     rule(_square(_negative(X) | _abs(X)), _square(X), name="drop_sign"),
-    # not (a == b) is a != b; of integers, not (a < b) is a >= b.
+    # not (a == b) is a != b. For integers, not (a < b) is a >= b.
     *(rule(_not(is_op(name)(X, Y)), is_op(other)(X, Y), name="negate_comparison") for name, other in _OPPOSITE.items()),
     *(
         rule(_not(is_op(name)(_N, Y)), is_op(other)(_N, Y), name="negate_comparison")

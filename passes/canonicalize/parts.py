@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Slices of what has been joined or sliced before, slices that are joined again or whose axis is split."""
+"""Canonicalization of slices: slices of joined or sliced tensors, rejoined slices, and slices before a split axis."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from ..patterns.operator_patterns import is_op
 from ..patterns.tree import is_const
 from .rules import X, rule
 
-#: Where a slice begins and ends, counted from the front, with nothing left to clamp.
+#: Begin and end of a slice, counted from the front and within bounds.
 Range = tuple[Dim, Dim]
 Ranges = Mapping[int, Range]
 
 
 def _ranges(op: OpView) -> dict[int, Range] | None:
-    """What a slice in steps of 1 takes, by axis; None where it depends on dynamic sizes."""
+    """Return the range of a slice with stride 1 by axis, or None if it depends on dynamic sizes."""
     shape = shape_of(op.x)
     if shape is None or any(stride != 1 for stride in op.strides or ()):
         return None
@@ -43,7 +43,7 @@ def _ranges(op: OpView) -> dict[int, Range] | None:
 
 
 def _place(bound: Dim, size: Dim) -> Dim:
-    """A bound by Python's rules as a place between 0 and the size; None where it is not known."""
+    """Convert a bound by Python's rules to an index between 0 and the size. None if it is unknown."""
     if size is None or bound is None:
         return None
     counted = dim_add(size, bound) if isinstance(bound, int) and bound < 0 else bound
@@ -66,7 +66,7 @@ def _slice_attributes(ranges: Ranges, op: OpView) -> dict[str, Attribute]:
 
 
 def merge_slices(found: Match) -> Operation | None:
-    """x[a:b][c:d] is x[a + c : a + d]."""
+    """Rewrite x[a:b][c:d] to x[a + c : a + d]."""
     op = found.op()
     outer_ranges, inner_ranges = _ranges(op), _ranges(found.op("cut"))
     if outer_ranges is None or inner_ranges is None:
@@ -79,7 +79,7 @@ def merge_slices(found: Match) -> Operation | None:
 
 
 def slice_of_joined(found: Match) -> Operation | None:
-    """A slice of concat(a, b, c) that is inside of b is one of b; tensors that it does not touch go."""
+    """Slice only the tensors of a concat that the slice touches."""
     op, joined = found.op(), found.op("joined")
     ranges, shape = _ranges(op), shape_of(op.x)
     if ranges is None or shape is None:
@@ -104,7 +104,7 @@ def slice_of_joined(found: Match) -> Operation | None:
 
 
 def _offsets(tensors: Sequence[Value], axis: int) -> list[Dim] | None:
-    """Where each tensor begins in what they are joined to, and where the last one ends."""
+    """Return the offsets of the joined tensors and the total size, or None if one is unknown."""
     offsets: list[Dim] = [0]
     for tensor in tensors:
         shape = shape_of(tensor)
@@ -116,7 +116,7 @@ def _offsets(tensors: Sequence[Value], axis: int) -> list[Dim] | None:
 
 
 def split_joined(found: Match) -> list[Value] | None:
-    """What is joined and taken apart at the seams."""
+    """Replace a split of a concat at its seams by the joined tensors."""
     op, joined = found.op(), found.op("joined")
     shape = shape_of(op.x)
     results = list(op.operation.results)
@@ -127,14 +127,14 @@ def split_joined(found: Match) -> list[Value] | None:
         return None
     for tensor, result in zip(joined.tensors, results, strict=True):
         sizes = shape_of(tensor), shape_of(result)
-        # Sections of the same sizes in the same order begin at the same places.
+        # Equal sizes in the same order have equal offsets.
         if tensor.type != result.type or sizes[0] is None or sizes[0][axis] is None:
             return None
     return list(joined.tensors)
 
 
 def join_slices(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """concat(x[a:b], x[b:c]) is x[a:c]."""
+    """Rewrite concat(x[a:b], x[b:c]) to x[a:c]."""
     tensors = list(op.tensors)
     shape = shape_of(op.operation.results[0])
     if shape is None:
@@ -150,14 +150,14 @@ def join_slices(op: OpView, rewriter: Rewriter) -> Operation | None:
 
 
 def _slice_along(value: Value, axis: int) -> tuple[Value, Range] | None:
-    """The source of a slice along this axis only, and what it takes."""
+    """Return the source and range of a slice along only this axis, or None."""
     op = defining_op(value, "relax.strided_slice")
     ranges = None if op is None else _ranges(op)
     return (op.x, ranges[axis]) if op is not None and ranges is not None and list(ranges) == [axis] else None
 
 
 def slice_by_known_bounds(found: Match) -> Operation | None:
-    """Bounds and strides that are constants, or sizes, are attributes."""
+    """Turn constant bounds and strides, and bounds that are sizes, into attributes."""
     op = found.op()
     begin, end, strides = (_numbers(found[each]) for each in _KNOWN)
     if begin is None or end is None or strides is None or not all(isinstance(each, int) for each in strides):
@@ -173,9 +173,10 @@ def slice_by_known_bounds(found: Match) -> Operation | None:
 
 
 def split_before_slice(found: Match) -> Value | None:
-    """reshape(x[..., 8:16]) to (..., 2, 4) is reshape(x)[..., 2:4, :]: whole parts of an axis, in either order.
+    """Rewrite reshape(x[..., 8:16]) to (..., 2, 4) as reshape(x)[..., 2:4, :] if the bounds are whole parts of the
+    axis.
 
-    So who reads the slice can read x itself, in its place: the heads of queries, keys and values of one product.
+    Users of the slice can then read x in place: heads of queries, keys and values of one product.
     """
     op = found.op()
     ranges, whole, wanted = _ranges(found.op("cut")), shape_of(found[X]), shape_of(op.operation.results[0])
@@ -194,7 +195,7 @@ def split_before_slice(found: Match) -> Value | None:
 
 
 def _split_of(whole: Sequence[Dim], wanted: Sequence[Dim], axis: int) -> list[int] | None:
-    """The sizes that an axis becomes, where a reshape of a part of it splits it and keeps the others."""
+    """Return the sizes into which a reshape of a slice splits an axis, if the other axes are kept."""
     behind = len(wanted) - (len(whole) - axis - 1)
     middle = wanted[axis:behind]
     kept = zip((*whole[:axis], *whole[axis + 1 :]), (*wanted[:axis], *wanted[behind:]), strict=False)
@@ -204,12 +205,12 @@ def _split_of(whole: Sequence[Dim], wanted: Sequence[Dim], axis: int) -> list[in
     return sizes if len(sizes) == len(middle) else None
 
 
-# A tensor of more dimensions than this has no bounds to look at.
+# Longest vector of bounds that is read.
 _MOST_DIMENSIONS = 64
 
 
 def _numbers(value: Value) -> tuple[Dim, ...] | None:
-    """The elements of a vector of integers: a constant's, or the sizes that it lists."""
+    """Return the elements of an integer vector: a constant, or a list of sizes."""
     sizes = defining_op(value, "relax.shape_to_tensor")
     if sizes is not None:
         return listed_dims(sizes.input)
@@ -227,7 +228,7 @@ PATTERNS = (
     rule(_slice(_cut), merge_slices),
     rule(_slice(_joined), slice_of_joined),
     rule(is_op("relax.split")(_joined), split_joined),
-    # Of any two of however many.
+    # Any two adjacent operands of a variadic operator.
     Pattern("relax.concat", join_slices, after=("relax.strided_slice",)),
     rule(is_op("relax.dynamic_strided_slice")(X, *_KNOWN), slice_by_known_bounds),
 )

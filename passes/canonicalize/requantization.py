@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Quantized numbers that are dequantized and quantized again: moved or limited between, they stay integers."""
+"""Requantization: dequantized numbers that are only moved or limited before they are quantized again stay integers."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from .rules import X, rule
 if TYPE_CHECKING:
     from numpy import ndarray
 
-# Scales with which products and quotients neither overflow nor lose digits below the smallest normal number.
+# Bounds of scales for which products and quotients neither overflow nor become subnormal.
 _SMALLEST, _LARGEST = {"f32": 1e-30, "f16": 1e-3}, {"f32": 1e30, "f16": 64.0}
 _MOVES = frozenset(f"relax.{name}" for name in "reshape flatten permute_dims expand_dims squeeze strided_slice".split())
 _RELU = "relax.nn.relu"
 
 
 def requantize_nothing(found: Match) -> Value | None:
-    """Fold quantize(f(dequantize(q))) with one scale and zero point to f of the integers; quantize(dequantize(q)) is q.
+    """Fold quantize(f(dequantize(q))) with one scale and zero point to f on integers, and quantize(dequantize(q)) to q.
 
-    The distance to the zero point comes back as nearly a whole number, which is then rounded. Each f moves elements or
-    limits them. Quantizing never decreases, so that limits may as well be quantized and applied to integers.
+    The distance to the zero point is nearly an integer again, and is rounded. Each f moves elements or limits them.
+    Quantization is monotonic, so that limits may be quantized and applied to integers.
     """
     op, inner, steps, numbers = found.op(), found.op("inner"), found.all("step"), found[X]
     moves = any(step.owner.operation.name in _MOVES for step in steps)
@@ -48,7 +48,7 @@ def requantize_nothing(found: Match) -> Value | None:
 
 
 def _moved(moved: Value, numbers: Value) -> Value:
-    """Return the integers after an operator that moves elements, or as they are after one that limits nothing."""
+    """Return the integers after an operator that moves elements. Operators without a limit keep them."""
     mover = moved.owner.operation
     if mover.name not in _MOVES:
         return numbers
@@ -57,14 +57,14 @@ def _moved(moved: Value, numbers: Value) -> Value:
 
 # ---- limits ----
 
-#: The least and the largest integers, by channel or 0-D; None where there is no limit.
+#: Least and largest integer, per channel or 0-D. None is no limit.
 _Limits = tuple["ndarray | None", "ndarray | None"]
 
 
 def _limits(step: Value, quantize: OpView) -> _Limits | None:
-    """Return the limits of an operator on reals as the integers that the operator `quantize` makes of them.
+    """Return the limits of an operator on reals, quantized to integers by `quantize`.
 
-    None if a limit is not known, or is not a number.
+    None if a limit is unknown or NaN.
     """
     operation = step.owner.operation
     if operation.name in _MOVES:
@@ -83,6 +83,14 @@ def _limits(step: Value, quantize: OpView) -> _Limits | None:
     )
 
 
+def is_without_effect(step: Value, quantize: OpView) -> bool:
+    """Check whether a quantize saturates at least as early as a limit in front of it, so that the limit is redundant.
+
+    Rounding is monotonic. A limit that becomes the least or the largest integer of the type therefore changes nothing.
+    """
+    return _limits(step, quantize) == (None, None)
+
+
 def _real_limits(step: Value) -> tuple[Value | float | None, Value | float | None]:
     name, operands = step.owner.operation.name, list(step.owner.operation.operands)
     if name == _RELU:
@@ -94,7 +102,7 @@ def _real_limits(step: Value) -> tuple[Value | float | None, Value | float | Non
 
 
 def _quantized(real: Value | float, step: Value, quantize: OpView) -> ndarray | None:
-    """Return a limit as integers, by the arithmetic of relax.quantize; 0 is the zero point itself."""
+    """Return a limit as integers, by the arithmetic of relax.quantize. 0 becomes the zero point."""
     _, scale, zero_point = quantize.operation.operands
     zeros, lowest, highest = elements_of(zero_point), *_range(dtype_of(quantize.operation.results[0]))
     if zeros is None or ((zeros < lowest) | (zeros > highest)).any():
@@ -104,7 +112,7 @@ def _quantized(real: Value | float, step: Value, quantize: OpView) -> ndarray | 
     import numpy
 
     limit, scales = None if isinstance(real, float) else elements_of(real), elements_of(scale)
-    # Other floats round the limit before they compare with it.
+    # Other float types round the limit before the comparison.
     if limit is None or limit.size != 1 or scales is None or scales.dtype != "float32" or dtype_of(step) != "f32":
         return None
     with numpy.errstate(all="ignore"):
@@ -131,7 +139,7 @@ def _limited(numbers: Value, limits: _Limits, axis: int) -> Value:
 
 
 def _constant(limit: ndarray, numbers: Value, axis: int) -> Value:
-    """Return limits as a constant that broadcasts to the integers: one for all, or one for each place of an axis."""
+    """Return limits as a constant that broadcasts to the integers: a scalar, or a number per position of an axis."""
     rank = len(shape_of(numbers) or ())
     shape = () if limit.size == 1 else (limit.size, *[1] * (rank - 1 - normal_axis(axis, rank)))
     return const(limit.reshape(shape).astype(NUMPY_NAME[dtype_of(numbers)]))
@@ -141,12 +149,12 @@ def _constant(limit: ndarray, numbers: Value, axis: int) -> Value:
 
 
 def _are_inverse(inner: OpView, outer: OpView, *, moved: bool) -> bool:
-    """Whether both have the same scale, of an ordinary size, the same zero point and integers."""
+    """Check for equal scales of ordinary size, equal zero points and equal integer types."""
     numbers, scale, zero_point = inner.operation.operands
     dtype, middle = dtype_of(numbers), dtype_of(inner.operation.results[0])
     if dtype != dtype_of(outer.operation.results[0]) or middle not in _SMALLEST:
         return False
-    # 255 times the error of one half float's rounding is still less than a half.
+    # 255 times the rounding error of one f16 is still less than a half.
     if dtype not in ("i8", "ui8", *(("i16", "ui16") if middle == "f32" else ())) or bit_width(
         dtype_of(zero_point)
     ) > bit_width(dtype):
@@ -165,7 +173,7 @@ def _are_inverse(inner: OpView, outer: OpView, *, moved: bool) -> bool:
 
 
 def is_same(one: Value, other: Value) -> bool:
-    """Whether two values are one, or constants with the same elements."""
+    """Check whether two values are identical, or constants with equal elements."""
     if one == other:
         return True
     left, right = elements_of(one), elements_of(other)

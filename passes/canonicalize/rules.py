@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tables of rules are written with."""
+"""Building blocks of the rule tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from ..patterns.rewrite import rewrite
 from ..patterns.tree import wildcard
 
-#: A rule is as good in a loop or a branch, about what is computed before it.
+#: A rule applies across regions, too: to operands computed outside of a loop or branch.
 rule = partial(rewrite, is_across=True)
 
 X, Y, C = (wildcard().named(name) for name in "xyc")

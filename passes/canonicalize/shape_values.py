@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Shapes as values: what types state is a constant, what is converted back and forth is left alone."""
+"""Canonicalization of shapes as values: shapes stated by types become constants, conversions back and forth vanish."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ..patterns.operator_patterns import is_op
 from ..patterns.tree import is_const
 from .rules import X, rule
 
-# A shape of more dimensions than this is none.
+# Longest vector that is read as a shape.
 _MOST_DIMENSIONS = 64
 
 
 def shape_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """The type states the shape: numbers, and symbols of the function's parameters, which hold in all of it."""
+    """Replace a shape_of by the shape in the type: numbers, and symbols of parameters, which are valid everywhere."""
     shape = shape_of(op.input)
     if not is_known(shape) or not symbols_of(op.input.type) <= _parameter_symbols(op.operation):
         return None
@@ -36,7 +36,7 @@ def _shape_expr(op: OpView, dims: tuple[Dim, ...]) -> Operation | None:
 
 
 def _parameter_symbols(operation: Operation) -> frozenset[str]:
-    """The symbols in the types of the parameters of the function around."""
+    """Return the symbols in the parameter types of the enclosing function."""
     function = innermost(operation, "func.func")
     if function is None:
         return frozenset()
@@ -44,14 +44,14 @@ def _parameter_symbols(operation: Operation) -> frozenset[str]:
 
 
 def shape_of_shaped(op: OpView, rewriter: Rewriter) -> Value | None:
-    """The shape of a tensor that was made with this shape, by any dialect's operator."""
+    """Replace the shape of a tensor by the shape operand of the operator that created it."""
     maker = defining_op(op.input)
     row = None if maker is None else row_of(maker)
     return None if row is None or not row.shaped_by else as_result(op, getattr(maker, row.shaped_by))
 
 
 def size_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """The number of elements, where all sizes are numbers."""
+    """Replace the number of elements by a constant if all sizes are static."""
     shape = shape_of(op.input)
     count = product(shape) if shape is not None else None
     if not isinstance(count, int) or count >= 2**63:
@@ -61,18 +61,18 @@ def size_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
 
 
 def scalar_to_tensor_of_known(found: Match) -> Operation:
-    """A number is a constant tensor."""
+    """Replace a converted constant number by a constant tensor."""
     number = found.op("c").operation.attributes["value"]
     return constant_op(ir.DenseElementsAttr.get_splat(result_type(found.op()), number))
 
 
 def shape_from_listed(found: Match) -> Operation | None:
-    """The sizes that are listed, with another type."""
+    """Return the listed sizes as a shape of the operation's type."""
     return _shape_expr(found.op(), tuple(found.op("listed").dims))
 
 
 def shape_from_constant(found: Match) -> Operation | None:
-    """A constant tensor of sizes; one with a negative number is no shape, which the program's run will say."""
+    """Replace a constant tensor of sizes by a shape. Negative sizes are left for the run-time error."""
     array = array_of(found["c"], _MOST_DIMENSIONS)
     if array is None or array.ndim != 1 or (array < 0).any():
         return None

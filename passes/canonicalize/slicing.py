@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parts of tensors and tensors from parts: taking everything, joining one, taking apart what is joined again."""
+"""Canonicalization of whole slices, joins of one tensor, and splits that are joined again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .rules import X, rule
 
 
 def slice_of_all(op: OpView, rewriter: Rewriter) -> Value | None:
-    """x[0:size] along every axis named."""
+    """Remove a slice x[0:size] along every named axis."""
     shape = shape_of(op.x)
     if shape is None or any(stride != 1 for stride in op.strides or ()):
         return None
@@ -37,7 +37,7 @@ def _is_end(bound: Dim, size: Dim) -> bool:
 
 
 def drop_empty(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """Tensors without elements along the axis add nothing; one stays if there are no others."""
+    """Drop operands without elements along the axis. One operand is kept if all are empty."""
     tensors = op.tensors
     kept = [tensor for tensor in tensors if not _is_empty(tensor, op.axis)] or tensors[:1]
     return _concat(op, kept) if len(kept) < len(tensors) else None
@@ -49,10 +49,10 @@ def _is_empty(tensor: Value, axis: int) -> bool:
 
 
 def flatten_concat(op: OpView, rewriter: Rewriter) -> Operation | None:
-    """concat(a, concat(b, c)) along one axis is concat(a, b, c), where the inner one has no other user.
+    """Flatten concat(a, concat(b, c)) along one axis to concat(a, b, c) if the inner one has no other user.
 
-    Else both would copy b and c: of concats in a row that take the one before each, the last would have all pieces, and
-    of concats of a tensor with itself without end.
+    With other users both concats would copy b and c. In a chain of concats the last one would copy all pieces, and
+    concats of a tensor with itself would grow without bound.
     """
     parts: list[Value] = []
     for tensor in op.tensors:
@@ -75,30 +75,30 @@ def _concat(op: OpView, tensors: Sequence[Value]) -> Operation | None:
 
 
 def join_split(op: OpView, rewriter: Rewriter) -> Value | None:
-    """All the parts of a split, in order, along the same axis."""
+    """Replace a concat of all parts of a split, in order and along the same axis, by the split's operand."""
     tensors = op.tensors
     split = defining_op(tensors[0], "relax.split") if tensors else None
     if split is None or list(split.operation.results) != list(tensors):
         return None
-    # Indices ascend and ends outside move inside, so that the parts of a split are always the whole.
+    # Indices ascend, and indices outside of the tensor are clamped, so the parts of a split always cover the whole.
     return as_result(op, split.x) if _same_axis(op.axis, split.axis, split.x) else None
 
 
 def split_into_one(op: OpView, rewriter: Rewriter) -> list[Value] | None:
-    """One section is the whole."""
+    """Remove a split into one section."""
     results = op.operation.results
     return [op.x] if len(results) == 1 and results[0].type == op.x.type else None
 
 
 def stack_one(found: Match) -> Operation | None:
-    """A stack of one tensor is the tensor with a new dimension."""
+    """Rewrite a stack of one tensor to expand_dims."""
     return make(found.op(), "relax.expand_dims", [found[X]], {"axis": ints([found.op().axis])})
 
 
 PATTERNS = (
     Pattern("relax.strided_slice", slice_of_all),
     rule(is_op("relax.concat")([X]), X, name="join_one"),
-    # Of any number of operands.
+    # Patterns for any number of operands.
     Pattern("relax.concat", drop_empty),
     Pattern("relax.concat", flatten_concat, after=("relax.concat",)),
     Pattern("relax.concat", join_split, after=("relax.split",)),

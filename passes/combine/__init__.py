@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Horizontal fusion: operations on the same operand that become one."""
+"""Horizontal fusion: operations on the same operand are combined into one."""

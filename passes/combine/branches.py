@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products and convolutions of one operand with several others, and what all of them are followed by alike."""
+"""Products and convolutions of one operand with several weights, and the equal steps that follow them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _COMBINED = ("relax.matmul", *CONVOLUTIONS)
 
 
 class Branch(NamedTuple):
-    """One product. What it gives has a dimension of its own along an axis of the result, from that of the weight."""
+    """One product. An axis of its weight is a dimension of its result."""
 
     op: OpView
     weight_axis: int
-    #: Counted from the last one, which broadcasting keeps: -1 is the last.
+    #: Counted from the last axis, which broadcasting keeps: -1 is the last.
     result_axis: int
 
     @property
@@ -41,7 +41,7 @@ class Branch(NamedTuple):
 
 
 def groups_in(block: Block) -> list[list[Branch]]:
-    """Those of a block that read the same operand and are alike but for their weights' size, where it is known."""
+    """Return groups of branches in a block with the same operand that differ only in their weights' known sizes."""
     groups: dict[Hashable, list[Branch]] = {}
     for operation in operations_of(block):
         if operation.name not in _COMBINED:
@@ -70,7 +70,7 @@ def _branch(op: OpView) -> Branch | None:
 
 
 def _key(branch: Branch) -> Hashable:
-    """What has to be the same; None where a size is not known to be."""
+    """Return the attributes, types and sizes that must agree, or None if a size is unknown."""
     op, shape = branch.op.operation, shape_of(branch.weight)
     assert shape is not None
     others = [size for axis, size in enumerate(shape) if axis != branch.weight_axis]
@@ -80,14 +80,14 @@ def _key(branch: Branch) -> Hashable:
     return op.name, op.operands[0], dtype_of(branch.weight), tuple(map(str, others)), attributes
 
 
-# The most operations that are moved for one weight: a transpose, a cast, a sum with an adapter.
+# Most operations that are moved for one weight: a transpose, a cast, a sum with an adapter.
 _MOST_MOVED = 8
 
 
 def makers_behind(value: Value, operation: Operation) -> list[Operation] | None:
-    """What makes a value behind an operation of its users' block and could do so before it, in its order.
+    """Return the operations after `operation` that compute a value and could run before it, in order.
 
-    None where it could not: it depends on the operation, has an effect, or is long.
+    None if a value depends on the operation, has an effect, or takes too many operations.
     """
     found: list[Operation] = []
     waiting = [value]
@@ -116,13 +116,13 @@ def _is_pure(operation: Operation) -> bool:
 
 def bring_before(value: Value, operation: Operation) -> None:
     for maker in makers_behind(value, operation) or ():
-        # Not `move_before`, after which MLIR numbers all operations of the block when it is asked for an order.
+        # After `move_before`, MLIR numbers all operations of the block again when asked for an order.
         detach(maker)
         ir.InsertionPoint(operation).insert(maker)
 
 
 class Step(NamedTuple):
-    """What one branch goes on with: an operator of one operand, or one with a bias."""
+    """Next operation of a branch: an operator of one operand, or one with a bias."""
 
     op: OpView
     bias: Value | None
@@ -130,7 +130,7 @@ class Step(NamedTuple):
 
 
 def next_step(value: Value, axis: int, size: Dim) -> Step | None:
-    """The only use of a branch's value, where it treats all elements alike but for a bias of the branch's dimension."""
+    """Return the only use of a branch's value if it is elementwise, or has a bias along the branch's dimension."""
     users = users_of(value)
     if len(users) != 1:
         return None
@@ -147,7 +147,7 @@ def next_step(value: Value, axis: int, size: Dim) -> Step | None:
 
 
 def _is_bias(bias: Value, value: Value, axis: int, size: Dim) -> bool:
-    """Whether it has one number for each place of the branch's dimension, and no others."""
+    """Check whether a bias has one number per position of the branch's dimension, and size 1 elsewhere."""
     shape = shape_of(bias)
     if shape is None or len(shape) < -axis or equal(shape[axis], size) is not True or not keeps_shape(value, bias):
         return False
@@ -155,7 +155,7 @@ def _is_bias(bias: Value, value: Value, axis: int, size: Dim) -> bool:
 
 
 def are_alike(steps: Sequence[Step | None]) -> bool:
-    """Whether every branch goes on with the same operator, with the same attributes, and with biases of one rank."""
+    """Check whether all branches continue with the same operator, equal attributes, and biases of one rank."""
     first = steps[0]
     return first is not None and all(step is not None and _signature(step) == _signature(first) for step in steps)
 

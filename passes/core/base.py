@@ -29,7 +29,7 @@ from ...bindings.ir import Context, Operation
 from ...bindings.mlir import ir
 from ...bindings.restoring import restored_on_failure
 from ...dialects.context import load_registered
-from ...dialects.verification import verify_ir
+from ...dialects.verification import verify_ended, verify_ir
 from ...support.blaming import blaming
 from ...support.callbacks import enters
 from ...support.ending import refuse_at_end
@@ -120,3 +120,4 @@ def run_pass(pass_: Pass, operation: Operation, *, verify: bool = True) -> None:
         raise failure(f"pass {pass_.name} failed", found, RefusalError)
     if verify:
         verify_ir(operation, f"pass {pass_.name} produced invalid IR")
+    verify_ended(operation, pass_.name, everywhere=verify)

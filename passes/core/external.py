@@ -107,6 +107,8 @@ def external_attribute(part: ExternalPart, objects: Iterable[bytes]) -> Attribut
     }
     if part.data is not None:
         fields["data"] = _blob(part.data, part.name)
+    if part.same_bits:
+        fields["same_bits"] = ir.UnitAttr.get()
     return ir.DictAttr.get(fields)
 
 
@@ -129,4 +131,4 @@ def _part(stated: Attribute) -> ExternalPart:
     functions, nodes = (tuple(map(string_value, stated[key])) for key in ("functions", "nodes"))
     data = elements_bytes(stated["data"]) if "data" in stated else None
     inputs = tuple(ir.IntegerAttr(each).value for each in stated["inputs"])
-    return ExternalPart(codegen, name, version, functions, nodes, data, inputs)
+    return ExternalPart(codegen, name, version, functions, nodes, data, inputs, "same_bits" in stated)

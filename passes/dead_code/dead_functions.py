@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Unreachable functions, and dead calls: without side effects, and with unused results."""
+"""Elimination of unreachable functions, and of dead calls: without side effects, and with unused results."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ...bindings.rewriting import is_used
 from ...dialects.core.call_graph import references_of
 from ...dialects.core.dialect import row_of
 
-# Of upstream's, those whose operations compute and do nothing else, and those that end.
+# Upstream dialects without side effects, and harmless operations that terminate.
 _PURE_DIALECTS = frozenset({"arith", "math", "tensor", "complex", "index"})
 _HARMLESS = frozenset({"func.return", "scf.if", "scf.for", "scf.yield"})
 
 
 def remove_unreachable(module: Operation, entries: Collection[str]) -> None:
-    """Erases the private functions that neither public ones, nor entries, nor anything else in the module refers to."""
+    """Erase private functions that are reachable from no public function, no entry and nothing else in the module."""
     functions = {symbol_name(each): each for each in functions_in(module) if is_private(each)}
     if not functions:
         return
@@ -52,7 +52,7 @@ def _references(operation: Operation) -> Iterator[str]:
 
 
 def remove_unused_calls(module: Operation) -> bool:
-    """Erases calls of functions without an effect whose results are unused; returns whether there were some."""
+    """Erase unused calls of functions without side effects. Return True if there were some."""
     purity = Purity(module)
     unused = [
         op
@@ -66,14 +66,14 @@ def remove_unused_calls(module: Operation) -> bool:
 
 
 class Purity:
-    """Which functions of a module compute their results and do nothing else."""
+    """Functions of a module without side effects, memoised."""
 
     def __init__(self, module: Operation):
         self._functions = {symbol_name(each): each for each in functions_in(module)}
         self._known: dict[str, bool] = {}
 
     def is_pure(self, name: str) -> bool:
-        """Whether a function ends and has no effect; unknown for a recursive one."""
+        """Check whether a function terminates and has no effect. False for a recursive function."""
         if name not in self._known:
             self._known[name] = False
             function = self._functions.get(name)

@@ -15,7 +15,7 @@ from ...dialects.core.substitute import symbols_of, symbols_of_operation
 from ...dialects.tir.prim_func import is_prim_func
 from ..params.signature import remove_arguments, state_type
 
-# Functions with these have a fixed signature.
+# Attributes of functions with a fixed signature.
 _FIXED = (
     "res_attrs", INPUT_GROUPS, RESULT_GROUPS, RESULT_NAMES, STRUCTURE,
     *(name for name in UNITS if name != PRIM_FUNC),
@@ -24,7 +24,7 @@ _CALL_TIR = "relax.call_tir"
 
 
 def narrow_signatures(module: Operation, entries: Collection[str]) -> bool:
-    """Takes dead parameters and results away; returns whether there were some."""
+    """Remove unused parameters and results. Return True if there were some."""
     changed = False
     for function, calls in functions_and_calls(module):
         if symbol_name(function) not in entries:
@@ -33,7 +33,7 @@ def narrow_signatures(module: Operation, entries: Collection[str]) -> bool:
 
 
 def functions_and_calls(module: Operation) -> list[tuple[Operation, list[Operation]]]:
-    """The functions of which nothing but these calls knows what they take and give."""
+    """Return the private functions with changeable signatures, and all their calls."""
     private = [function for function in functions_in(module) if is_private(function)]
     if not private:
         return []
@@ -43,14 +43,14 @@ def functions_and_calls(module: Operation) -> list[tuple[Operation, list[Operati
 
 
 def drop_parameters(function: Operation, calls: Sequence[Operation], places: Collection[int]) -> list[Operation]:
-    """Takes parameters away that are not read any more; the calls, in place of the others."""
+    """Remove unread parameters. Return the calls that replace the old ones."""
     remove_arguments(function, places)
     state_type(function)
     return [_without(call, places, ()) for call in calls]
 
 
 def _calls_by_callee(module: Operation) -> dict[str, list[Operation]]:
-    """Whatever refers to a function, by its name."""
+    """Map function names to all operations that refer to them."""
     calls: dict[str, list[Operation]] = {}
     for op in (module, *operations_in(module)):
         for name in references_of(op):
@@ -59,7 +59,7 @@ def _calls_by_callee(module: Operation) -> dict[str, list[Operation]]:
 
 
 def _can_change(function: Operation, calls: Sequence[Operation]) -> bool:
-    """Whether only calls know what it takes and gives."""
+    """Check whether only plain calls depend on the signature."""
     if len(function.regions[0].blocks) != 1:
         return False
     if any(name in function.attributes for name in _FIXED):
@@ -69,7 +69,7 @@ def _can_change(function: Operation, calls: Sequence[Operation]) -> bool:
 
 
 class _Signature:
-    """A function and all calls of it."""
+    """The signature of a function and all its calls."""
 
     def __init__(self, function: Operation, calls: Sequence[Operation]):
         self._function, self._calls = function, list(calls)
@@ -96,7 +96,7 @@ class _Signature:
     # ---- results ----
 
     def _drop_results(self, places: Sequence[int]) -> list[int]:
-        """Of a graph's function: those whose sizes its parameters have as well."""
+        """Remove unused results of a graph function if the parameters have their sizes, too."""
         body = body_of(self._function)
         known = _symbols(body.arguments)
         returned = last_of(body)
@@ -107,11 +107,11 @@ class _Signature:
         return list(places)
 
     def _drop_output(self, place: int) -> bool:
-        """Of a PrimFunc on tensors: where nothing but what is returned is made of the output's memory."""
+        """Remove an output of a PrimFunc on tensors if its memory serves only the returned value."""
         body = body_of(self._function)
         returned = last_of(body)
         if not returned.operands:
-            return False  # on memrefs, which are written to in the midst of all else
+            return False  # on memrefs, writes to the output are mixed with other work
         parameter = len(body.arguments) - len(returned.operands) + place
         copy = self._function.clone(ip=False).operation
         inside = body_of(copy)
@@ -128,7 +128,7 @@ class _Signature:
     # ---- parameters ----
 
     def _unread(self) -> list[int]:
-        """The parameters that are not read, and of which no type says a size that is used."""
+        """Return the unread parameters that are not needed to determine a size in use."""
         arguments = list(body_of(self._function).arguments)[: len(self._calls[0].operands)]
         unread = [place for place, argument in enumerate(arguments) if not use_count(argument)]
         if self._is_prim_func or not unread:
@@ -154,7 +154,7 @@ def _return_less(returned: Operation, places: Collection[int]) -> None:
 
 
 def _without(call: Operation, parameters: Collection[int], results: Collection[int]) -> Operation:
-    """The call without some operands and results, in the place of the other one."""
+    """Replace the call by one without some operands and results."""
     operands = [value for place, value in enumerate(call.operands) if place not in parameters]
     kept = [value for place, value in enumerate(call.results) if place not in results]
     with call.location, ir.InsertionPoint(call):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Registry of decompositions: an operator in terms of others, by its name.
+"""Registry of decompositions of operators into others, by operator.
 
     rx.rules.register_decomposition("mynpu.scaled_relu")(lambda op, x: relax.multiply(relax.nn.relu(x), op.scale))
 
-A definition is given the operation, of which it reads the attributes, and its operands (None for an absent one, a
-tuple for a variadic one), and returns what takes the place of its results. It raises `rx.Decline` with the reason where
-it is right for some uses only.
+A definition receives the operation, for its attributes, and the operands: None for an absent one, a tuple for a
+variadic one. The definition returns the values that replace the results. It raises `rx.Decline` with the reason for
+uses that it does not cover.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ _DECOMPOSITIONS = OperatorRules(RuleByTypes, "a decomposition", f"{__package__}.
 
 @types_checked
 def register_decomposition(op: str | Sequence[str], *, by_types: bool = False) -> Callable[[Function], Function]:
-    """Registers a function as what an operator (or several) is in terms of others; use it as a decorator.
+    """Register a function as the decomposition of one or more operators. Use it as a decorator.
 
-    `by_types` promises that attributes, types and the values of scalar constants alone decide what it makes: then
-    relax-gradient makes the derivative of it once for all operators of the same types.
+    `by_types` promises that the definition depends only on attributes, types and values of scalar constants. The
+    derivative in relax-gradient is then built once for all operators of the same types.
 
-    Refuses unknown operators, and a second decomposition of the same one.
+    Unknown operators and a second decomposition of an operator are refused.
     """
     return _DECOMPOSITIONS.register(op, by_types=by_types)
 
 
 def find_decomposition(op: str) -> RuleByTypes | None:
-    """The decomposition of an operator, if there is one."""
+    """Return the decomposition of an operator, or None."""
     return _DECOMPOSITIONS.find(op)
 
 
 def all_decompositions() -> list[RuleByTypes]:
-    """Every decomposition, sorted by operator."""
+    """Return all decompositions, sorted by operator."""
     return _DECOMPOSITIONS.all()
 
 
 def decomposed(found: RuleByTypes, op: OpView, values: Sequence[Value] | None = None) -> list[Value]:
-    """What takes the place of an operation's results, not yet of their types. Raises Decline.
+    """Return the values that replace an operation's results, before casts to their types. Raise Decline.
 
-    `values` are taken for its operands, if given.
+    `values` replace the operation's operands, if given.
     """
     sizes = list(op.operation.attributes["operandSegmentSizes"]) if op.definition.segmented else None
     operands = op.definition.segment(list(op.operation.operands if values is None else values), sizes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What rules have in common: arithmetic on tensors, sums that undo a broadcast, broadcasts that undo a sum."""
+"""Helpers of rules: arithmetic on tensors, sums that undo a broadcast, broadcasts that undo a sum."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Tensor:
         return self._with("equal", self, other)
 
     def where(self, chosen: Any, other: Any) -> Tensor:
-        """One of two where this is true, the other elsewhere; one of them may be a number."""
+        """Select `chosen` where this tensor is true, else `other`. One of them may be a number."""
         number_of = chosen if isinstance(chosen, Tensor) else other
         return Tensor(relax.where(self.value, number_of._operand(chosen), number_of._operand(other)))
 
@@ -78,7 +78,7 @@ class Tensor:
 
 
 def apply(name: str, x: Tensor, **attributes: object) -> Tensor:
-    """An operator of relax on a tensor: `apply("exp", x)`."""
+    """Apply a relax operator to a tensor: `apply("exp", x)`."""
     return Tensor(relax.dialect.ops[name](x.value, **attributes))
 
 
@@ -87,12 +87,12 @@ def cast(x: Value, dtype: str) -> Value:
 
 
 def summed_to(gradient: Value, operand: Value, others: Sequence[Value]) -> Value:
-    """The gradient of a result to which an operand was broadcast together with others, as that of the operand."""
+    """Reduce the gradient of a broadcast result to the gradient of an operand. `others` are the other operands."""
     return gradient if keeps_shape(operand, *others) else relax.collapse_sum_like(gradient, operand)
 
 
 def as_tensor(state: Value) -> Value:
-    """A tensor, or a scalar as one; an index as i64."""
+    """Return a tensor, or a scalar wrapped in a tensor. An index becomes an i64."""
     if isinstance(decode(state.type), TensorInfo):
         return state
     scalar = as_i64(state).value if isinstance(state.type, ir.IndexType) else state
@@ -101,49 +101,49 @@ def as_tensor(state: Value) -> Value:
 
 
 def zeros_for(value: Value) -> Value:
-    """The gradient of what nothing depends on; a scalar's is a tensor without axes."""
+    """Return the gradient of a value that nothing depends on. For a scalar it is a tensor without axes."""
     info = decode(value.type)
     return const(0.0, info.dtype) if isinstance(info, ScalarInfo) else relax.zeros_like(value)
 
 
 def shape_operand(value: Value) -> Value:
-    """A tensor's shape, as operators take it."""
+    """Return a tensor's shape as an operand of operators."""
     shape = shape_of(value)
     return relax.shape_expr(dims=shape) if is_known(shape) else relax.shape_of(value)
 
 
 def spread(value: Value, like: Value, axes: Sequence[int], keepdims: bool) -> Value:
-    """What a reduction of `like` over axes has made, again in the shape of `like`."""
+    """Broadcast the result of a reduction over axes back to the shape of `like`."""
     wide = value if keepdims or not axes else relax.expand_dims(value, axis=list(axes))
     return relax.broadcast_to(wide, shape_operand(like))
 
 
 def size_of(size: Dim, dtype: str = "i64") -> Value:
-    """A size as a tensor without axes."""
+    """Return a size as a tensor without axes."""
     if isinstance(size, int):
         return const(size, dtype)
     return cast(relax.reshape(relax.shape_to_tensor(relax.shape_expr(dims=(size,))), ()), dtype)
 
 
 def scalar_of(x: Value) -> Value:
-    """The only element of a tensor without axes."""
+    """Return the only element of a tensor without axes."""
     return _between("tensor.extract", x, x.type.element_type)
 
 
 def _between(name: str, operand: Value, type_: Type) -> Value:
-    """An operation between scalars and tensors; who builds by hand may not have loaded its dialect."""
+    """Create an operation between scalars and tensors. Load the dialect, because callers may not have done so."""
     load_dialects(operand.context, ["tensor"])
     return ir.Operation.create(name, results=[type_], operands=[operand]).result
 
 
 def limited(x: Tensor, low: float | Tensor, high: float | Tensor) -> Tensor:
-    """Between two bounds, numbers or tensors without axes."""
+    """Clip a tensor to bounds, which are numbers or tensors without axes."""
     bounds = [scalar_of(each.value) if isinstance(each, Tensor) else each for each in (low, high)]
     return Tensor(relax.clip(x.value, *bounds))
 
 
 def count_over(x: Value, axes: Sequence[int]) -> Value:
-    """How many elements of x a reduction over axes makes one of, a tensor of x's element type."""
+    """Return the number of elements that a reduction of x over axes combines, in x's element type."""
     shape, dtype = shape_of(x), dtype_of(x)
     assert shape is not None
     sizes: list[Dim] = [shape[axis] for axis in axes]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Formulas are computed in f32 at least, and rounded once at their end, as what computes the operators does."""
+"""Formulas in f32 or wider, rounded once at the end, like the operators' own kernels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rounded(tensor: Tensor, dtype: str) -> Value:
 
 
 def computed_wide(formula: Callable[..., object]) -> Callable[..., object]:
-    """Makes a definition of a formula on Tensors of operands of one element type, which is that of its results."""
+    """Turn a formula on Tensors into a definition. All operands and results have one element type."""
 
     @wraps(formula)
     def definition(op: OpView, *operands: Any) -> list[Value]:
@@ -57,13 +57,13 @@ def rank_of(value: Value) -> int:
 
 
 def require_same(*sizes: Dim, what: str) -> None:
-    """Declines where sizes are not proven to be the same: of those that are not, the operator itself does."""
+    """Decline unless sizes are proven equal. For other sizes the operator itself must report the error."""
     if any(equal(sizes[0], size) is not True for size in sizes[1:]):
         raise Decline(f"the sizes of {what} are not known to be the same")
 
 
 def along(tensor: Tensor, axes: Sequence[int], data: Value) -> Tensor:
-    """A parameter whose dimensions are these axes of the data, so that it broadcasts with the data."""
+    """Reshape a parameter with these axes of the data so that it broadcasts with the data."""
     shape, sizes = known_shape(data), known_shape(tensor.value, "parameters")
     places = [normal_axis(axis, len(shape)) for axis in axes]
     for size, place in zip(sizes, places, strict=True):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes buffers with room of arguments that grow: new rows are written into them, what is read is a slice of them."""
+"""Rewrite of growing arguments to buffers with room: new rows are written into them, reads become slices."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ from .growing_rows import Donation
 
 
 def write_in_place(module: Operation, function: Operation, donations: Sequence[Donation]) -> None:
-    """All of them, which have one length and get as many new rows; who asked states the function's type anew."""
+    """Rewrite the donations, which have one length and equally many new rows.
+
+    The caller updates the function's type.
+    """
     if not donations:
         return
     room = sym(fresh_name("room", symbols_in(function)))
@@ -59,7 +62,7 @@ class _Grower:
         concat.results[0].replace_all_uses_with(present)
 
     def _read_rows(self, argument: Value, donation: Donation) -> None:
-        """Other users of the argument read the rows that it has had, which are never written."""
+        """Let other users of the argument read a slice of its old rows, which are never overwritten."""
         others = [use for use in list(argument.uses) if use.owner.operation != donation.concat]
         if not others:
             return
@@ -69,7 +72,7 @@ class _Grower:
             use.owner.operation.operands[use.operand_number] = before
 
     def _kernel(self, donation: Donation, values: Sequence[Value]) -> str:
-        """The PrimFunc that writes new rows into such a buffer."""
+        """Return the PrimFunc that appends new rows to such a buffer."""
         context = self._function.context
         types = [parameter_type(decode(value.type), context, on_memrefs=True) for value in values]
         buffer, new = (shape_of(value) or () for value in values)
@@ -98,7 +101,7 @@ class _Grower:
 
 
 def _append(buffer: Value, new: Value, length: Value, axis: int) -> None:
-    """Appends the new rows behind `length` others, where there is room."""
+    """Write the new rows after `length` others. Check that there is room."""
     sizes = linalg.sizes(new)
     first, count, room = (as_index(each) for each in (length, sizes[axis], linalg.sizes(buffer)[axis]))
     message = "a buffer of {} rows has no room for {} behind {}"
@@ -112,12 +115,12 @@ def _append(buffer: Value, new: Value, length: Value, axis: int) -> None:
 
 
 def _rows(value: Value, donation: Donation, count: SymExpr) -> Value:
-    """The first rows of a buffer."""
+    """Return the first rows of a buffer."""
     return relax.strided_slice(value, axes=[donation.axis], begin=[0], end=[count])
 
 
 def _state(function: Operation, donations: Sequence[Donation]) -> None:
-    """An argument for the length, no results for what is in the buffers, and what says so."""
+    """Add an argument for the length, remove results that are buffers, and set the attribute for callers."""
     names, results = argument_names(function), _result_names(function)
     length = donations[0].length
     telling = fresh_name(str(length), names)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compile-time evaluation of operators on known elements: rules by operator, and what they are given."""
+"""Compile-time evaluation of operators on known elements: rules by operator, and their arguments."""

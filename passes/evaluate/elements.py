@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Elements that are known: arrays of numbers, or of objects where symbols are among them.
+"""Known elements: arrays of numbers, or arrays of objects if symbols are among them.
 
-Objects are Python's integers and expressions over dimensions, which no operation makes wrap around, and of floats
-ratios (ratios.py). Arrays of booleans are numbers always.
+Objects are Python's integers and expressions over dimensions, for floats ratios of these (ratios.py). No operation on
+objects wraps around. Arrays of booleans are always numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def objects(items: Sequence[object]) -> ndarray:
-    """A 1-D array of them."""
+    """Return a 1-D array of the items."""
     import numpy
 
     array = numpy.empty(len(items), object)
@@ -31,12 +31,12 @@ def objects(items: Sequence[object]) -> ndarray:
 
 
 def is_symbolic(array: ndarray) -> bool:
-    """Whether symbols are among the elements."""
+    """Check whether symbols are among the elements."""
     return array.dtype.kind == "O"
 
 
 def exact(array: ndarray) -> ndarray:
-    """The elements as objects."""
+    """Return the elements as objects. Raise NotKnown for values without a ratio."""
     import numpy
 
     if is_symbolic(array):
@@ -49,26 +49,26 @@ def exact(array: ndarray) -> ndarray:
 
 
 def alike(arrays: Sequence[ndarray]) -> Sequence[ndarray]:
-    """All of them numbers, or all of them objects."""
+    """Return arrays that are all numbers or all objects."""
     return list(map(exact, arrays)) if any(map(is_symbolic, arrays)) else arrays
 
 
 def applied(function: Callable[..., object], *arrays: ndarray) -> ndarray:
-    """A function on objects, element by element."""
+    """Apply a function to objects, element by element."""
     import numpy
 
     return numpy.asarray(numpy.frompyfunc(function, len(arrays), 1)(*map(exact, arrays)), object)
 
 
 def numbers(array: ndarray | None) -> ndarray:
-    """The array, if no symbol is in it."""
+    """Return the array. Raise NotKnown if a symbol is in it."""
     if array is None or is_symbolic(array):
         raise NotKnown
     return array
 
 
 def typed(found: object, info: Info, rule: object) -> ndarray:
-    """What a rule gave, as elements of a type: numbers, where no symbol is among them. Raises NotKnown."""
+    """Return a rule's result as elements of a type, as numbers if no symbol is among them. Raise NotKnown."""
     import numpy
 
     name = NUMPY_NAME.get(info.dtype) if isinstance(info, TensorInfo) else None
@@ -80,7 +80,7 @@ def typed(found: object, info: Info, rule: object) -> ndarray:
     elif array.dtype != name:
         raise RelaxError(f"the evaluation of {rule} gave elements of {array.dtype}, the result's are {name}")
     if info.shape is not None and not _fits(array.shape, info.shape):
-        raise NotKnown  # the program has an error, which its run finds
+        raise NotKnown  # the program has an error, which is found at run time
     return array
 
 
@@ -98,7 +98,7 @@ def _typed_objects(array: ndarray, name: str) -> ndarray:
     if plain and not is_float:
         least, most = _limits(name)
         if min(plain) < least or max(plain) > most:
-            raise NotKnown  # it would wrap around
+            raise NotKnown  # the program would wrap around
     if len(plain) < len(flat):
         return array
     return (_floats(plain, name) if is_float else numpy.array(plain, name)).reshape(array.shape)
@@ -118,8 +118,8 @@ def _floats(ratios: Sequence[Any], name: str) -> ndarray:
     import numpy
 
     if name == "float16":
-        raise NotKnown  # f16 holds too few sizes exactly
+        raise NotKnown  # f16 represents too few sizes exactly
     array = numpy.array([each.number / each.divisor for each in ratios], name)
     if any(float(held) * each.divisor != each.number for held, each in zip(array, ratios, strict=True)):
-        raise NotKnown  # it would be rounded
+        raise NotKnown  # the program would round
     return array

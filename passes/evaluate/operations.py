@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compile-time evaluation of operations whose operands' elements are known."""
+"""Compile-time evaluation of operations with known operand elements."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .registry import EvaluationCall, evaluate
 if TYPE_CHECKING:
     from numpy import ndarray
 
-#: The elements of a tensor or a scalar; None where they are not known.
+#: Callable that returns the elements of a tensor or a scalar, or None if they are unknown.
 Read = Callable[[Value], "ndarray | None"]
 
 
 def known_operands(operation: Operation, read: Read) -> list[ndarray | None] | None:
-    """The elements of all operands, None for shapes; None where one is not known."""
+    """Return the elements of all operands, with None for shapes. Return None if an operand is unknown."""
     arrays: list[ndarray | None] = []
     for operand in operation.operands:
         array = read(operand)
@@ -36,10 +36,10 @@ def known_operands(operation: Operation, read: Read) -> list[ndarray | None] | N
 def compute(
     operation: Operation, arrays: Sequence[ndarray | None], results: Sequence[Info] | None = None
 ) -> list[ndarray] | None:
-    """What an operation makes of these operands, of which shapes may be left out: numbers; None where unknown.
+    """Evaluate an operation on these operands. Return numbers, or None if the results are unknown.
 
-    A shape is read off the operation that makes it, or off its type. `results`: the types of what these operands give,
-    where they are not the operation's own.
+    A missing shape is read from the operation that defines it or from its type. `results` are the result types for
+    these operands, if they differ from the operation's.
     """
     row = row_of(operation)
     if row is None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Floats that are sizes times or divided by numbers, and what is done with single elements that are expressions.
+"""Floats that are ratios of sizes and numbers, and arithmetic on single elements that may be expressions.
 
-So exporters compute sizes of resized images, `floor(n * 2.5)`. A float holds a ratio exactly while its divisor is a
-power of two and the size not too large for a tensor. Any other quotient is rounded, but to no integer that it is not:
-its floor and its ceiling are right, and nothing else is asked.
+Exporters compute sizes of resized images this way: `floor(n * 2.5)`. A float is an exact ratio while its divisor is a
+power of two and the size is not too large for a tensor. Any other quotient is rounded, but never to an integer that it
+does not equal. Its floor and its ceiling are right, and nothing else may be computed from it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ _MOST_DIVISOR = 4096
 
 
 class NotKnown(Exception):
-    """What an operator gives is no function of what is known, or cannot be expressed as one."""
+    """Raised if a result does not follow from the known elements, or has no expression."""
 
 
 class NotExact(NotKnown):
-    """A float would round this, or have the sign of a zero in it."""
+    """Raised if a float would round the result, or carry the sign of a zero."""
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """`number / divisor`; the divisor is positive. A zero is never the negative one."""
+    """`number / divisor` with a positive divisor. A zero is never negative."""
 
     number: Size
     divisor: int = 1
@@ -62,18 +62,18 @@ class Ratio:
 
     def ceil(self) -> Ratio:
         if not at_least(self.number, 0):
-            raise NotExact  # it may be -0.0
+            raise NotExact  # the result may be -0.0
         return Ratio(ceildiv(self.number, self.divisor) or 0)
 
     def truncated(self) -> Size:
-        """Cut towards zero, as an integer; sizes are not negative."""
+        """Truncate to an integer. Sizes are not negative."""
         if isinstance(self.number, int) and self.number < 0:
             return -(-self.number // self.divisor)
         return self.number // self.divisor
 
 
 def _require_signless(*factors: Ratio) -> None:
-    """Refuses what may be a zero times a negative number."""
+    """Raise NotExact if a product may be zero times a negative number."""
     numbers = [each.number for each in factors]
     if not all(at_least(each, 0) for each in numbers) and not all(equal(each, 0) is False for each in numbers):
         raise NotExact
@@ -91,7 +91,7 @@ def _exact(number: Size, divisor: int, *operands: Ratio) -> Ratio:
 
 
 def size(element: Any) -> Size:
-    """An element that is no ratio."""
+    """Return an element that is no ratio. Raise NotKnown for ratios."""
     if isinstance(element, Ratio):
         raise NotKnown
     return element
@@ -106,7 +106,7 @@ def larger(left: object, right: object) -> Any:
 
 
 def divided(left: Any, right: Any) -> Any:
-    """Integers are divided towards zero; sizes are not negative."""
+    """Divide. Integers are truncated towards zero, and sizes are not negative."""
     if isinstance(left, Ratio):
         return left / right
     if isinstance(left, SymExpr) or isinstance(right, SymExpr):
@@ -122,12 +122,12 @@ def floor_divided(left: object, right: object) -> Any:
 
 
 def remainder(left: object, right: object) -> Any:
-    """With the divisor's sign."""
+    """Return the remainder with the divisor's sign."""
     return size(left) % nonzero(right)
 
 
 def cut_remainder(left: object, right: object) -> Any:
-    """What is left of a division towards zero."""
+    """Return the remainder of a division that truncates towards zero."""
     return left - divided(size(left), right) * right
 
 

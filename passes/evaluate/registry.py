@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Registry of compile-time evaluations: what an operator makes of known elements, by its name.
+"""Registry of compile-time evaluations: the results of operators on known elements, by operator.
 
     @rx.rules.register_evaluation("mynpu.scaled_relu")
     def scaled_relu(call, x):
         return numpy.maximum(x, 0) * x.dtype.type(call.scale)
 
-A rule is given the call, of which it reads attributes and `call.result`, the type of what it gives, and the operands as
-numpy arrays (None for an absent one, or an unknown shape; a tuple for a variadic one). It returns an array, or
-one for each result, to the last bit what the compiled program would compute; None, or rx.rules.NotKnown raised,
-where that is unknown. Importers, relax-canonicalize and relax-fold-constant ask the same rules.
+A rule receives the call and the operands. The call has the attributes and `call.result`, the type of the result. The
+operands are NumPy arrays: None for an absent one or an unknown shape, a tuple for a variadic one. The rule returns an
+array, or one per result, with exactly the bits that the compiled program would compute. If the result is unknown, the
+rule returns None or raises rx.rules.NotKnown. Importers, relax-canonicalize and relax-fold-constant use the same rules.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from .elements import NotKnown, is_symbolic, typed
 if TYPE_CHECKING:
     from numpy import ndarray
 
-#: `rule(call, *operands)`, see above.
+#: Signature `rule(call, *operands)`, as described above.
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
 class Evaluation(OperatorRule):
-    """What evaluates an operator."""
+    """The evaluation of an operator."""
 
-    #: Whether it takes arrays of objects: numbers and expressions over dimensions, for floats ratios of such.
+    #: True if the rule accepts arrays of objects: numbers and expressions over dimensions, for floats ratios of these.
     symbols: bool = False
 
 
@@ -45,21 +45,21 @@ _EVALUATIONS = OperatorRules(Evaluation, "an evaluation", f"{__package__}.evalua
 
 @types_checked
 def register_evaluation(op: str | Sequence[str], *, symbols: bool = False) -> Callable[[Function], Function]:
-    """Registers a function as what an operator (or several) makes of known elements; use it as a decorator.
+    """Register a function as the evaluation of one or more operators. Use it as a decorator.
 
-    `symbols`: it takes expressions over dimensions too, in arrays of objects. Refuses unknown operators, and a second
-    evaluation of the same one.
+    `symbols`: the function also accepts expressions over dimensions, in arrays of objects. Unknown operators and a
+    second evaluation of an operator are refused.
     """
     return _EVALUATIONS.register(op, symbols=symbols)
 
 
 def find_evaluation(op: str) -> Evaluation | None:
-    """What evaluates an operator, if there is one."""
+    """Return the evaluation of an operator, or None."""
     return _EVALUATIONS.find(op)
 
 
 def all_evaluations() -> list[Evaluation]:
-    """Every one, sorted by operator."""
+    """Return all evaluations, sorted by operator."""
     return _EVALUATIONS.all()
 
 
@@ -78,7 +78,7 @@ class EvaluationCall(Call):
 
     @property
     def result(self) -> Any:
-        """The type of the (first) result."""
+        """Return the type of the (first) result."""
         return self.results[0]
 
 
@@ -86,14 +86,14 @@ _ANSWERS = (NotKnown, SymbolError)
 
 
 def evaluate(call: EvaluationCall, operands: Sequence[object]) -> list[ndarray] | None:
-    """What an operator makes of its operands, one for each in its row; None where unknown."""
+    """Evaluate an operator on its operands, one for each in its row. Return None if the results are unknown."""
     rule = find_evaluation(call.definition.full_name)
     if rule is None or not rule.symbols and any(map(is_symbolic, _flat(operands))):
         return None
     import numpy
 
     try:
-        # Overflow wraps around, and NaN and infinity are results like others.
+        # Overflow wraps around, and NaN and infinity are ordinary results.
         blamed = blaming(f"the evaluation of '{rule.op}'", rule.function, answers=_ANSWERS)
         with numpy.errstate(all="ignore"), blamed:
             found = rule.function(call, *operands)

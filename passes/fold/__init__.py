@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constant folding of subgraphs: which are constant, and their values."""
+"""Constant folding of subgraphs: detection of constant values, and their evaluation."""

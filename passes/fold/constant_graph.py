@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constant subgraph: operators that depend on constants and weights alone, and which values are worth materialising."""
+"""Constant subgraph: operators that depend only on constants and weights, and the values worth materialising."""
 
 from __future__ import annotations
 
@@ -20,52 +20,55 @@ from ...dialects.relax.known_constants import CONSTANTS
 from ...dialects.tir.prim_func import is_prim_func
 
 CALL_TIR = "relax.call_tir"
-# A cast where it is read takes less time than reading this many bytes more: such weights stay packed.
+# Weights stay packed if a cast at each read is cheaper than reading this many more bytes.
 _MOST_CAST_GROWTH = 1 << 16
-# What is done while its result is read, for next to nothing.
+# Patterns that are computed while their result is read, at almost no cost.
 _SPREADING = ("elemwise", "broadcast")
-# What else takes less time to read than to do: a table that is looked up, in bytes.
+# Bytes up to which any other result, such as a looked-up table, is cheaper to read than to compute.
 _SMALL_WORK = 1 << 20
 
 
 @dataclass(frozen=True)
 class FoldLimits:
-    """What is too large to become a constant."""
+    """Limits for the size of constants."""
 
-    #: Elements up to which everything is a constant.
+    #: Elements up to which every result becomes a constant.
     small: int
     #: A larger result has fewer than this many times the elements of the constants that it depends on.
     spread: float
-    #: Bytes by which constants may grow in all.
+    #: Most bytes by which all constants together may grow.
     growth: float
 
 
 class _TypeSize(NamedTuple):
-    """What a type says."""
+    """Size of a type."""
 
-    #: Endless where it is symbolic; 0 for what is no tensor.
+    #: Infinite for symbolic sizes, 0 for anything but tensors.
     elements: float
     nbytes: int
-    #: Whether numbers and symbols that are known give all sizes.
+    #: True if numbers and known symbols determine all sizes.
     is_known: bool
 
 
 @dataclass(slots=True)
 class _Known:
-    """A value that depends on constants or weights alone: its size, and that of what it is made of."""
+    """Size of a value that depends only on constants or weights, and sizes of its origins."""
 
     maker: int
     elements: float
     nbytes: int
-    #: Elements and bytes of what it is made of, each once: itself, where nothing before it is smaller.
+    #: Elements and bytes of each origin. The value is its own origin if no earlier value is smaller.
     origins: dict[int, tuple[float, int]]
-    #: Whether it depends on weights.
+    #: True if the value depends on weights.
     is_of_weights: bool
-    #: The numbers of the operations that use it.
+    #: Numbers of the operations that use the value.
     users: list[int] = field(default_factory=list)
 
     def least_elements(self, small: int) -> float:
-        """Of what it is made of, small constants next to large ones left out: masks, shifts."""
+        """Return the elements of the origins.
+
+        Small constants beside large ones, such as masks and shifts, do not count.
+        """
         sizes = [elements for elements, _ in self.origins.values()]
         return sum(size for size in sizes if size > small) or sum(sizes)
 
@@ -74,7 +77,10 @@ class _Known:
         return max(self.nbytes - sum(nbytes for _, nbytes in self.origins.values()), 0)
 
     def is_made_of(self, others: Sequence[_Known], is_worth_work: bool) -> None:
-        """`is_worth_work`: it becomes a constant whatever it is made of, and what is made of it has that to read."""
+        """Set the origins.
+
+        With `is_worth_work` the value becomes a constant in any case, and its users read that constant.
+        """
         origins: dict[int, tuple[float, int]] = {}
         for other in others:
             origins.update(other.origins)
@@ -89,7 +95,7 @@ class _Known:
 
 
 class ConstantGraph:
-    """What depends on constants and weights alone in an operation, PrimFuncs left out; each after what it needs."""
+    """Operations that depend only on constants and weights, in order, without the bodies of PrimFuncs."""
 
     def __init__(
         self,
@@ -100,13 +106,13 @@ class ConstantGraph:
         unknown: Collection[Value] = (),
         weights: Sequence[Value] = (),
     ):
-        """`unknown`: values that could not be computed. Symbols of weights' sizes are known as they are."""
+        """`unknown`: values that could not be computed. Symbols in the sizes of weights are known."""
         self._limits, self._can_compute, self._unknown, self._weights = limits, can_compute, unknown, weights
         self._sizes: dict[Type, _TypeSize] = {}
         self._origins = count()
         self._symbols: frozenset[str] = frozenset().union(*map(symbols_of, {weight.type for weight in weights}))
         self._known = {weight: self._sized(-1, weight.type, is_of_weights=True) for weight in weights}
-        #: By number.
+        #: Operations by number.
         self.operations: dict[int, Operation] = {}
         for number, op in enumerate([root, *operations_in(root, is_prim_func)]):
             if not is_prim_func(op):
@@ -132,7 +138,7 @@ class ConstantGraph:
             known.is_made_of(held, _is_worth_work(op, known.nbytes))
         if op.name == "relax.astype" and made[0].growth > _MOST_CAST_GROWTH:
             return
-        # A step on the way may be larger than what it leads to, but has to fit as well.
+        # An intermediate value may be larger than the final one, but must fit as well.
         if any(known.growth > self._limits.growth and known.elements > self._limits.small for known in made):
             return
         self.operations[number] = op
@@ -150,7 +156,7 @@ class ConstantGraph:
         return size
 
     def _is_computable(self, op: Operation, is_literal: bool) -> bool:
-        """Of what is known; sizes of operands are."""
+        """Check whether an operation on known operands can be computed."""
         row = row_of(op)
         if row is None or (has_sized_attributes(op) and not symbols_of_operation(op) <= self._symbols):
             return False
@@ -166,9 +172,9 @@ class ConstantGraph:
         return not len(op.regions) and self._can_compute(op)
 
     def worth_keeping(self) -> list[Value]:
-        """The values to materialise as constants, or parameters where there are weights: then the rest is dead.
+        """Return the values to materialise as constants, or as parameters if there are weights.
 
-        Each is before those that depend on it.
+        All other operations are dead then. Each value precedes the values that depend on it.
         """
         found: list[Value] = []
         gone: set[int] = set()
@@ -188,19 +194,19 @@ class ConstantGraph:
 
     def _is_worth(self, value: Value) -> bool:
         if not isinstance(value.type, ir.RankedTensorType):
-            return False  # sizes and numbers are no work
+            return False  # sizes and numbers take no work
         known = self._known[value]
         if self._weights and not known.is_of_weights:
             return False
         least = known.least_elements(self._limits.small)
         most = least * self._limits.spread
-        # What spreads few numbers over a tensor takes less time than reading them all from memory.
+        # Spreading few numbers over a tensor is cheaper than reading the tensor from memory.
         if known.elements <= self._limits.small or known.elements < most or known.elements == least <= most:
             return True
         return _is_worth_work(value.owner, known.nbytes)
 
     def needed_for(self, values: Collection[Value], given: Collection[Value]) -> list[Operation]:
-        """The operations that make the values of constants and of those that are given, in order."""
+        """Return the operations that compute the values from constants and from `given` values, in order."""
         numbers: set[int] = set()
         given = set(given)
         pending = [value for value in values if value not in given]
@@ -213,13 +219,13 @@ class ConstantGraph:
 
 
 def _is_worth_work(op: Operation, nbytes: int) -> bool:
-    """Whether a result of `nbytes` takes less time to read than to make, however small what it is made of."""
+    """Check whether a result of `nbytes` is cheaper to read than to compute, regardless of its origins' size."""
     row = row_of(op)
     return nbytes <= _SMALL_WORK and row is not None and row.pattern not in _SPREADING
 
 
 def _elements_and_bytes(type_: Type) -> tuple[float, int]:
-    """Elements and bytes of a tensor; nothing for what is none."""
+    """Return the elements and bytes of a tensor, zeros for other types."""
     if not isinstance(type_, ir.RankedTensorType):
         return 0, 0
     if not type_.has_static_shape:
@@ -229,7 +235,7 @@ def _elements_and_bytes(type_: Type) -> tuple[float, int]:
 
 
 def _is_sized(type_: Type) -> bool:
-    """Whether numbers and symbols give all sizes."""
+    """Check whether numbers and symbols determine all sizes."""
     info = decode(type_)
     if isinstance(info, ScalarInfo):
         return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constant subgraphs as programs of their own: outlined from a graph, and run."""
+"""Constant subgraphs as programs: outlined from a graph, and run."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 
 class Functions:
-    """The PrimFuncs around a graph, and which of them can be called while compiling."""
+    """PrimFuncs around a graph, and the check for functions that can run at compile time."""
 
     def __init__(self, root: Operation, target: str):
-        """`target`: whose code is run."""
+        """`target`: target of the compiled code."""
         self._target = target
         module = innermost(root, "builtin.module")
         self._named = {} if module is None else {symbol_name(each): each for each in functions_in(module)}
         self._callable: dict[str, bool] = {}
 
     def can_call(self, call: Operation) -> bool:
-        """Whether a relax.call_tir calls nothing but functions of the module."""
+        """Check whether a relax.call_tir calls only functions of the module."""
         return all(self._is_callable(name) for name in references_of(call))
 
     def _is_callable(self, name: str) -> bool:
         if name not in self._callable:
-            self._callable[name] = False  # not what calls itself
+            self._callable[name] = False  # recursive functions are not callable
             function = self._named.get(name)
             self._callable[name] = function is not None and has_body(function) and self._is_computed(function)
         return self._callable[name]
@@ -47,13 +47,13 @@ class Functions:
         for op in operations_in(function):
             row = row_of(op)
             if row is not None and row.role == "call":
-                return False  # of an external function
+                return False  # call of an external function
             if not all(map(self._is_callable, references_of(op))):
                 return False
         return is_prim_func(function) and text_in(function, TIR_TARGET, self._target) == self._target
 
     def called_by(self, operations: Sequence[Operation]) -> Iterator[Operation]:
-        """The functions that operations call, and those that these do."""
+        """Yield the functions that operations call, directly or indirectly."""
         pending = [name for op in operations if op.name == CALL_TIR for name in references_of(op)]
         seen: set[str] = set()
         while pending:
@@ -71,7 +71,10 @@ def run_program(
     given: Mapping[Value, ndarray],
     evaluator: Evaluator,
 ) -> dict[Value, ndarray]:
-    """What the values are, by one program; where it fails, by one of each half. What cannot be computed is left out."""
+    """Compute the values by one program.
+
+    If it fails, each half is tried. Values that cannot be computed are left out.
+    """
     operations = graph.needed_for(values, given)
     try:
         results = evaluator.run(_module(operations, functions, values, given))
@@ -91,7 +94,7 @@ def _as_typed(array: ndarray, value: Value) -> ndarray:
 def _module(
     operations: Sequence[Operation], functions: Functions, values: Sequence[Value], given: Mapping[Value, ndarray]
 ) -> Module:
-    """A module with a function @main that takes nothing and returns the values."""
+    """Build a module with a function @main without parameters that returns the values."""
     with values[0].context, ir.Location.unknown():
         module = ir.Module.create()
         for function in functions.called_by(operations):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fusion of a block: which of its calls form a group."""
+"""Fusion of a block: the groups of its calls."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .kinds import GroupOf, Kinds
 
 
 class Found(NamedTuple):
-    """A group of more than one call, what is used outside of it, and where its call can stand.
+    """A group of more than one call, the values used outside, and the position of its call.
 
-    All of them stay what they are when other groups of the block become calls.
+    The contents stay valid while other groups of the block become calls.
     """
 
     group: GroupOf
@@ -25,7 +25,7 @@ class Found(NamedTuple):
 
     @property
     def calls(self) -> list[Operation]:
-        """As they stand in the block."""
+        """Return the members in the order of the block."""
         return [self.reading.operations[position] for position in self.group.in_order]
 
     @property
@@ -38,7 +38,7 @@ class Found(NamedTuple):
 
 
 class Edge:
-    """A call that reads what another one makes, and the groups of both that are known not to become one."""
+    """A producer and a consumer, with the last pair of groups that could not be joined."""
 
     __slots__ = ("consumer", "consumers", "producer", "producers", "reason")
 
@@ -50,21 +50,21 @@ class Edge:
         self.reason = ""
 
 
-_NEEDED = "what the first computes is needed elsewhere too"
-_NO_PLACE = "no place in the program is behind all that is read and before all that reads"
+_NEEDED = "the producer's result has other users"
+_NO_PLACE = "no position in the program is after all inputs and before all users"
 
 
 class BlockGroups:
-    """Groups the calls of one block, consumers with producers, as long as one place can be found for each group.
+    """Grouping of a block's calls: joins consumers with producers if one position can be found for the group's call.
 
-    With limits, as far as it pays, but for the calls that are in groups already. Without limits those that are, each
-    with others of its group.
+    With limits, the grouping is chosen by cost, and calls with a stated group are left out. Without limits, only calls
+    with a stated group are joined, each with calls of its own group.
     """
 
     def __init__(self, reading: BlockReading, kinds: Kinds):
         self._kinds = kinds
         self._reading = reading
-        #: By the position of each member: its group, and where the group's call will stand.
+        #: Per member position: its group, and the position of the group's call.
         self._group: dict[int, GroupOf] = {}
         self._place: list[int] = list(range(len(reading.operations)))
         self._edges: list[Edge] = []
@@ -72,7 +72,7 @@ class BlockGroups:
         for position in reading.plain_calls:
             if (position in stated) == is_limited or reading.has_mutated and reading.is_mutated(position):
                 continue
-            # Dead calls are in no group's way, and go: a group of one alone would have no results.
+            # Dead calls block no group and are erased later. A group of one dead call would have no results.
             if is_limited and not any(reading.users[value] for value in reading.results[position]):
                 continue
             group = kinds.single(reading, position)
@@ -92,14 +92,14 @@ class BlockGroups:
         return self._found()
 
     def group_at(self, position: int) -> GroupOf | None:
-        """The group that a call is in, of itself alone too; None where it can be in none."""
+        """Return the group of a call, which may contain no other call, or None if the call cannot be fused."""
         return self._group.get(position)
 
     def groups(self) -> list[GroupOf]:
         return list({id(group): group for group in self._group.values()}.values())
 
     def outputs_of(self, group: GroupOf) -> Sequence[int]:
-        """The values of a group that are used outside."""
+        """Return the values of a group that are used outside."""
         return self._outputs(group)[0]
 
     def _found(self) -> list[Found]:
@@ -107,7 +107,7 @@ class BlockGroups:
         return [Found(group, self._reading, group.outputs, self._place[group.calls[0]]) for group in groups]
 
     def reasons_apart(self) -> dict[tuple[Operation, Operation], str]:
-        """For each two calls that stay apart, the producer and the consumer, why."""
+        """Return the reason for each producer and consumer that stay apart."""
         operations = self._reading.operations
         return {
             (operations[edge.producer], operations[edge.consumer]): edge.reason
@@ -116,7 +116,7 @@ class BlockGroups:
         }
 
     def _join(self, edges: Sequence[Edge]) -> None:
-        # First what needs no memory any more afterwards, so that no loop of less use takes it away.
+        # Join groups without stores first, so that a less useful join does not take their place.
         while self._round(edges, more_outputs=False):
             pass
         for edge in edges:
@@ -126,7 +126,7 @@ class BlockGroups:
             pass
 
     def _join_siblings(self, positions: Sequence[int]) -> None:
-        """Calls that do not read each other's results, each with the last one before it of the same loops."""
+        """Join calls that do not read each other's results, each with the previous call of the same loops."""
         before: dict[Loops, GroupOf] = {}
         for position in positions:
             group = self._group.get(position)
@@ -146,21 +146,21 @@ class BlockGroups:
                 continue
             edge.reason = self._try(producers, consumers, more_outputs)
             changed = changed or not edge.reason
-            # What was decided about two groups holds as long as they are these; places depend on all groups.
+            # A verdict on two groups is valid until one of them changes. A position depends on all groups.
             if edge.reason != _NO_PLACE:
                 edge.producers, edge.consumers = producers, consumers
         return changed
 
     def _try(self, producers: GroupOf, consumers: GroupOf, more_outputs: bool) -> str:
-        """Makes one group of two, or says why not.
+        """Join two groups, or return the reason for keeping them apart.
 
-        `more_outputs`: of the producers' results some may be stored nevertheless.
+        With `more_outputs`, some results of the producers may be stored as well.
         """
         if not more_outputs and self._is_used_elsewhere(producers, consumers):
             return _NEEDED
         group = self._kinds.joined(producers, consumers, self._reading)
         if group is None:
-            return "one loop nest cannot do the work of both"
+            return "one loop nest cannot compute both"
         outputs, last = self._outputs(group)
         if not outputs:
             return _NEEDED
@@ -170,7 +170,7 @@ class BlockGroups:
         return "" if self._put(group, outputs, last) else _NO_PLACE
 
     def _put(self, group: GroupOf, outputs: Sequence[int], last: int) -> bool:
-        """Whether there is a place for a group whose outputs are used from `last` on; then it is one."""
+        """Assign a position to a group with outputs used from `last` on. Return False if there is none."""
         place = self._new_place(group, last)
         if place is None:
             return False
@@ -181,7 +181,7 @@ class BlockGroups:
         return True
 
     def _is_used_elsewhere(self, producers: GroupOf, consumers: GroupOf) -> bool:
-        """Whether results of the producers have other users than the consumers."""
+        """Return True if results of the producers have users other than the consumers."""
         users, results = self._reading.users, self._reading.results
         inside, others = consumers.inside, producers.inside
         for position in producers.calls:
@@ -192,7 +192,7 @@ class BlockGroups:
         return False
 
     def _outputs(self, group: GroupOf) -> tuple[list[int], int]:
-        """What is used outside of a group, in the block's order, and the first place where it is used.
+        """Return the values used outside of a group, in block order, and the first position that uses one.
 
         A host writes all its results, used or not.
         """
@@ -212,7 +212,10 @@ class BlockGroups:
         return outputs, first
 
     def _new_place(self, group: GroupOf, last: int) -> int | None:
-        """The last member's position before all that reads of the group, if it is behind all that the group reads."""
+        """Return the position of the last member before all users of the group.
+
+        Return None if an input is defined later.
+        """
         place = OUTSIDE
         for position in group.in_order:
             if position < last:

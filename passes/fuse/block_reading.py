@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A block as grouping sees it, read once: operations and values are numbers, with what each reads and who uses it."""
+"""Summary of a block for grouping, read once. Operations and values are numbers, with operands and users."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ from .marks import group_number
 _CALL = "relax.call_tir"
 _NUMBERS = "arith.constant"
 _KNOWN_ATTRIBUTES = frozenset({"func", GROUP, APART})
-#: Of a value that is defined outside of the block, or is its argument.
+#: Position of a value that is defined outside of the block, or is a block argument.
 OUTSIDE = -1
 
 
 def readings_in(op: Operation) -> Iterator[BlockReading]:
-    """The blocks in which graph functions, of a module or the one given, call PrimFuncs, outer ones first."""
+    """Yield a reading per block in which graph functions of a module, or one function, call PrimFuncs.
+
+    Outer blocks come first.
+    """
     types: dict[Type, int] = {}
     for function in functions_at(op):
         if is_graph(function):
@@ -43,52 +46,55 @@ def _readings_in(owner: Operation, types: dict[Type, int]) -> Iterator[BlockRead
 
 
 class BlockReading:
-    """The operations of a block by their positions, the values that they make or read by numbers of their own.
+    """Operations of a block by position, and the numbers of the values that they define or read.
 
-    Nothing is changed before all groups of the block are found. Where control branches between blocks, values are used
-    in others than their own: calls there are left alone.
+    Nothing is changed before all groups of the block are found. If control branches between blocks, values may be used
+    outside of their own block. Calls in such blocks are left unchanged.
     """
 
     def __init__(self, block: Block, types: dict[Type, int], *, is_alone: bool):
         self._block = block
         self._is_alone = is_alone
         self.operations = operations_of(block)
-        #: By the value: its type, a number that all blocks of a module share; the position of what defines it; those of
-        #: what uses it or holds what uses it.
+        #: Per value: the number of its type, shared by all blocks of a module, the position of its definition, and the
+        #: positions of its users. An operation uses all values that its regions use.
         self.types: list[int] = []
         self.defined: list[int] = []
         self.users: list[list[int]] = []
-        #: By the position.
+        #: Per position: operands and results.
         self.operands: list[list[int]] = []
         self.results: list[range] = []
-        #: The calls that are said to be in groups, with the number of the group.
+        #: Calls with a stated group, and the number of the group.
         self.stated: dict[int, int] = {}
-        #: These, and those that say why they are in none.
+        #: Calls with a stated group or with reasons for having none.
         self.marked: list[int] = []
-        #: Those in whose place another one stands now.
+        #: Members that a fused call has replaced.
         self.replaced: set[int] = set()
-        #: What is no such call, and may name symbols.
+        #: Operations other than plain calls, which may name symbols.
         self.others: list[int] = []
-        #: Those that can stand anywhere before what reads them.
+        #: Constants, which can move to any position before their users.
         self.constants: set[int] = set()
-        #: Those with blocks of their own.
+        #: Operations with regions.
         self.nested: list[Operation] = []
-        #: Calls of PrimFuncs of which nothing else is asked, with the function's name.
+        #: Calls of PrimFuncs without further attributes, and the function names.
         self.plain_calls: dict[int, Attribute] = {}
         self._numbers: dict[Value, int] = {}
         self._type_numbers = types
         self._plain: dict[tuple[str, ...], bool] = {}
         writers = self._read()
         self.values = list(self._numbers)
-        #: Where operations of the block define sizes: what mentions those must stand behind.
+        #: Positions where operations of the block define sizes. A type with a size must come later.
         self.symbols = self._symbol_positions(writers)
-        # A call of this kind writes to nothing but what it makes.
+        # A relax.call_tir writes only to its own results.
         self._mutated = mutated_values(writers)
         self.has_mutated = bool(self._mutated)
 
     def _read(self) -> list[Operation]:
-        """What may write to something, or knows its sizes: no call of a PrimFunc, and no constant."""
-        # A loop with names of its own: it is most of the time that grouping takes.
+        """Record all operations.
+
+        Return the operations that may write to a value or define sizes: neither calls nor constants.
+        """
+        # The loop body is inlined, with local names: grouping spends most of its time here.
         numbers, users, defined, add = self._numbers, self.users, self.defined, self._add
         writers = []
         for position, op in enumerate(self.operations):
@@ -102,7 +108,7 @@ class BlockReading:
             self.operands.append(operands)
             first = len(defined)
             try:
-                # A third of the time that the list takes.
+                # `op.result` takes a third of the time of the list.
                 add(op.result, position)
             except ValueError:
                 for value in op.results:
@@ -155,11 +161,11 @@ class BlockReading:
             self.others.append(position)
 
     def again(self) -> BlockReading:
-        """The block as it is by now."""
+        """Return a new reading of the block in its present state."""
         return BlockReading(self._block, self._type_numbers, is_alone=self._is_alone)
 
     def references(self) -> Counter[str]:
-        """How often operations of the block name each symbol, those left out that were replaced."""
+        """Count the references to each symbol by operations of the block, except for replaced calls."""
         found: Counter[str] = Counter()
         called = Counter(name for position, name in self.plain_calls.items() if position not in self.replaced)
         for attribute, count in called.items():
@@ -169,12 +175,12 @@ class BlockReading:
         return found
 
     def is_mutated(self, position: int) -> bool:
-        """Whether a call reads or makes what is written over: what else reads it must not change its place."""
+        """Check whether a call reads or defines a value that is overwritten. The other readers must not move."""
         op = self.operations[position]
         return not self._mutated.isdisjoint(map(root_of, (*op.operands, *op.results)))
 
     def sizes_known_behind(self, position: int) -> int:
-        """The last position where a size in the types of an operation's results is defined."""
+        """Return the last position that defines a size in the result types of an operation."""
         names = {name for number in self.results[position] for name in symbols_of(self.values[number].type)}
         return max((self.symbols.get(name, OUTSIDE) for name in names), default=OUTSIDE)
 
@@ -192,7 +198,7 @@ class BlockReading:
 
 
 def _known_outside(block: Block) -> set[str]:
-    """The symbols in the types of the arguments of this block and of the function."""
+    """Return the symbols in the argument types of the block and of its function."""
     function = innermost(block.owner, "func.func")
     arguments = [*block.arguments, *body_of(function).arguments]
     return {name for argument in arguments for name in symbols_of(argument.type)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The body of a group's PrimFunc: one linalg.generic for all that is computed element by element."""
+"""Body of a group's PrimFunc: one linalg.generic for all elementwise work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .fusion_group import FusionGroup, Member, asked_map, written_by_host
 
 
 def group_body(group: FusionGroup, outputs: Sequence[Value], parameters: Sequence[Value]) -> list[Value]:
-    """Emits the body; the values of the outputs. The parameters are the group's inputs, then its outputs."""
+    """Emit the body and return the values of the outputs. The parameters are the group's inputs, then its outputs."""
     inputs = group.inputs()
     given = dict(zip(inputs, parameters, strict=False))
     destinations = dict(zip(outputs, parameters[len(inputs) :], strict=True))
@@ -33,7 +33,7 @@ def group_body(group: FusionGroup, outputs: Sequence[Value], parameters: Sequenc
 
 
 class _GroupBody:
-    """Emits a group's loops where the insertion point is, which must be the end of a block."""
+    """Emitter of a group's loops at the insertion point, which must be the end of a block."""
 
     def __init__(self, group: FusionGroup, given: dict[Value, Value], destinations: dict[Value, Value]):
         self._group = group
@@ -42,7 +42,7 @@ class _GroupBody:
         self._made = {result: member for member in group.members for result in member.call.results}
         self._block = ir.InsertionPoint.current.block
         self._copies = {member.position: _Copy(member) for member in group.members}
-        #: The operands of the loops, each with the map from the loops to its elements.
+        #: Operands of the loops, each with the map from the loops to its elements.
         self._operands: dict[tuple[Value, AffineMap], int] = {}
         self._sizes: dict[int, Value] = {}
 
@@ -62,7 +62,10 @@ class _GroupBody:
     # ---- parameters ----
 
     def _bind(self, member: Member) -> None:
-        """The copy's parameters become those of the fused function; sizes of the rest come from others."""
+        """Replace the copy's parameters by parameters of the fused function.
+
+        Other parameters give way to computed sizes.
+        """
         copy = self._copies[member.position]
         values = [*member.call.operands, *member.call.results]
         for place, (argument, value) in enumerate(zip(copy.arguments, values, strict=True)):
@@ -93,7 +96,7 @@ class _GroupBody:
         return self._sizes[loop]
 
     def _sized_by(self, loop: int) -> tuple[Value, int]:
-        """A parameter and its axis that is as long as a loop: there is one, or the group would not be."""
+        """Return a parameter and its axis with the size of a loop. The group's checks guarantee that there is one."""
         return next(
             (value, axis)
             for value, map_ in self._sized()
@@ -102,7 +105,7 @@ class _GroupBody:
         )
 
     def _sized(self) -> Iterator[tuple[Value, AffineMap]]:
-        """Parameters with the maps from the loops to their elements."""
+        """Yield parameters with the maps from the loops to their elements."""
         if self._group.host is None:
             yield from ((value, self._group.out_map) for value in self._destinations.values())
         for result, map_ in written_by_host(self._group):
@@ -116,13 +119,13 @@ class _GroupBody:
     # ---- loops ----
 
     def _move_around(self, copy: _Copy) -> None:
-        """What computes scalars outside of the loops stands before them."""
+        """Move scalar computations from outside of the loops before the group's loops."""
         for op in copy.operations[:-1]:
             if op != copy.generic:
                 self._block.append(op)
 
     def _emit_host(self, host: Member) -> list[Value]:
-        """The host's operations, the producers' work in the one that reads what they make."""
+        """Emit the host's operations. The loops that read the producers' results compute them, too."""
         copy = self._copies[host.position]
         for op in copy.operations[:-1]:
             if copy.generic is None or op != copy.generic:
@@ -149,15 +152,18 @@ class _GroupBody:
         return linalg.generic(inputs, outputs, [*read, *maps], iterators, self._scalar_body)
 
     def _inputs_of(self, member: Member) -> Iterator[tuple[int, Value | None, AffineMap]]:
-        """The inputs of a member's operation: which, the value in the fused function (None where the loops compute
-        it), and the map from the loops to its elements."""
+        """Yield the inputs of a member's operation as (index, value, map).
+
+        The value is in the fused function, or None if the loops compute it. The map leads from the loops to the
+        elements.
+        """
         copy = self._copies[member.position]
         generic = GenericOp(copy.generic)
         for index, (value, map_) in enumerate(zip(generic.inputs, generic.maps, strict=False)):
             yield index, None if copy.parameter_of(value) is not None else value, compose(map_, member.place)
 
     def _scalar_body(self, *scalars: Value) -> list[Value]:
-        """The members' bodies, one after the other; each value is computed once."""
+        """Emit the members' bodies in order. Each value is computed once."""
         block = ir.InsertionPoint.current.block
         computed: dict[Value, Value] = {}
         for member in self._group.members:
@@ -171,7 +177,7 @@ class _GroupBody:
         return [computed[value] for value in self._destinations]
 
     def _bind_scalars(self, member: Member, scalars: Sequence[Value], computed: dict[Value, Value]) -> None:
-        """What a member's body works with: elements of the operands, and what was computed before it."""
+        """Bind the scalars of a member's body: elements of operands, and results of earlier members."""
         copy = self._copies[member.position]
         arguments = list(body_of(copy.generic).arguments)
         for index, value, map_ in self._inputs_of(member):
@@ -189,22 +195,22 @@ class _GroupBody:
 
 
 class _Copy:
-    """A copy of a member's function, outside of any module, out of which operations are moved."""
+    """A copy of a member's function, outside of any module. Emission moves operations out of the copy."""
 
     def __init__(self, member: Member):
         self._function = member.info.function.clone(ip=False)
         self._block = body_of(self._function)
         self.arguments = list(self._block.arguments)
-        #: The operation whose loops become the group's; a host that nothing is computed for needs none.
+        #: The operation with the group's loops. A host without producers needs none.
         self.generic: Any = None if member.generic is None else self.operations[member.generic]
 
     @property
     def operations(self) -> list[Operation]:
-        """Those that are in it still."""
+        """Return the operations that have not been moved out."""
         return operations_of(self._block)
 
     def parameter_of(self, value: Value) -> int | None:
-        """Which of the function's own parameters a value is."""
+        """Return the position of a value among the function's parameters, or None."""
         return next((place for place, argument in enumerate(self.arguments) if argument == value), None)
 
     def drop(self) -> None:
@@ -213,7 +219,7 @@ class _Copy:
 
 
 def _replace_indices(generic: Operation, place: AffineMap) -> None:
-    """The indices of an operation's loops, in those of the group's."""
+    """Express an operation's loop indices in the group's loop indices."""
     if place == identity(place.n_dims):
         return
     for op in operations_in(generic):

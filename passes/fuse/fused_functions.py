@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fused PrimFuncs of groups: made once for groups that are alike, called in place of the members' calls.
+"""Fused PrimFuncs, created once per kind of group, and the calls that replace the members.
 
-And journal entries: calls that became one, those that stayed apart and why, the kernels that there are.
+The journal receives fused calls, calls that stayed apart with the reasons, and the resulting kernels.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from .fusion_group import FusionGroup
 from .kinds import GroupKind, group_in
 
 _CALL = "relax.call_tir"
-# Names of functions are in symbols, profiles and messages.
+# Function names appear in symbols, profiles and messages.
 _LONGEST_NAME = 60
-# Of a kernel's text in a journal.
+# Longest text of a kernel in a journal.
 _MOST_CHARACTERS = 6000
 
 
 class _Call(NamedTuple):
-    """What the calls in place of groups of one kind have in common, those with the same outputs."""
+    """Common parts of the calls for all groups of one kind with the same outputs."""
 
     name: str
     attributes: dict[str, Attribute]
     types: list[Type]
-    #: The arguments, by the member and the operand of it that is the first use.
+    #: Each argument as (member, operand) of its first use.
     arguments: list[tuple[int, int]]
 
 
 class FusedFunctions:
-    """The functions that one run of the pass makes and leaves without a caller."""
+    """Fused functions that one run of the pass creates, and the functions that lose their callers."""
 
     def __init__(self, module: Operation):
         self._module = module
@@ -53,7 +53,7 @@ class FusedFunctions:
         self._fused: dict[str, Any] = {}
 
     def replace(self, found: Found) -> None:
-        """One call in place of the members', before one of them."""
+        """Replace the members' calls by one call, inserted before one of the members."""
         calls, outputs, before = found.calls, found.written, found.before
         key = found.group.kind, found.group.places_of(found.outputs)
         if key not in self._calls:
@@ -102,7 +102,7 @@ class FusedFunctions:
             make_prim_func(name, inputs, results, body, pattern=pattern, attributes=attributes)
 
     def remove_unused(self, readings: Iterable[BlockReading]) -> None:
-        """Legalization's functions, and only those, go when they are dead."""
+        """Erase dead functions, but only functions that legalization created."""
         references = Counter(references_of(self._module))
         for operation in operations_of(body_of(self._module)):
             references.update((references_of if is_graph(operation) else references_in)(operation))
@@ -113,13 +113,13 @@ class FusedFunctions:
 
 
 def _raise_constants(found: Found) -> None:
-    """Those that the group reads stand before it: they may have been made later, for a member that stood there."""
+    """Move constants that the group reads before its call. A constant may be defined later, next to a former member."""
     reading = found.reading
     for number in found.group.kind.inputs:
         position = reading.defined[found.group.values[number]]
         if position > found.place and position in reading.constants:
             constant = reading.operations[position]
-            # Unless a group further up, which reads it too, has raised it already.
+            # An earlier group that reads the same constant may have moved it further up.
             if not constant.is_before_in_block(found.before):
                 constant.move_before(found.before)
 
@@ -135,7 +135,7 @@ def _name(group: FusionGroup) -> str:
 
 
 def _key(group: FusionGroup, outputs: Sequence[Value]) -> Any:
-    """What two groups have in common whose functions are the same: who is called with what, and what is left."""
+    """Return a key that is equal for groups with equal functions: callees, operands and outputs."""
     inputs = {value: f"in{index}" for index, value in enumerate(group.inputs())}
     members = group.all_members
     made = {
@@ -152,7 +152,7 @@ def _key(group: FusionGroup, outputs: Sequence[Value]) -> Any:
 
 
 def _parameter_type(group: FusionGroup, value: Value) -> Type:
-    """What the members' functions have for a value."""
+    """Return the type of a value in the members' functions."""
     for member in group.all_members:
         values = [*member.call.operands, *member.call.results]
         if value in values:
@@ -169,7 +169,7 @@ def _fused_location(calls: Sequence[Operation]) -> Location:
 
 
 def note_fused(journal: Journal | None, kernel: str, calls: Sequence[Operation]) -> None:
-    """Tells that these calls, which are still there, become one of `kernel`."""
+    """Record that these calls, which still exist, become one call of `kernel`."""
     if journal is None:
         return
     members = [_member(call) for call in calls]
@@ -178,13 +178,13 @@ def note_fused(journal: Journal | None, kernel: str, calls: Sequence[Operation])
 
 
 def note_not_fused(journal: Journal, reasons: Mapping[tuple[Operation, Operation], str]) -> None:
-    """Tells for each producer and consumer why they stay two calls."""
+    """Record for each producer and consumer why they stay two calls."""
     for (producer, consumer), reason in reasons.items():
         journal.add(NotFusedFact(_member(producer), _member(consumer), reason))
 
 
 def note_kernels(journal: Journal | None, module: Operation) -> None:
-    """Tells what the PrimFuncs of a module compute."""
+    """Record the contents of a module's PrimFuncs."""
     if journal is None:
         return
     for function in prim_funcs_in(module):
@@ -197,8 +197,8 @@ def _member(call: Operation) -> dict[str, Any]:
 
 
 def _script(function: Operation) -> str:
-    """The function for people, its first lines where it is long."""
-    from ...dialects.script.print_script import print_script  # seldom needed
+    """Return the function's script, cut to its first lines if it is long."""
+    from ...dialects.script.print_script import print_script  # imported here because journals are rare
 
     text = print_script(function, elide=True).rstrip("\n")
     return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS].rpartition(chr(10))[0]}\n..."

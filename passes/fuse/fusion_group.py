@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fusion group: calls whose work one loop nest can do, and where in it (prologue, epilogue) each is computed."""
+"""Fusion group: calls that one loop nest can compute, and the place of each call in it (prologue, epilogue)."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from ...dialects.core.symbols import Dim
 from ...emit.generic import GenericOp
 from .prim_info import PrimInfo
 
-# Bytes of what a product reads from rows that are not adjacent. Attention of 12 heads over 32 takes 0.86 of the time by
-# it, over 128 0.96, over 384 1.7 times as long.
+# Bytes of a product's operand with rows that are not adjacent. Time with fusion, relative to a copy, for attention of
+# 12 heads: 0.86 with sequence length 32, 0.96 with 128, 1.7 with 384.
 _MOST_SCATTERED = 1 << 19
 
-#: What elementwise loops may go on with.
+#: Patterns that elementwise loops may continue.
 _HEADS = (OpPattern.COMM_REDUCE, OpPattern.OUT_EWISE_FUSABLE)
 
-#: The sizes of what loops write, and the map from them to its elements.
+#: The sizes of the written tensor, and the map from the loops to its elements.
 Loops = tuple[tuple[Dim, ...], AffineMap]
 
 
 @dataclass(frozen=True)
 class Member:
-    """A call. `place` is the map from the group's loops to those of the operation that fusion is about."""
+    """A call. `place` maps the group's loops to the loops of the operation that is fused."""
 
     call: Operation
     info: PrimInfo
-    #: Its position in the block.
+    #: Position in the block.
     position: int
     place: Any
-    #: That operation, where the function has several; None as long as it is alone and undecided.
+    #: Place of that operation in a function with several. None if the member is single and its operation undecided.
     generic: int | None
 
     @property
@@ -47,25 +47,25 @@ class Member:
 
     @property
     def result_map(self) -> AffineMap:
-        """From the group's loops to the only result of a pointwise member."""
+        """Return the map from the group's loops to the only result of a pointwise member."""
         return compose(self.info.out_map, self.place)
 
     def read_maps(self, operand: int) -> list[AffineMap]:
-        """From the group's loops to an operand."""
+        """Return the maps from the group's loops to an operand."""
         return [compose(map_, self.place) for map_ in self.info.reads[operand].maps]
 
 
 @dataclass(frozen=True)
 class FusionGroup:
-    """Members in the order of the block. One that is not pointwise stands last: what it reads is computed for it.
+    """Members in the order of the block. A member that is not pointwise comes last, and its inputs are computed for it.
 
-    `head`: a group whose only result is what this one goes on with, in place, in a loop nest of its own.
+    `head` is a group with one result, which this group updates in place in a second loop nest.
     """
 
     members: tuple[Member, ...]
-    #: The size of each loop, where it is known.
+    #: Size of each loop, or None if unknown.
     sizes: tuple[int | None, ...]
-    #: From the loops to each output, where all members are pointwise.
+    #: Map from the loops to each output, if all members are pointwise.
     out_map: Any
     head: FusionGroup | None = None
 
@@ -75,12 +75,12 @@ class FusionGroup:
 
     @property
     def in_order(self) -> list[Member]:
-        """All members as they stand in the block."""
+        """Return all members in the order of the block."""
         return sorted(self.all_members, key=lambda member: member.position)
 
     @cached_property
     def host(self) -> Member | None:
-        """The member that is not pointwise."""
+        """Return the member that is not pointwise, or None."""
         last = self.members[-1]
         return None if last.is_pointwise else last
 
@@ -89,7 +89,7 @@ class FusionGroup:
         return self.members[-1]
 
     def of(self, calls: Sequence[tuple[Operation, int]]) -> FusionGroup:
-        """A group that is as this one, of other calls: those and their positions, in the order of `all_members`."""
+        """Return a copy of the group for other calls, given with their positions in the order of `all_members`."""
         count = 0 if self.head is None else len(self.head.all_members)
         head = None if self.head is None else self.head.of(calls[:count])
         own = zip(self.members, calls[count:], strict=True)
@@ -101,7 +101,7 @@ class FusionGroup:
         return {result: member for member in self.all_members for result in member.call.results}
 
     def inputs(self) -> list[Value]:
-        """The values from elsewhere, in the order of their first use."""
+        """Return the operands defined outside of the group, in the order of their first use."""
         own = self.produced
         operands = [operand for member in self.all_members for operand in member.call.operands]
         return list(dict.fromkeys(operand for operand in operands if operand not in own))
@@ -116,7 +116,7 @@ def single(call: Operation, info: PrimInfo, position: int) -> FusionGroup:
 
 
 def joined(producers: FusionGroup, consumers: FusionGroup) -> FusionGroup | None:
-    """Both in the loops of the consumers. None where those do not read every value at one point of the loops."""
+    """Join two groups in the consumers' loops. Return None unless each value is read at one point of the loops."""
     edges = list(_edges(producers, consumers))
     if any(operand not in consumer.info.reads for consumer, operand, _ in edges):
         return None
@@ -145,7 +145,7 @@ def joined(producers: FusionGroup, consumers: FusionGroup) -> FusionGroup | None
 
 
 def siblings(first: FusionGroup, second: FusionGroup) -> FusionGroup | None:
-    """Both in the same loops, neither of them reading the other. None where their loops differ."""
+    """Join two groups that do not read each other in common loops. Return None if their loops differ."""
     if first.host or second.host or first.head or second.head or loops_of(first) != loops_of(second):
         return None
     if _reads_of(first, second) or _reads_of(second, first):
@@ -155,7 +155,7 @@ def siblings(first: FusionGroup, second: FusionGroup) -> FusionGroup | None:
 
 
 def loops_of(group: FusionGroup) -> Loops | None:
-    """How often each loop runs and what is written in it; None where unknown, or not element by element."""
+    """Return the loops and the written elements. None if they are unknown or the group is not elementwise."""
     if group.host or group.head:
         return None
     written = decode(group.sink.call.results[0].type)
@@ -165,7 +165,7 @@ def loops_of(group: FusionGroup) -> Loops | None:
 
 
 def read_alike(first: FusionGroup, second: FusionGroup) -> bool:
-    """Whether both read an element of one tensor at each point of their loops, and the same one."""
+    """Check whether both groups read the same element of one tensor at each point of their loops."""
     return not _read_at_each_point(first).isdisjoint(_read_at_each_point(second))
 
 
@@ -182,7 +182,7 @@ def _read_at_each_point(group: FusionGroup) -> set[tuple[Value, AffineMap]]:
 
 
 def _edges(producers: FusionGroup, consumers: FusionGroup) -> Iterator[tuple[Member, int, Member]]:
-    """Each operand of a consumer that a producer computes."""
+    """Yield each operand of a consumer that a producer computes."""
     made = producers.produced
     for consumer in consumers.members:
         for operand, value in enumerate(consumer.call.operands):
@@ -195,9 +195,10 @@ def _only_moves(group: FusionGroup) -> bool:
 
 
 def _is_read_as_it_lies(moved: Sequence[Member], consumers: FusionGroup, producers: FusionGroup) -> bool:
-    """Whether what a product or convolution reads is moved only, and is contiguous along the same dimension as before.
+    """Check whether a product's or convolution's operand is only moved and keeps its contiguous dimension.
 
-    Its loops read each element many times, and in vectors. What is too much for the cache is better contiguous.
+    The loops of the host read each element many times, and in vectors. An operand that exceeds the cache is better made
+    contiguous.
     """
     if not _only_moves(producers) or not (_are_rows(producers) or _is_little(producers)):
         return False
@@ -211,7 +212,7 @@ def _is_little(group: FusionGroup) -> bool:
 
 
 def _are_rows(group: FusionGroup) -> bool:
-    """Whether what is read are whole rows of larger tensors, in their order: as far apart as they are there."""
+    """Check whether only whole rows of larger tensors are read, in order. Their distance then stays the same."""
     return all(_moves_rows(member) for member in group.members)
 
 
@@ -229,12 +230,12 @@ def bytes_of(tensor: Type) -> float:
 
 
 def _innermost(map_: AffineMap) -> int | None:
-    """The loop along which a tensor is read one element after the other."""
+    """Return the loop along which a tensor is read contiguously, or None."""
     return shifted_dim(map_.results[-1]) if len(map_.results) else None
 
 
 def _around_one_operation(group: FusionGroup, edges: list[tuple[Member, int, Member]]) -> FusionGroup | None:
-    """The group with loops: those of the operation of its host that reads what is computed for it."""
+    """Return the group with the loops of the host's operation that reads the computed values."""
     host = group.host
     if host is None:
         return group
@@ -251,7 +252,7 @@ def _around_one_operation(group: FusionGroup, edges: list[tuple[Member, int, Mem
 
 
 def _moves(consumer: Member, operand: int, producer: Member) -> Iterator[Any]:
-    """From the consumers' loops to the producers', so that the operand's elements are there when they are read."""
+    """Yield the maps from the consumers' loops to the producers', so that elements exist when they are read."""
     if not producer.place.is_permutation:
         yield None
         return
@@ -261,7 +262,7 @@ def _moves(consumer: Member, operand: int, producer: Member) -> Iterator[Any]:
 
 
 def with_head(head: FusionGroup, tail: FusionGroup) -> FusionGroup | None:
-    """The tail goes on with the head's only result in its place. None where it needs more than that."""
+    """Continue the head's only result in place with the tail. Return None if the tail needs more."""
     host = head.host
     if host is None or host.info.pattern not in _HEADS or len(host.call.results) != 1:
         return None
@@ -276,9 +277,9 @@ def _reads_of(group: FusionGroup, other: FusionGroup) -> bool:
 
 
 def goes_on_in_place(group: FusionGroup, outputs: list[Value]) -> bool:
-    """Whether the loops read the head's result where they write the output, and nowhere else.
+    """Check whether the loops read the head's result only at the element that they write.
 
-    Elements of another type are stored elsewhere, if anywhere: what a plan keeps in registers is never stored.
+    Elements of another type are stored elsewhere, or not at all if a plan keeps them in registers.
     """
     assert group.head is not None
     value = group.head.sink.call.results[0]
@@ -294,10 +295,11 @@ def goes_on_in_place(group: FusionGroup, outputs: list[Value]) -> bool:
 
 
 def is_slowed_down(group: FusionGroup) -> bool:
-    """Whether functions like exp take more time in these loops than storing what they compute would take.
+    """Check whether functions such as exp slow the loops by more than a store of their results costs.
 
-    One that waits for another leaves the processor idle: its window has no room for the points that come next. And a
-    loop has lanes for its widest numbers: where f32 is summed up in f64, functions on its way have half of them.
+    A function that waits for another one leaves the processor idle, because its window has no room for further points.
+    The lanes of a loop are as many as its widest type allows. If an f32 is accumulated as f64, functions on f32 have
+    half the lanes.
     """
     return _functions_in_a_row(group) > 1 or _widens(group)
 
@@ -323,7 +325,7 @@ def _bits(tensor: Type) -> int:
 
 
 def outputs_fit(group: FusionGroup, outputs: list[Value]) -> bool:
-    """Whether the loops come by each element of each output once, and in one order for all of them."""
+    """Check whether the loops compute each element of each output once, and in the same order for all outputs."""
     made = group.produced
     if group.host is not None:
         return all(made[value] == group.host for value in outputs)
@@ -331,7 +333,7 @@ def outputs_fit(group: FusionGroup, outputs: list[Value]) -> bool:
 
 
 def sizes_are_known(group: FusionGroup, outputs: list[Value]) -> bool:
-    """Whether parameters that are left tell each loop's size, and each size that a body asks for."""
+    """Check whether the remaining parameters determine each loop's size and each size that a body asks for."""
     made = group.produced
     known = sized_dims(group, made)
     if group.host is not None and group.host.generic is not None:
@@ -348,14 +350,14 @@ def sizes_are_known(group: FusionGroup, outputs: list[Value]) -> bool:
 
 
 def _dims_of_slices(group: FusionGroup, made: dict[Value, Member]) -> set[int | None]:
-    """The loops along which slices of parameters are read: they have their sizes, though no parameter has them."""
+    """Return the loops along which slices of parameters are read. Slices have sizes that no parameter has."""
     moves = [each for each in group.members if each.info.moved_from is not None and each.call.operands[0] not in made]
     maps = [compose(member.info.moved_from, member.place) for member in moves]
     return {plain_dim(expression) for map_ in maps for expression in map_.results} - {None}
 
 
 def sized_dims(group: FusionGroup, made: dict[Value, Member]) -> set[int | None]:
-    """The loops whose size a parameter has: an output, or an input that is read along them."""
+    """Return the loops with a size that a parameter has: an output, or an input that is read along them."""
     maps = [map_ for _, map_ in written_by_host(group)] if group.host is not None else [group.out_map]
     for member in group.members:
         for operand, value in enumerate(member.call.operands):
@@ -366,7 +368,7 @@ def sized_dims(group: FusionGroup, made: dict[Value, Member]) -> set[int | None]
 
 
 def written_by_host(group: FusionGroup) -> Iterator[tuple[Value, AffineMap]]:
-    """The host's results that the operation with the group's loops writes, with the maps from the loops to them."""
+    """Yield the results of the host's operation with the group's loops, and the maps from the loops to them."""
     host = group.host
     if host is None or host.generic is None:
         return
@@ -378,7 +380,7 @@ def written_by_host(group: FusionGroup) -> Iterator[tuple[Value, AffineMap]]:
 
 
 def asked_map(member: Member, parameter: int, made: dict[Value, Member], outputs: list[Value]) -> Any:
-    """From the loops to a parameter that is none of the fused function; None where it is one."""
+    """Return the map from the loops to a parameter that the fused function lacks, or None if it has the parameter."""
     if parameter < member.info.input_count:
         is_made = member.call.operands[parameter] in made and member.generic is not None
         return member.read_maps(parameter)[0] if is_made and parameter in member.info.reads else None

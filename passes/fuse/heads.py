@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rematerialisation of group heads that several kernels read, where storing them would move more bytes."""
+"""Rematerialisation of group heads that several kernels read, if a store would move more bytes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .block_reading import BlockReading
 from .fusion_group import bytes_of
 from .kinds import GroupOf, Kinds
 
-# Bytes from which on a tensor is read from memory. With 256 KiB computing again takes 0.7 to 1.1 times as long.
+# Bytes from which a tensor is read from memory. At 256 KiB recomputing takes 0.7 to 1.1 times as long.
 _LEAST_STORED = 1 << 20
 
 
 class Copy(NamedTuple):
-    """A call that computes what another one does, for calls of one group that had read that."""
+    """A copy of a call, and the calls of one group that read the copy instead of the original."""
 
     call: Operation
     original: Operation
@@ -39,7 +39,7 @@ class Copy(NamedTuple):
 def with_heads(
     blocks: BlockGroups, found: list[Found], reading: BlockReading, kinds: Kinds
 ) -> tuple[BlockGroups, list[Found]]:
-    """The block's groups, with heads in all groups that read them where that pays: then grouped anew."""
+    """Copy shared heads into the groups that read them if that pays, and group the block again."""
     copies = list(_copies(blocks, reading, kinds))
     is_settled = not copies
     while not is_settled:
@@ -56,7 +56,7 @@ def with_heads(
 
 
 def _stored(copies: Iterable[Copy], blocks: BlockGroups, reading: BlockReading) -> set[Operation]:
-    """The originals that are written to memory still, or a copy of theirs: then one is enough."""
+    """Return the originals that are still stored, themselves or by a copy. One call is enough for them."""
     outside = {reading.values[value].owner for group in blocks.groups() for value in blocks.outputs_of(group)}
     return {copy.original for copy in copies if not outside.isdisjoint((copy.call, copy.original))}
 
@@ -65,7 +65,7 @@ def _copies(blocks: BlockGroups, reading: BlockReading, kinds: Kinds) -> Iterabl
     taken: set[int] = set()
     for position in reading.plain_calls:
         readers = _readers(position, blocks, reading, kinds)
-        # What is decided about a head holds as long as those that read it are what they are.
+        # A decision about a head is valid only while its readers do not change.
         if not readers or position in taken or any(not taken.isdisjoint(users) for users in readers):
             continue
         for users in readers:
@@ -79,7 +79,7 @@ def _copies(blocks: BlockGroups, reading: BlockReading, kinds: Kinds) -> Iterabl
 
 
 def _readers(position: int, blocks: BlockGroups, reading: BlockReading, kinds: Kinds) -> list[list[int]]:
-    """The calls that read what a call makes, by their groups, if each of these is to have a call of its own."""
+    """Return the readers of a call by group if each group should have a call of its own, else an empty list."""
     own, alone = blocks.group_at(position), kinds.single(reading, position)
     if own is None or alone is None or not _is_cheap(alone):
         return []
@@ -101,7 +101,7 @@ def _readers(position: int, blocks: BlockGroups, reading: BlockReading, kinds: K
 
 
 def _is_cheap(alone: GroupOf) -> bool:
-    """Whether a call computes little, of elements in the order in which it writes them."""
+    """Check whether a call computes little, and reads elements in the order in which it writes them."""
     (member,) = alone.kind.example.all_members
     info = member.info
     if not info.is_cheap or info.moved_from is not None:
@@ -111,7 +111,7 @@ def _is_cheap(alone: GroupOf) -> bool:
 
 
 def _saves(reading: BlockReading, position: int, groups: int, *, is_inside: bool) -> bool:
-    """Whether fewer bytes are moved: what a store writes over is read before, too."""
+    """Check whether copies move fewer bytes. A store reads the cache line that it overwrites."""
     made = bytes_of(reading.values[reading.results[position][0]].type)
     if groups + is_inside < 2 or not _LEAST_STORED <= made < math.inf:
         return False

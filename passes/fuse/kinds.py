@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kinds of groups: what can be said of a group but for the calls that it is of, decided once for all that are alike.
+"""Kinds of groups: decisions about groups that differ only in their calls, made once.
 
-Models repeat their layers. A kind is one group as an example, and what was decided about it: whether the groups of two
-kinds become one of a third, and whether a kind may have certain outputs. Two calls are of one kind if they call the
-same function with the same types; so nothing that decides may look at a call for more than its types and for which
-operands are the same value.
+Models repeat their layers. A kind is one group as an example and the decisions about it: which kind two kinds form
+together, and which outputs a kind may have. Two calls are of one kind if they call the same function with the same
+types. A decision may therefore depend only on a call's types and on equal operands.
 """
 
 from __future__ import annotations
@@ -34,35 +33,38 @@ from .prim_infos import PrimInfos
 
 
 class GroupLimits(NamedTuple):
-    """How far groups may grow."""
+    """Limits for the size of groups."""
 
     max_ops: int
     max_parameters: int
     epilogues: bool
-    #: Whether calls that read one tensor in the same loops are fused.
+    #: True if calls that read one tensor in the same loops are fused.
     beside: bool
-    #: Whether a call costs more than to read a tensor again, and functions that wait for each other nothing.
+    #: True if a call costs more than a second read of a tensor, and dependent functions cost nothing extra.
     launched: bool = False
 
 
 @dataclass(eq=False)
 class GroupKind:
-    """All groups of which one is an example, members and values in the order of `GroupOf`."""
+    """Kind of groups, with one of them as an example. Members and values are in the order of `GroupOf`."""
 
     example: FusionGroup
-    #: Which of the values come from elsewhere.
+    #: Indices of the values defined outside.
     inputs: tuple[int, ...]
     #: The member that writes all its results, used or not.
     host: int | None
-    #: None where calls form no groups with others.
+    #: None if calls of this kind join no siblings.
     loops: Loops | None
-    #: By the outputs, which of the values they are: why a group cannot have them, or had better not be.
+    #: Reasons why a group cannot or should not have outputs, by the indices of the outputs.
     verdicts: dict[tuple[int, ...], str] = field(default_factory=dict)
 
 
 class Join(NamedTuple):
-    """What groups of producers and of consumers become: the kind, which call of theirs each member is, the producers'
-    first, and which values of the consumers are none of the producers'."""
+    """Result of joining a group of producers and a group of consumers.
+
+    It holds the kind, the call of each member, counted from the producers' calls, and the consumers' values that the
+    producers lack.
+    """
 
     kind: GroupKind
     members: tuple[int, ...]
@@ -70,7 +72,7 @@ class Join(NamedTuple):
 
 
 class GroupOf:
-    """A group of a kind in a block: the positions of its members, and the values that they read or make."""
+    """A group of a kind in a block: positions of its members, and the values that they read or define."""
 
     __slots__ = ("calls", "in_order", "inside", "kind", "outputs", "values")
 
@@ -79,31 +81,31 @@ class GroupOf:
         self.calls = calls
         self.in_order = in_order
         self.values = values
-        #: The calls again, for whoever asks for many.
+        #: The calls as a container with fast lookup.
         self.inside: Container[int] = calls if len(calls) == 1 else frozenset(calls)
-        #: The values that are used outside, of a group that has its place.
+        #: Values used outside, once the group has a position.
         self.outputs: Sequence[int] = ()
 
     def places_of(self, values: Sequence[int]) -> tuple[int, ...]:
-        """Which of the group's values these are."""
+        """Return the indices of values in the group."""
         own = self.values
         return tuple([own.index(value) for value in values])
 
 
 class Kinds:
-    """Those of one run over a module, and what has been decided about them, with limits or without."""
+    """Kinds of one run over a module and the decisions about them, with limits or without."""
 
     def __init__(self, infos: PrimInfos, limits: GroupLimits | None = None):
         self.limits = limits
         self._infos = infos
-        #: By the function's name, and types as a reading numbers them.
+        #: By function name, and by the type numbers of a reading.
         self._singles: defaultdict[Attribute, dict[tuple[int, ...], GroupKind | None]] = defaultdict(dict)
-        #: Groups of which two kinds become what: by the kinds, which value of the first one each of the second one's
-        #: values is, and the order of all members where some of the second one's stand before some of the first one's.
+        #: Joins of two kinds. The key has the index of each value of the second kind in the first one. The order of all
+        #: members is part of the key if the two overlap in the block.
         self._joins: dict[tuple[GroupKind, GroupKind, tuple[int | None, ...], tuple[int, ...]], Join | None] = {}
 
     def single(self, reading: BlockReading, position: int) -> GroupOf | None:
-        """A call alone; None where fusion cannot take part in it."""
+        """Return a group of one call, or None if fusion cannot take part in it."""
         operands, types = reading.operands[position], reading.types
         values = (*operands, *reading.results[position])
         signature = tuple([types[value] for value in values])
@@ -125,8 +127,8 @@ class Kinds:
         return _kind(single(call, info, position), reading, values)
 
     def joined(self, producers: GroupOf, consumers: GroupOf, reading: BlockReading) -> GroupOf | None:
-        """One group of two. None where one loop nest cannot do the work of both."""
-        # Lists and `index`: groups have few values, and a dictionary takes longer to make than to do without.
+        """Join two groups. Return None if one loop nest cannot compute both."""
+        # Groups have few values: `index` on a tuple is faster than building a dictionary.
         made = producers.values
         shared = tuple([made.index(value) if value in made else None for value in consumers.values])
         order: tuple[int, ...] = ()
@@ -166,13 +168,13 @@ class Kinds:
         return joined(producers, consumers) or self._siblings(producers, consumers)
 
     def _siblings(self, first: FusionGroup, second: FusionGroup) -> FusionGroup | None:
-        """Where kernels are called in no time to speak of, what is saved is reading a tensor again."""
+        """Join siblings. Without launch costs, the only gain is to read a shared tensor once."""
         group = siblings(first, second)
         is_any = self.limits is None or self.limits.launched
         return group if group is None or is_any or read_alike(first, second) else None
 
     def why_not(self, group: GroupOf, outputs: Sequence[int], reading: BlockReading) -> str:
-        """Why a group cannot have these values for outputs, or had better not be; empty where it may."""
+        """Return why a group cannot or should not have these outputs. An empty text means it may."""
         verdicts = group.kind.verdicts
         places = group.places_of(outputs)
         if places not in verdicts:
@@ -182,16 +184,16 @@ class Kinds:
 
     def _judge(self, group: FusionGroup, outputs: list[Value]) -> str:
         if not outputs_fit(group, outputs):
-            return "the loops do not come by each element of the outputs once and in one order"
+            return "the loops do not visit each element of the outputs once and in a common order"
         if not sizes_are_known(group, outputs):
-            return "what is left of the parameters does not give all sizes"
+            return "the remaining parameters do not determine all sizes"
         if group.head is not None and not goes_on_in_place(group, outputs):
-            return "the second does not go on with the first one's result in its place"
+            return "the consumer cannot update the producer's result in place"
         return "" if self.limits is None else _costs_more(group, outputs, self.limits)
 
 
 def group_in(reading: BlockReading, group: GroupOf) -> FusionGroup:
-    """The group with the calls that it is of."""
+    """Return the group with its own calls in place of the example's."""
     example = group.kind.example
     calls = [(reading.operations[position], position) for position in group.calls]
     is_example = all(member.call is call for member, (call, _) in zip(example.all_members, calls, strict=True))
@@ -207,11 +209,11 @@ def _kind(group: FusionGroup, reading: BlockReading, values: Sequence[int]) -> G
 
 
 def _costs_more(group: FusionGroup, outputs: Sequence[Value], limits: GroupLimits) -> str:
-    """Why a group should not be, though it can."""
+    """Return why a possible group would not pay."""
     if len(group.all_members) > limits.max_ops:
-        return "there would be too many calls in one kernel"
+        return "the kernel would have too many calls"
     if len(group.inputs()) + len(outputs) > limits.max_parameters:
         return "the kernel would have too many parameters"
     if not limits.launched and is_slowed_down(group):
-        return "functions like exp would take more time in these loops than storing what they compute"
+        return "functions such as exp would cost more time in these loops than storing their results"
     return ""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-fuse-ops writes on calls and tir-fuse reads; a pass between the two may change it.
+"""Attributes that relax-fuse-ops writes on calls and tir-fuse reads. A pass between the two may change them.
 
-`relax.group = 3`: the calls of a block with this number become one. `relax.apart = ["operand #0: reason"]`: why a call
-is in no group with one that it reads, for people.
+`relax.group = 3`: the calls of a block with this number become one. `relax.apart = ["operand #0: reason"]` tells
+readers why a call is not fused with a producer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...dialects.core.ir_attributes import APART, GROUP
 
 
 def group_number(stated: Attribute, call: Operation) -> int:
-    """Of the group that an attribute of a call states."""
+    """Return the group number that a call's attribute states."""
     if not isinstance(stated, ir.IntegerAttr):
         raise located_error(f"attribute '{GROUP}' must be the number of a group, got {stated}", call.location)
     return int(stated.value)
@@ -29,7 +29,7 @@ def mark_group(calls: Iterable[Operation], number: int) -> None:
 
 
 def mark_apart(reasons: Mapping[tuple[Operation, Operation], str]) -> None:
-    """Writes on each consumer why it is in no group with a producer."""
+    """Record on each consumer why it is not fused with a producer."""
     by_consumer: dict[Operation, list[str]] = {}
     for (producer, consumer), reason in reasons.items():
         own = list(producer.results)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a PrimFunc can be fused, by what its body does."""
+"""Fusion pattern of a PrimFunc, derived from its body."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ...dialects.core.facts import OpPattern
 from ...emit.generic import GenericOp
 from .prim_info import AROUND, is_plain_generic, is_pure, writes_each
 
-# In addition to loops, what computes sizes and makes memory for temporaries.
+# Allowed beside the loops: computation of sizes, and memory of temporaries.
 _ALLOWED = AROUND | {"func.return", "linalg.fill", "tensor.empty"}
 
 
 def pattern_of(function: Operation) -> OpPattern:
-    """What nothing is known of, or what does more than one thing, cannot be fused."""
+    """Return the fusion pattern. Bodies of unknown or several kinds are opaque."""
     blocks = list(function.regions[0].blocks)
     results = function_type_of(function).results
     if len(blocks) != 1 or len(results) != 1 or not isinstance(results[0], ir.RankedTensorType):
@@ -40,7 +40,7 @@ def _is_allowed(op: Operation) -> bool:
 
 def _of_reductions(reductions: list[GenericOp]) -> OpPattern:
     for op in reductions:
-        # One that goes on with what its output holds has nothing to go on with inside of another function.
+        # A reduction that continues from the contents of its output has no start value inside of another function.
         if not all(map(_is_begun, op.outputs)):
             return OpPattern.OPAQUE
     is_product = any(op.input_count > 1 for op in reductions)
@@ -48,7 +48,7 @@ def _of_reductions(reductions: list[GenericOp]) -> OpPattern:
 
 
 def _is_begun(value: Value) -> bool:
-    """Whether what a reduction begins with is written before it, rather than what its output happens to hold."""
+    """Check whether a reduction's start value is written before it, and does not come from the output's memory."""
     begin = made_by(value, "linalg.fill", "linalg.generic")
     if begin is None or begin.name == "linalg.fill":
         return begin is not None
@@ -61,7 +61,7 @@ def _of_elements(generic: Operation) -> OpPattern:
     is_elsewhere = bool(operations_named(generic, "linalg.index", "tensor.extract"))
     if is_elsewhere or any(made_by(operand, "tensor.extract_slice") for operand in generic.operands):
         return OpPattern.INJECTIVE
-    # From elements of the output to those that are read.
+    # From elements of the output to elements of the inputs.
     reads = [compose(read, inverse(output)) for read in reads]
     if all(read == identity(read.n_dims) for read in reads):
         return OpPattern.ELEMWISE
@@ -69,6 +69,6 @@ def _of_elements(generic: Operation) -> OpPattern:
 
 
 def _is_broadcast(read: AffineMap) -> bool:
-    """Whether it reads along some of the dimensions, in their order; 0 where the size is 1."""
+    """Check whether a read follows some of the dimensions in order, with index 0 along axes of size 1."""
     dims = [plain_dim(each) for each in read.results if not isinstance(each.maybe_downcast(), ir.AffineConstantExpr)]
     return None not in dims and dims == sorted(dims, key=lambda dim: -1 if dim is None else dim)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What fusion has to know of a PrimFunc's body: how each parameter is read, and what computing an element costs."""
+"""Summary of a PrimFunc body for fusion: access patterns of the parameters and cost per element."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ from ...dialects.tir.prim_func import is_prim_func, op_pattern
 from ...emit.generic import GenericOp
 from ..intrinsics.registry import is_intrinsic
 
-# Whoever sets another attribute wants something of this very function.
+# Any other attribute asks for something of this function in particular.
 _KNOWN_ATTRIBUTES = frozenset({
     "sym_name", "sym_visibility", "function_type", PRIM_FUNC, OP_PATTERN, NOALIAS, TIR_TARGET, OPERATOR, MAIN_OPERATOR,
 })  # fmt: skip
 _GENERIC_ATTRIBUTES = frozenset({"indexing_maps", "iterator_types", "operandSegmentSizes"})
 _PURE_DIALECTS = frozenset({"arith", "index", "linalg", "math", "scf", "tensor"})
-#: What may stand outside of the loops of a function that computes element by element.
+#: Operations allowed outside of the loops of an elementwise function.
 AROUND = frozenset({"tensor.dim", "tensor.extract", "tensor.extract_slice"})
-# Nothing to speak of, whatever their number.
+# Operations of negligible cost, in any number.
 _FREE = frozenset({"arith.constant", "arith.extf", "arith.index_cast", "linalg.index", "linalg.yield"})
 _CHEAP = frozenset(
     f"arith.{name}"
     for name in "addf subf mulf negf maximumf minimumf maxnumf minnumf addi subi muli andi ori xori cmpf cmpi select "
     "truncf sitofp uitofp extsi extui trunci bitcast maxsi minsi maxui minui".split()
 )
-#: Operations like these may be done again for each row rather than stored.
+#: Most operations that may be repeated for each row instead of stored.
 _MOST_REPEATED = 2
 
 
 @dataclass(frozen=True)
 class ParameterRead:
-    """A parameter that one linalg.generic reads at the points of its loops; the size of an axis may be asked too."""
+    """Read of a parameter by one linalg.generic at the points of its loops. The body may also ask for sizes of axes."""
 
     generic: int
     maps: tuple[AffineMap, ...]
@@ -66,30 +66,30 @@ class PrimInfo:
     parameters: tuple[Type, ...]
     input_count: int
     reads: dict[int, ParameterRead]
-    #: Axes of parameters whose size the body asks for.
+    #: (parameter, axis) pairs for the sizes that the body asks for.
     asked: tuple[tuple[int, int], ...]
-    #: Where it computes each element of its only output by itself: that operation's place in the body.
+    #: Place of the elementwise operation in the body, if it computes each element of the only output.
     pointwise: int | None = None
-    #: From that operation's loops to the output.
+    #: Map from that operation's loops to the output.
     out_map: Any = None
     sizes: dict[int, tuple[int | None, ...]] = field(default_factory=dict)
-    #: Whether an element may be computed several times.
+    #: True if an element may be computed several times.
     is_cheap: bool = False
-    #: Where it only moves elements: from the loops of its operation to what that reads, a parameter or a slice of one.
+    #: For pure movement: the map from the loops to the operand, which is a parameter or a slice of one.
     moved_from: Any = None
-    #: Whether an element takes a function like exp.
+    #: True if an element takes a function such as exp.
     is_heavy: bool = False
-    #: The module's function, where `function` is a copy of it.
+    #: The module's function, if `function` is a copy of it.
     original: Operation | None = None
 
     @property
     def operator(self) -> str:
-        """What it computes, for people."""
+        """Return the name of the computed operator for messages."""
         return text_in(self.function, OPERATOR, f"@{self.name}")
 
     @property
     def main_operator(self) -> str:
-        """The operator that takes the time, where it computes several."""
+        """Return the operator that dominates the time of a fused function."""
         return text_in(self.function, MAIN_OPERATOR, self.operator)
 
     @property
@@ -100,7 +100,7 @@ class PrimInfo:
         return body_of(self.function).operations[position].operation
 
     def begun_in(self, value: Value) -> int | None:
-        """The parameter in whose place a tensor is computed, step by step; None where it is a tensor of its own."""
+        """Return the parameter in which a tensor is computed in place, or None for a temporary."""
         while not isinstance(value.owner, Block):
             op = value.owner.operation
             if op.name not in ("linalg.generic", "linalg.fill") or len(op.results) != 1:
@@ -110,7 +110,7 @@ class PrimInfo:
 
 
 def prim_info(function: Operation) -> PrimInfo | None:
-    """None where the function is nothing that fusion could look into."""
+    """Return the summary of a function, or None if fusion cannot analyse it."""
     if not is_prim_func(function) or not _KNOWN_ATTRIBUTES.issuperset(function.attributes):
         return None
     type_ = function_type_of(function)
@@ -142,7 +142,7 @@ def is_pure(function: Operation) -> bool:
         if name.partition(".")[0] in _PURE_DIALECTS or name == "func.return":
             continue
         row = row_of(op)
-        # A call of C, pure or not, has no vectors: what is fused with it would lose its own.
+        # A C call has no vector form, so whatever is fused with it would lose its own.
         if row is None or row.role or not row.pure or not is_intrinsic(op):
             return False
     return True
@@ -179,7 +179,7 @@ def _parameter_uses(
 
 
 def _asked_axis(op: Operation) -> int | None:
-    """The axis of a tensor.dim with a constant one."""
+    """Return the constant axis of a tensor.dim, or None."""
     return constant_of(op.operands[1]) if op.name == "tensor.dim" else None
 
 
@@ -215,7 +215,7 @@ def _pointwise_place(info: PrimInfo, block: Block, operations: Sequence[Operatio
 
 
 def writes_each(generic: Operation, block: Block, end: Operation) -> bool:
-    """Whether the function returns what the operation computes, for each element of the output from inputs alone."""
+    """Check whether the function returns this operation's result, with each element computed from inputs only."""
     output = block.arguments[len(block.arguments) - 1]
     if len(generic.results) != 1 or end.operands[0] != generic.results[0]:
         return False
@@ -230,7 +230,7 @@ def writes_each(generic: Operation, block: Block, end: Operation) -> bool:
 
 
 def _is_movement(generic: Operation) -> bool:
-    """Whether each element of the output is one of a parameter's, at a place that the indices state."""
+    """Check whether each output element is a parameter's element at an index computed from the loops."""
     *scalars, _ = body_of(generic).arguments
     end, *others = reversed(operations_of(body_of(generic)))
     if others or len(scalars) != 1 or end.operands[0] != scalars[0]:
@@ -239,5 +239,5 @@ def _is_movement(generic: Operation) -> bool:
     cut = made_by(source, "tensor.extract_slice")
     if cut is not None and set(cut.attributes["static_strides"]) <= {1}:
         source = cut.operands[0]
-    # A number that the function itself makes is no parameter.
+    # A tensor that the function itself creates is no parameter.
     return isinstance(source.owner, ir.Block)

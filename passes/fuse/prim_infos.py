@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The PrimFuncs of a module as they are called; of one for any size, called with known ones, a copy of these sizes."""
+"""Summaries of called PrimFuncs. A function with dynamic sizes is copied for a call with static ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .prim_info import PrimInfo, is_plain_generic, prim_info
 
 
 class PrimInfos:
-    """Those of the functions of the module around an operation, each made when it is first asked for."""
+    """Summaries of the functions in the module around an operation, computed on first use."""
 
     def __init__(self, op: Operation):
         module = innermost(op, "builtin.module")
@@ -33,7 +33,7 @@ class PrimInfos:
         return self._infos[name]
 
     def called(self, name: str, call: Operation) -> PrimInfo | None:
-        """Of the function of a name, with the types that a call passes; None where fusion cannot take part in it."""
+        """Return the summary of a function for a call's types, or None if fusion cannot take part in it."""
         info = self[name]
         if info is None:
             return None
@@ -55,7 +55,7 @@ def _with_types(info: PrimInfo, passed: Sequence[Info]) -> PrimInfo | None:
 
 
 def _leaves_open(known: Info, passed: Info) -> bool:
-    """Whether a parameter is what is passed but for sizes that it says nothing of."""
+    """Check whether a parameter equals the passed value except for sizes that the parameter leaves dynamic."""
     if not isinstance(known, TensorInfo) or not isinstance(passed, TensorInfo):
         return known == passed
     if known.shape is None or passed.shape is None or known.rank != passed.rank:
@@ -65,7 +65,7 @@ def _leaves_open(known: Info, passed: Info) -> bool:
 
 
 def _of_sizes(function: Operation, passed: Sequence[Info]) -> Operation | None:
-    """A copy outside of any module; None where its operations would not be valid, or give something of other sizes."""
+    """Return a copy outside of any module, or None if it is invalid or has results of other sizes."""
     copy = function.clone(ip=False).operation
     body = body_of(copy)
     for argument, info in zip(body.arguments, passed, strict=True):

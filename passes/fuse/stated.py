@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Groups of calls that are said to be groups (relax.group)."""
+"""Groups that calls state by the attribute relax.group."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .kinds import Kinds
 
 
 class StatedGroups(BlockGroups):
-    """The groups of a block that are stated by attributes: these and nothing else."""
+    """Groups of a block that attributes state, and no others."""
 
     def __init__(self, reading: BlockReading, kinds: Kinds):
         super().__init__(reading, kinds)
         self._singles = dict(self._group)
 
     def find(self) -> list[Found]:
-        """Raises RelaxError where calls that are said to be one group cannot become one."""
+        """Find the stated groups. Raise RelaxError if the calls of a stated group cannot become one."""
         members: dict[int, list[int]] = {}
         edges: dict[int, list[Edge]] = {}
         for position, number in self._reading.stated.items():
@@ -28,7 +28,7 @@ class StatedGroups(BlockGroups):
             edges.setdefault(self._reading.stated[edge.consumer], []).append(edge)
         groups = {number: calls for number, calls in members.items() if len(calls) > 1}
         if not all([self._become_one(calls, edges.get(number, [])) for number, calls in groups.items()]):
-            # There may be no place for one group before another one has its own: all of them, step by step.
+            # A group may have no position until another one has its own: join all groups step by step.
             self._start_again()
             self._join_until_settled(groups.values())
             for number, calls in groups.items():
@@ -36,7 +36,7 @@ class StatedGroups(BlockGroups):
         return self._found()
 
     def _become_one(self, calls: list[int], edges: list[Edge]) -> bool:
-        """Whether the calls have become one group."""
+        """Join the calls of a group. Return True if all have become one group."""
         if not all(position in self._group for position in calls):
             return False
         self._join(edges)
@@ -68,7 +68,7 @@ class StatedGroups(BlockGroups):
         for position in calls:
             if position not in self._group:
                 call = self._reading.operations[position]
-                return f"what @{call.opview.func} does is not known, or more than one loop nest can do"
+                return f"@{call.opview.func} cannot be analysed, or needs more than one loop nest"
         inside = {self._reading.operations[position] for position in calls}
         for (producer, consumer), reason in self.reasons_apart().items():
             if producer in inside and consumer in inside:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of operators with layouts: rules are for one order of dimensions, the others are turned into it."""
+"""Derivatives of operators with layouts. Rules cover one order of dimensions, and other orders are transposed to it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .reverse import gradients_at
 
 
 def turned(x: Value, source: str, target: str) -> Value:
-    """Dimensions named by letters in another order."""
+    """Permute dimensions that are named by letters."""
     return permuted(x, [source.index(letter) for letter in target])
 
 
 def plain_layouts(call: GradientCall) -> dict[str, Layout]:
-    """The layouts of operands and result; refused where dimensions are in blocks."""
+    """Return the layouts of operands and result. Raises RelaxError for blocked dimensions."""
     layouts = layouts_of(call.inferred)
     blocked = [layout.text for layout in layouts.values() if any(axis.block is not None for axis in layout.axes)]
     if blocked:
@@ -29,7 +29,7 @@ def plain_layouts(call: GradientCall) -> dict[str, Layout]:
 
 
 def in_own_order(rule: Callable[[GradientCall], Gradients]) -> Callable[[GradientCall], Gradients]:
-    """A rule that is given operators of windows in the order of dimensions in which they are defined, NCHW."""
+    """Wrap a rule so that it sees operators of windows in their default order of dimensions, such as NCHW."""
 
     @functools.wraps(rule)
     def ordered(call: GradientCall) -> Gradients:
@@ -51,7 +51,7 @@ def in_own_order(rule: Callable[[GradientCall], Gradients]) -> Callable[[Gradien
 
 
 def times_matrix(gradient: Value, axis: int, rank: int, matrix: Value) -> Value:
-    """A product along one dimension: each of its rows, times a matrix."""
+    """Multiply all vectors along one dimension by a matrix."""
     order = [*(each for each in range(rank) if each != axis), axis]
     product = relax.matmul(relax.permute_dims(gradient, axes=order), matrix)
     return relax.permute_dims(product, axes=[order.index(each) for each in range(rank)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checkpointing: values between start_checkpoint and end_checkpoint are rematerialised for the backward pass."""
+"""Checkpointing: values between start_checkpoint and end_checkpoint are rematerialized for the backward pass."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ START, END = "relax.grad.start_checkpoint", "relax.grad.end_checkpoint"
 def computed_again(
     end: Operation, arriving: Value, varying: AbstractSet[Value], inside: Inside
 ) -> list[tuple[Value, Value]]:
-    """What arrives at the values that an end_checkpoint's is made of; nothing where it is one of them itself.
+    """Rematerialize the operands of an end_checkpoint, and return the values outside with their gradients.
 
-    Where no start_checkpoint is met, these are what is differentiated by.
+    The result is empty if the marked value itself is from outside. Without a start_checkpoint the recomputation starts
+    at the tensors to differentiate by.
     """
     (marked,) = end.operands
     copies: dict[Value, Value] = {}
@@ -38,7 +39,7 @@ def computed_again(
 
 
 def _between(marked: Value, varying: AbstractSet[Value]) -> list[Operation]:
-    """The operations that make a value out of those where checkpoints start, in their order."""
+    """Return the operations that compute a value from the starts of checkpoints, in program order."""
     ordered: list[Operation] = []
     done: set[Value] = set()
     waiting = [(marked, False)]

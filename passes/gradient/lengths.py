@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Roots of sums of squares, norms and deviations: where all squares are 0 nothing makes them smaller."""
+"""Derivatives of roots of sums of squares, such as norms and deviations: 0 where all squares are 0."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...bindings.navigation import made_by
 from ...dialects.relax.known_constants import is_constant, splat
 from ..decompose.tensor_formulas import Tensor
 
-#: What sums of squares go through and stay such: multiples by a constant, and views, too.
+#: Operations that preserve sums of squares. Multiplication by a constant and views do, too.
 _SUMS = ["relax.sum", "relax.mean", "relax.add", "relax.astype"]
 _VIEWS = [
     "relax.squeeze",
@@ -20,21 +20,21 @@ _VIEWS = [
 ]
 _SCALES = ["relax.multiply", "relax.divide"]
 _SQUARES = ["relax.square", "relax.variance"]
-#: The most values that are looked at: a norm is written with fewer.
+#: The most values that are visited. A norm needs fewer.
 _MOST = 32
 
 
 def by_length(g: Tensor, y: Tensor) -> Tensor:
-    """The gradient of a sum of squares by that of its root: 0 where all squares are, which nothing makes smaller.
+    """Return the gradient of a sum of squares from that of its root: 0, a minimum, where all squares are 0.
 
-    No infinite number stands behind the choice either: a derivative of it would have it times 0.
+    The untaken branch of the choice is finite, too: a derivative of the choice multiplies that branch by 0.
     """
     is_zero = y.equals(0.0)
     return is_zero.where(0.0, g * (0.5 / is_zero.where(1.0, y)))
 
 
 def is_sum_of_squares(x: Value) -> bool:
-    """Whether it is squares, or sums and multiples of them: a norm's, a variance's."""
+    """Check whether a value is a sum or multiple of squares, as in norms and variances."""
     rest, seen = [x], {x}
     while rest:
         made = made_by(rest.pop())
@@ -60,7 +60,7 @@ def _is_square(made: Operation) -> bool:
 
 
 def _summed(made: Operation) -> list[Value]:
-    """What are to be sums of squares that its result is one; nothing where it is none in any case."""
+    """Return the operands that must be sums of squares for the result to be one, or [] if it cannot be one."""
     operands = list(made.operands)
     if made.name in _SUMS:
         return operands

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The way from some values to others: operations in an order in which each comes after those whose results it uses."""
+"""Paths between values: operations in an order in which each follows the producers of its operands."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ...bindings.navigation import made_by, used_inside
 from ...bindings.rewriting import are_used, is_used
 from ...support.callbacks import fragile
 
-#: An operation, its operands, what else it uses inside, and its results: each is read once.
+#: An operation, its operands, values that its regions capture, and its results. Each list is read once.
 Step = tuple[Operation, list[Value], list[Value], list[Value]]
-#: Gives what makes a value, if it counts.
+#: Function that returns the step that defines a value, or None if the step does not count.
 StepMaking = Callable[[Value], Step | None]
 
 
@@ -28,13 +28,13 @@ def _step(operation: Operation, has_regions: bool) -> Step:
 
 
 def forwards(block: Block, xs: Iterable[Value]) -> tuple[dict[Value, Step | None], list[Operation]]:
-    """The operations of a block that depend on the xs, by what they give, and those whose results are unused."""
+    """Return the operations of a block that depend on the xs, by result, and the operations with unused results."""
     depending: dict[Value, Step | None] = dict.fromkeys(xs)
     values, unused = depending.keys(), []
     for view in block.operations:
         operation = view.operation
         if operation.name == "arith.constant":
-            # There may be more of these than of all others.
+            # There may be more constants than other operations.
             continue
         has_regions = len(operation.regions) > 0
         step = _step(operation, has_regions)
@@ -49,7 +49,7 @@ def forwards(block: Block, xs: Iterable[Value]) -> tuple[dict[Value, Step | None
 
 
 def unused_in(root: Operation) -> list[Operation]:
-    """An operation and those in it, if all their results are unused."""
+    """Return an operation and the operations in it, if all of their results are unused."""
     found: list[Operation] = []
 
     @fragile
@@ -63,13 +63,13 @@ def unused_in(root: Operation) -> list[Operation]:
 
 
 def steps_to(ys: Sequence[Value], known: Iterable[Value], step_of: StepMaking = step_making) -> Iterator[Step]:
-    """The operations that compute values out of known ones, each after those whose results it uses."""
+    """Yield the operations that compute values from known ones, each after the producers of its operands."""
     done = set(known)
     waiting: list[Value | Step] = list(reversed(ys))
     while waiting:
         following = waiting.pop()
         if isinstance(following, tuple):
-            # Its operands have been made.
+            # Steps for the operands have been yielded.
             yield following
         elif following not in done and (step := step_of(following)) is not None:
             done.update(step[3])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of what moves elements: it is done with their positions, which tell where each came from."""
+"""Derivatives of data movement: the operator moves positions, which tell the source of each element."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .registry import GradientCall
 
 
 def positions_of(x: Value) -> Value:
-    """For each element its position in row-major order, as i64."""
+    """Return for each element its position in row-major order, as i64."""
     shape = shape_of(x)
     if is_known(shape):
         count = product(shape or ())
@@ -24,7 +24,7 @@ def positions_of(x: Value) -> Value:
 
 
 def moved_by_itself(call: GradientCall, *, has_others: bool = False, **changed: object) -> Value:
-    """The gradient of the first operand of an operator that moves its elements, which takes positions as well."""
+    """Return the gradient of the first operand of an operator that moves its elements and also accepts positions."""
     name = call.operation.name.removeprefix("relax.")
     attributes = {**call.inferred.attributes, **changed}
 
@@ -35,9 +35,9 @@ def moved_by_itself(call: GradientCall, *, has_others: bool = False, **changed: 
 
 
 def moved_back(gradient: Value, x: Value, move: Callable[[Value], Value], *, has_others: bool = False) -> Value:
-    """The gradient of x, whose elements `move(x)` has put elsewhere, any number of times.
+    """Return the gradient of x, where `move(x)` moves elements, any number of times each.
 
-    `has_others` where there are others between them: `move` gives a position below 0 for these.
+    With `has_others`, `move` returns a position below 0 for elements that are not from x.
     """
     places = relax.flatten(move(positions_of(x)))
     arriving = relax.flatten(gradient)

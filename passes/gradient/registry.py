@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rules of derivatives by operator, and what they see.
+"""Rules of derivatives by operator, and the calls that rules receive.
 
     @register_gradient("relax.sin")
     def sin(call):
         return relax.multiply(call.gradient, relax.cos(call.x))
 
-A rule is given how the differentiated number changes with the operator's result, `call.gradient`, and returns how it
-changes with the operands: one value, or a list with one for each operand. None says that nothing depends on it; a
-function without arguments makes a value that is only wanted where an operand is differentiated.
+A rule reads the gradient of the operator's result, `call.gradient`. It returns the gradients of the operands: one
+value, or a list with one for each operand. None means no dependence. A function without arguments computes a
+gradient only if the operand is differentiated.
 """
 
 from __future__ import annotations
@@ -27,29 +27,32 @@ from ...support.errors import RefusalError, RelaxError
 
 
 def named(operation: Operation) -> str:
-    """An operation for messages: its operator, and its node's name where it has one."""
+    """Return an operation for messages: its operator, and its node's name if it has one."""
     name = location_name(operation.location)
     return f"'{operation.name}' (node '{name}')" if name else f"'{operation.name}'"
 
 
 class UnknownSizes(RefusalError):
-    """A rule wants sizes that have no name: it is asked again of the operator on sizes with names."""
+    """Refusal because sizes have no name. The rule is then called again for the operator on named sizes."""
 
 
 class GradientCall:
-    """Operands are values (None for an absent one, a tuple for a variadic one), attributes Python's, by their names."""
+    """Operator call for a rule, with operands and attributes by name.
+
+    Operands are values, None if absent, or tuples if variadic. Attributes are Python values.
+    """
 
     def __init__(self, definition: OpDef, operation: Operation, gradients: list[Any]):
-        #: As inference sees it.
+        #: The call as inference sees it.
         self.inferred = call = call_of(definition, operation)
-        #: How many values each operand is.
+        #: Number of values of each operand.
         self.segments = [len(each) if type(each) is tuple else int(each is not None) for each in call.operands.values()]
         self._named = {**definition.segment(list(operation.operands), self.segments), **call.attributes}
         self._gradients = gradients
         self.operation = operation
         #: The operands in the order of the operation.
         self.operands: list[Value] = list(operation.operands)
-        #: What the operator has computed.
+        #: The operator's results.
         self.results: list[Value] = list(operation.results)
 
     def __getattr__(self, name: str) -> Any:
@@ -64,12 +67,12 @@ class GradientCall:
 
     @property
     def gradient(self) -> Value:
-        """How the differentiated number changes with the (first) result."""
+        """The gradient of the (first) result."""
         return self.gradients[0]
 
     @property
     def gradients(self) -> list[Value]:
-        """As `gradient`, for each of the results."""
+        """The gradients of all results, as in `gradient`."""
         for index, result in enumerate(self.results):
             if self._gradients[index] is None:
                 self._gradients[index] = relax.zeros_like(result)
@@ -77,19 +80,19 @@ class GradientCall:
 
     @property
     def arriving(self) -> Sequence[Value | None]:
-        """As `gradients`, None where the differentiated number does not change with a result."""
+        """The gradients of all results, or None for results that the differentiated number does not depend on."""
         return self._gradients
 
     def arrives_at(self, index: int) -> bool:
-        """Whether the differentiated number changes with a result."""
+        """Check whether the differentiated number depends on a result."""
         return self._gradients[index] is not None
 
     def fail(self, reason: str) -> RelaxError:
-        """`raise call.fail("...")`: this use of the operator cannot be differentiated."""
+        """Return an error for a use that cannot be differentiated: `raise call.fail("...")`."""
         return RefusalError(f"{named(self.operation)} cannot be differentiated: {reason}")
 
 
-#: `rule(call)` returns the gradients of the operands, see above.
+#: Result of `rule(call)`: the gradients of the operands.
 Gradient: TypeAlias = Value | Callable[[], Value] | None
 Gradients: TypeAlias = Gradient | Sequence[Gradient]
 Function = TypeVar("Function", bound=Callable[[GradientCall], Gradients])
@@ -98,36 +101,36 @@ _RULES = OperatorRules(RuleByTypes, "a rule for its derivative", f"{__package__}
 
 @types_checked
 def register_gradient(op: str | Sequence[str], *, by_types: bool = False) -> Callable[[Function], Function]:
-    """Registers a function as the rule of an operator's derivative (or several operators'); use it as a decorator.
+    """Register a function as the gradient rule of one or several operators. Use it as a decorator.
 
-    `by_types` promises that attributes, types and the values of scalar constants alone decide what it makes: then
-    what it made once is made again for operators of the same types without asking.
+    `by_types` promises that only attributes, types and values of scalar constants determine the rule's result. The
+    result is then reused for operators of the same types.
 
-    Refuses unknown operators, and a second rule for the same one.
+    Raises RelaxError for unknown operators, and for a second rule.
     """
     return _RULES.register(op, by_types=by_types)
 
 
-#: Why operators have no derivative.
+#: Reasons why operators have no derivative.
 _REASONS: dict[str, str] = {}
 
 
 def no_gradient(ops: Sequence[str], reason: str) -> None:
-    """Says why operators have no derivative; who knows better registers a rule all the same."""
+    """State why operators have no derivative. A registered rule takes precedence."""
     _REASONS.update({find_op(op).full_name: reason for op in ops})
 
 
 def reason_against(op: str) -> str | None:
-    """Why an operator has no derivative, if that is known."""
+    """Return the stated reason why an operator has no derivative, or None."""
     _RULES.load()
     return _REASONS.get(op)
 
 
 def find_gradient(op: str) -> RuleByTypes | None:
-    """The rule of an operator, if there is one."""
+    """Return the rule of an operator, or None."""
     return _RULES.find(op)
 
 
 def all_gradients() -> list[RuleByTypes]:
-    """Every rule, sorted by operator."""
+    """Return all rules, sorted by operator."""
     return _RULES.all()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memoised derivatives: what rules have made of operations, cloned for those of the same types."""
+"""Memoized derivatives: results of rules are cloned for operations of the same types."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .operation_path import Step, steps_to, unused_in
 
 
 class Remembered:
-    """What is known of operations, which one run shares."""
+    """Derivatives and types that one run shares."""
 
     def __init__(self) -> None:
         self._signatures = Signatures()
-        #: Of a rule's gradients, where in what was made they are.
+        #: Positions of the gradients among the results of the cached operations.
         self._known: dict[Hashable, tuple[list[int | None], MadeOperations]] = {}
         self._sums: dict[tuple[Type, Type], Type] = {}
-        #: Whether there may be operations that have been made in vain.
+        #: True if there may be operations with unused results.
         self.has_unused = False
 
     def sum(self, one: Value, other: Value) -> Value:
-        """relax.add of both, of the type that is inferred once."""
+        """Return relax.add of both values, with type inference once per pair of types."""
         types = one.type, other.type
         if types not in self._sums:
             made = relax.add(one, other)
@@ -43,7 +43,10 @@ class Remembered:
         varies: Sequence[bool],
         ask: Callable[[], list[Value | None]],
     ) -> list[Value | None]:
-        """What `ask` makes, a gradient or None for each operand; `varies` says for which ones there may be any."""
+        """Return the gradient of each operand, or None, from the cache or from `ask`.
+
+        `varies` tells which operands may have a gradient.
+        """
         operation, operands, _, results = step
         arrived = [each for each in arriving if each is not None]
         others = [*results, *arrived]
@@ -59,7 +62,7 @@ class Remembered:
             places, made = known
             again = made.again(distinct)
             return [None if place is None else again[place] for place in places]
-        gradients = _without_unused(ask, distinct)
+        gradients = _run_and_prune(ask, distinct)
         values = [each for each in gradients if each is not None]
         taken = take_down(distinct, values, [made[0] for made in steps_to(values, distinct)])
         if taken is not None:
@@ -71,7 +74,7 @@ class Remembered:
 
 
 def erase_unused(unused: Iterable[Operation], kept: Collection[Value] = ()) -> None:
-    """Those of these that have no effects and give no value that is kept, and what is not used any more then."""
+    """Erase pure operations without users, except producers of kept values, and producers that become unused."""
     waiting = dict.fromkeys(unused)
     while waiting:
         operation, _ = waiting.popitem()
@@ -83,8 +86,8 @@ def erase_unused(unused: Iterable[Operation], kept: Collection[Value] = ()) -> N
         waiting.update(dict.fromkeys(makers))
 
 
-def _without_unused(ask: Callable[[], list[Value | None]], given: Iterable[Value]) -> list[Value | None]:
-    """What is made of the given values, without vain operations: rules compute again what they need a part of."""
+def _run_and_prune(ask: Callable[[], list[Value | None]], given: Iterable[Value]) -> list[Value | None]:
+    """Run a rule, and erase unused operations. Rules recompute values of which they need only a part."""
     here, aside = ir.InsertionPoint.current, ir.Module.create(ir.Location.current)
     with ir.InsertionPoint(aside.body):
         gradients = ask()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the derivative of an operator must know of its operands; refused where it is not known."""
+"""Facts about operands that derivatives require. Unknown facts are errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def known_shape(call: GradientCall, x: Value, what: str = "its operands") -> tup
 
 
 def numbers(call: GradientCall, sizes: Sequence[Dim], what: str) -> list[int]:
-    """Sizes that must be numbers above 0 for the operator to be differentiated."""
+    """Return the sizes, which must be static and above 0 for the operator to be differentiated."""
     known = [size for size in sizes if isinstance(size, int) and size > 0]
     if len(known) < len(sizes):
         raise call.fail(f"{what} must be numbers, and not 0: {', '.join(map(str, sizes))}")
@@ -34,7 +34,7 @@ def numbers(call: GradientCall, sizes: Sequence[Dim], what: str) -> list[int]:
 
 
 def reduced_axes(call: GradientCall, x: Value) -> list[int]:
-    """The axes of a reduction, counted from the front."""
+    """Return the axes of a reduction, counted from the front."""
     rank = rank_of(call, x)
     given = range(rank) if call.axis is None else call.axis
     return sorted(axis % rank for axis in given)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reverse mode: from a tensor back to those that it depends on, operation by operation, with the rules' derivatives."""
+"""Reverse mode: from a tensor back to the tensors that it depends on, operation by operation, by the rules."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import Any
 from ...bindings.handles import building
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import as_list, ir
+from ...bindings.navigation import made_by
 from ...bindings.rewriting import Decline, blaming_at, located_error
 from ...dialects import relax
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import find_op, row_of
-from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe, is_float
+from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, bit_width, describe, is_float
 from ...dialects.core.operands import as_value
 from ...dialects.core.rules import RuleByTypes
 from ...dialects.core.symbols import equal
@@ -32,7 +33,10 @@ from .scf_derivatives import CONTROL_FLOW, DifferentiatedRegion, Options
 from .unknown_sizes import with_named_sizes
 
 _BESIDE = Options()
-#: What is no operator of a table.
+#: Operators that quantize and dequantize. Gradients pass between them, and no other operator reads a quantized tensor
+#: as a continuous one.
+QUANTIZE, DEQUANTIZE = "relax.quantize", "relax.dequantize"
+#: Derivatives of operations that are not in an operator table.
 _BACKWARDS = {**CONTROL_FLOW, **SCALARS}
 
 
@@ -45,22 +49,22 @@ def gradients(
     step_of: StepMaking = step_making,
     remembered: Remembered | None = None,
 ) -> list[Value]:
-    """How the sum of y's elements changes with each of the xs; zeros where it does not depend on one.
+    """Return the gradients of the sum of y's elements by each of the xs, or zeros without a dependence.
 
-    `seed` weighs y's elements, a tensor of its shape. What computes the gradients is built at the insertion point,
-    each operation of it where the one that it differentiates is from. The xs are taken as independent of each other.
-    `step_of` may leave out what does not depend on them.
+    `seed`, a tensor of y's shape, weighs y's elements. The new operations are at the insertion point, with the
+    locations of the operations that they differentiate. The xs are taken as independent of each other. `step_of` may
+    leave out operations that do not depend on the xs.
     """
     return _Reverse(xs, options, remembered or Remembered(), step_of).gradients([(y, seed)])
 
 
 def gradients_at(values: Sequence[Value], function: Callable[..., object], seeds: object = None) -> list[Value]:
-    """The gradients of `function(*tensors)` by its arguments where these are `values`, of which some may be the same.
+    """Return the gradients of `function(*values)` by its arguments, some of which may be the same value.
 
-    `seeds` arrive at what it gives, a value or several, None at what nothing depends on; without them ones do. What
-    else the function uses does not change with its arguments, even if it is one of the values.
+    `seeds` are the gradients of the results, one or several. None marks a result without a gradient. Default: ones.
+    Other values that the function uses count as constants, even if they are among `values`.
     """
-    # Casts that do nothing tell an argument from all other uses of its value.
+    # Casts without effect distinguish an argument from other uses of its value.
     casts = [
         ir.Operation.create("builtin.unrealized_conversion_cast", results=[value.type], operands=[value])
         for value in values
@@ -81,7 +85,7 @@ def gradients_at(values: Sequence[Value], function: Callable[..., object], seeds
 
 
 class _Reverse:
-    """One way back, from some tensors to those that are differentiated by."""
+    """One traversal backwards, from some tensors to the tensors to differentiate by."""
 
     def __init__(
         self,
@@ -95,16 +99,18 @@ class _Reverse:
         self._options = options
         self._remembered = remembered
         self._step_of = step_of
-        #: The values on the way that change with the xs.
+        #: The values on the path that vary with the xs.
         self._varying = set(xs)
+        #: Results of relax.quantize that vary with the xs.
+        self._quantized: set[Value] = set()
         self._totals: dict[Value, Value] = {}
         self._is_continuous = _Continuous()
         self._rules: dict[str, RuleByTypes] = {}
 
     def gradients(self, seeds: Sequence[tuple[Value, Value | None]], known: Iterable[Value] = ()) -> list[Value]:
-        """The gradients of the xs where the seeds arrive at some values: ones where a seed is None.
+        """Return the gradients of the xs for seeds at some values. A seed of None means ones.
 
-        Nothing is looked for behind the known values.
+        The traversal stops at the known values.
         """
         path = self._between([value for value, _ in seeds], known)
         for value, seed in seeds:
@@ -118,28 +124,33 @@ class _Reverse:
                     with operation.location:
                         self._pass_on(step, varies, arriving)
                 except RelaxError as error:
-                    # Errors are about what is differentiated, unless they know better.
+                    # Errors get the location of the differentiated operation, unless they have one.
                     if error.location:
                         raise
                     raise located_error(error.message, operation.location, error.notes) from error.__cause__
         return [self._totals[x] if x in self._totals else zeros_for(x) for x in self._wanted]
 
     def _between(self, ys: Sequence[Value], known: Iterable[Value]) -> list[tuple[Step, list[bool]]]:
-        """The operations on the way from the xs to the ys, in their order, with which of their operands vary.
+        """Return the operations on the path from the xs to the ys, in order, with flags for operands that vary.
 
-        What varies there is noted.
+        The method also records the varying values.
         """
-        path, varying = [], self._varying
+        path, varying, quantized = [], self._varying, self._quantized
         for step in steps_to(ys, self._xs.union(known), self._step_of):
-            _, operands, captured, results = step
+            operation, operands, captured, results = step
             varies = [operand in varying for operand in operands]
+            if quantized and operation.name == DEQUANTIZE:
+                varies[0] = varies[0] or operands[0] in quantized
             if True in varies or not varying.isdisjoint(captured):
                 path.append((step, varies))
-                varying.update([result for result in results if self._is_continuous[result.type]])
+                if operation.name == QUANTIZE:
+                    quantized.update(results)
+                else:
+                    varying.update([result for result in results if self._is_continuous[result.type]])
         return path
 
     def _pass_on(self, step: Step, varies: list[bool], arriving: list[Any]) -> None:
-        """Adds what arrives at an operation's results to what the values get that it uses."""
+        """Add the gradients at an operation's results to the gradients of the values that it uses."""
         operation, operands, used, _ = step
         name = operation.name
         backwards = _BACKWARDS.get(name)
@@ -165,9 +176,9 @@ class _Reverse:
         self._rules[name] = rule
 
         def ask() -> list[Value | None]:
-            return _derived(rule, operation, list(arriving), varies)
+            return _apply_rule(rule, operation, list(arriving), varies)
 
-        # What is built by hand is followed, operation by operation.
+        # If a builder is active, it follows each new operation. Copies would escape it.
         remembered = self._remembered if rule.by_types and building.get() is None else None
         if remembered is None and self._remembered is not None:
             self._remembered.has_unused = True
@@ -182,7 +193,7 @@ class _Reverse:
                 self._add(operand, found)
 
     def _pass_on_named(self, operation: Operation, arriving: list[Value | None]) -> bool:
-        """The same where a rule wants names of sizes that have none; whether there were such."""
+        """Apply the rule to named sizes if it refuses sizes without a name. Returns False if there were none."""
         sizes = GradientCall(find_op(operation.name), operation, arriving).segments
         pairs = with_named_sizes(operation, sizes, arriving, self._inside)
         for value, gradient in pairs:
@@ -193,19 +204,19 @@ class _Reverse:
     def _add(self, value: Value, gradient: Value) -> None:
         known = self._totals.get(value)
         if known is not None:
-            # What is built by hand is followed, operation by operation.
+            # If a builder is active, it follows each new operation. Copies would escape it.
             again = self._remembered if building.get() is None else None
             gradient = relax.add(known, gradient) if again is None else again.sum(known, gradient)
         self._totals[value] = gradient
 
     def _inside(self, seeds: Sequence[tuple[Value, Value]], xs: Sequence[Value], known: Iterable[Value]) -> list[Value]:
-        """The gradients within a region that is gone through backwards: its operations are known here only."""
+        """Return the gradients within a region, with separate totals."""
         options = self._options._replace(replaces_loops=True)
         return _Reverse(xs, options, self._remembered).gradients(seeds, known)
 
 
 def _rule_of_decomposition(name: str) -> RuleByTypes | None:
-    """How an operator is differentiated that has no rule of its own, but is known in terms of others."""
+    """Return a rule for an operator that has no gradient rule but a decomposition, or None."""
     found = find_decomposition(name)
     if found is None:
         return None
@@ -230,7 +241,7 @@ def _rule_of_decomposition(name: str) -> RuleByTypes | None:
 
 
 class _Continuous(dict[Type, bool]):
-    """Whether values of a type can change a little: shapes, integers and truths cannot."""
+    """Cache of types with continuous values. Shapes, integers and truth values are not continuous."""
 
     def __missing__(self, type_: Type) -> bool:
         info = decode(type_)
@@ -245,15 +256,15 @@ def _help_with(operation: Operation) -> str:
     if operation.name == "func.call":
         return "only calls of functions that have a body and may be inlined are differentiated"
     if row_of(operation) is None:
-        return "it is no operator of relax, and not one of those on scalars whose derivatives are known"
+        return "it is neither an operator of relax nor a scalar operation with a known derivative"
     reason = reason_against(operation.name)
-    return f'{f"{reason}; " if reason else ""}rx.rules.register_gradient("{operation.name}") teaches it'
+    return f'{f"{reason}; " if reason else ""}rx.rules.register_gradient("{operation.name}") registers one'
 
 
-def _derived(
+def _apply_rule(
     rule: RuleByTypes, operation: Operation, arriving: list[Value | None], varies: Sequence[bool]
 ) -> list[Value | None]:
-    """What a rule gives for each operand, as a tensor of its type; None for those that get nothing."""
+    """Return a rule's gradients, each as a tensor of its operand's type. None marks operands without a gradient."""
     call = GradientCall(find_op(operation.name), operation, arriving)
     with blaming_at(lambda: f"the rule for the derivative of '{operation.name}'", rule.function, operation):
         returned = _as_list(rule, operation, rule.function(call))
@@ -262,7 +273,9 @@ def _derived(
         if varies[index]:
             with blaming_at(lambda: f"the rule for the derivative of '{operation.name}'", rule.function, operation):
                 found = gradient() if callable(gradient) else gradient
-            made[index] = None if found is None else _fitting(rule, operation, found, operation.operands[index])
+            made[index] = (
+                None if found is None else _with_operand_type(rule, operation, found, operation.operands[index])
+            )
     return made
 
 
@@ -276,11 +289,9 @@ def _as_list(rule: RuleByTypes, operation: Operation, returned: object) -> list[
     return listed
 
 
-def _fitting(rule: RuleByTypes, operation: Operation, gradient: object, operand: Value) -> Value:
-    """A gradient as a tensor of the type of the operand that it is for; of a scalar without axes."""
-    value, wanted = as_value(gradient), decode(operand.type)
-    if isinstance(wanted, ScalarInfo):
-        wanted = TensorInfo((), wanted.dtype)
+def _with_operand_type(rule: RuleByTypes, operation: Operation, gradient: object, operand: Value) -> Value:
+    """Return a gradient with the type of its operand, or as a tensor without axes for a scalar operand."""
+    value, wanted = as_value(gradient), _info_of_gradient(operand)
     given = None if value is None else decode(value.type)
     if given == wanted:
         return value
@@ -290,8 +301,17 @@ def _fitting(rule: RuleByTypes, operation: Operation, gradient: object, operand:
             f"the rule for the derivative of {named(operation)} ({rule.place}) gives {got} for an operand "
             f"that is {describe(wanted)}"
         )
-    # A size that the one knows and the other does not; the run checks it.
+    # One of the types has a size that the other lacks. The program checks it at run time.
     return relax.match_cast(value, ty=wanted)
+
+
+def _info_of_gradient(operand: Value) -> Info | None:
+    info = decode(operand.type)
+    if isinstance(info, ScalarInfo):
+        return TensorInfo((), info.dtype)
+    if isinstance(info, TensorInfo) and bit_width(info.dtype) <= 16 and made_by(operand, QUANTIZE) is not None:
+        return info.with_dtype("f32")
+    return info
 
 
 def _may_be(given: TensorInfo, wanted: TensorInfo) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of scalars, and of elements that tensors give and are made of: as those of tensors without axes."""
+"""Derivatives of scalars, and of tensor elements, by rules for tensors without axes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...emit.numbers import as_i64
 from ..decompose.tensor_formulas import Tensor, apply, as_tensor
 from .scf_derivatives import DifferentiatedRegion
 
-#: Operators on tensors that compute the same.
+#: TIR intrinsics with equivalent operators on tensors.
 _OF_TIR = (
     "abs acos acosh asin asinh atan atan2 atanh ceil cos cosh erf exp floor log round rsqrt sigmoid sin sinh sqrt tan "
     "tanh trunc"
@@ -41,8 +41,8 @@ _FORMULAS: dict[str, Callable[[Tensor], Tensor]] = {
 Pairs = list[tuple[Value, Value]]
 
 
-def _computed(region: DifferentiatedRegion) -> Pairs:
-    """Done once more on tensors, which have rules."""
+def _differentiate_by_operator(region: DifferentiatedRegion) -> Pairs:
+    """Differentiate a scalar operation by the equivalent operator on tensors."""
     operation = region.operation
     tensors = [as_tensor(operand) for operand in operation.operands]
     formula = _FORMULAS.get(operation.name)
@@ -62,7 +62,7 @@ def _converted(region: DifferentiatedRegion) -> Pairs:
 
 
 def _extracted(region: DifferentiatedRegion) -> Pairs:
-    """Zeros, with what arrives at one place."""
+    """Return zeros, with the gradient at the position of the element."""
     tensor, *indices = region.operation.operands
     if not indices:
         return [(tensor, region.arriving[0])]
@@ -75,7 +75,7 @@ def _extracted(region: DifferentiatedRegion) -> Pairs:
 
 
 def _elements(region: DifferentiatedRegion) -> Pairs:
-    """Each gets its own part, in row-major order."""
+    """Return for each element its gradient, in row-major order."""
     operands, arriving = list(region.operation.operands), region.arriving[0]
     if not shape_of(arriving):
         return [(operands[0], arriving)]
@@ -88,9 +88,9 @@ def _is_float(value: Value) -> bool:
     return isinstance(info, ScalarInfo) and is_float(info.dtype)
 
 
-#: As CONTROL_FLOW.
+#: Derivatives of operations by name, as in CONTROL_FLOW.
 SCALARS: dict[str, Callable[[DifferentiatedRegion], Pairs]] = {
-    **dict.fromkeys([*_SAME, *_FORMULAS], _computed),
+    **dict.fromkeys([*_SAME, *_FORMULAS], _differentiate_by_operator),
     **dict.fromkeys(["arith.extf", "arith.truncf"], _converted),
     "tensor.extract": _extracted,
     "tensor.from_elements": _elements,

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of scf.if, scf.for and scf.while: what they do is done once more, with what each turn began with.
+"""Derivatives of scf.if, scf.for and scf.while: the backward pass recomputes each iteration from its initial state.
 
-A loop keeps what its turns begin with, as far as the way back needs it (states.py). With `checkpoint_every` above 1 it
-becomes a loop over parts of that many turns: it keeps what they begin with, and a part keeps its own turns when it is
-gone through backwards. Where the trip count is unknown, turns are counted, and all are kept.
+A loop stores the initial states that the backward pass needs (states.py). With `checkpoint_every` above 1 it becomes a
+loop over parts of that many iterations. It stores the initial state of each part, and the backward pass of a part
+stores the initial states of its iterations. If the trip count is unknown, the loop counts its iterations, and stores
+the initial states of all.
 """
 
 from __future__ import annotations
@@ -26,20 +27,20 @@ from .states import Column, States, erase_unused, is_repeatable, stand_in
 
 
 class Options(NamedTuple):
-    """How loops are differentiated."""
+    """Options for the differentiation of loops."""
 
-    #: How many turns there are from one that is kept to the next.
+    #: Number of iterations from one stored state to the next.
     checkpoint_every: int = 1
-    #: Whether loops may be replaced, by those that keep their turns too. Else these are added.
+    #: Replace loops by loops that also store states. Otherwise such loops are added.
     replaces_loops: bool = False
 
 
-#: `inside(seeds, xs, known)`: the gradients by the xs where the seeds arrive at values, within a region.
+#: `inside(seeds, xs, known)`: the gradients by the xs within a region, for seeds at some values.
 Inside = Callable[[Sequence[tuple[Value, Value]], Sequence[Value], Iterable[Value]], list[Value]]
 
 
 class DifferentiatedRegion(NamedTuple):
-    """An operation with regions, what arrives at its results, and the values it uses inside that are differentiated."""
+    """Operation with regions, the gradients of its results, and the differentiated values that its regions capture."""
 
     operation: Operation
     arriving: Sequence[Any]
@@ -49,7 +50,7 @@ class DifferentiatedRegion(NamedTuple):
 
 
 def _if(region: DifferentiatedRegion) -> list[tuple[Value, Value]]:
-    """Another one with the same condition, whose branches give the gradients of what the first one's used."""
+    """Add an scf.if with the same condition. Its branches compute the gradients of captured values."""
     operation = region.operation
     types = [_type_of_gradient(value) for value in region.captured]
     held = _target_of(operation)
@@ -58,7 +59,7 @@ def _if(region: DifferentiatedRegion) -> list[tuple[Value, Value]]:
     for place, target in enumerate(made.regions):
         block = target.blocks.append()
         with ir.InsertionPoint(block):
-            results = _again(operation, [], block, region=place)
+            results = _repeat_region(operation, [], block, region=place)
             seeds = [(value, seed) for value, seed in zip(results, region.arriving, strict=True) if seed is not None]
             ir.Operation.create("scf.yield", operands=region.inside(seeds, region.captured, known))
         erase_unused(operations_of(block))
@@ -66,7 +67,7 @@ def _if(region: DifferentiatedRegion) -> list[tuple[Value, Value]]:
 
 
 def _for(region: DifferentiatedRegion) -> list[tuple[Value, Value]]:
-    """A loop from the last turn to the first."""
+    """Add a loop from the last iteration to the first."""
     loop = region.operation
     every, replaces_loops = region.options
     if every > 1 and replaces_loops and PART_OF_LOOP not in loop.attributes:
@@ -74,7 +75,7 @@ def _for(region: DifferentiatedRegion) -> list[tuple[Value, Value]]:
     lower, upper, step, *initial = loop.operands
     floats = [place for place, state in enumerate(initial) if _has_gradient(state)]
     known, states = used_inside(loop), States(loop, initial)
-    # What is dead behind the loop may have become larger in it.
+    # A state that is dead after the loop may have grown in it.
     begin = [_or_zeros(region.arriving[place], loop.results[place]) for place in floats]
     begin += [zeros_for(value) for value in region.captured]
 
@@ -85,7 +86,7 @@ def _for(region: DifferentiatedRegion) -> list[tuple[Value, Value]]:
     with ir.InsertionPoint(block):
         turn = count - 1 - number(block.arguments[0])
         values = states.at(turn)
-        results = _again(loop, [_index_of(turn, lower, step), *values], block)
+        results = _repeat_region(loop, [_index_of(turn, lower, step), *values], block)
         arriving, sums = _split(list(block.arguments)[1:], len(floats))
         seeds = [(results[place], gradient) for place, gradient in zip(floats, arriving, strict=True)]
         by_state, by_captured = _split(
@@ -104,7 +105,7 @@ def _for(region: DifferentiatedRegion) -> list[tuple[Value, Value]]:
 
 
 def _while(region: DifferentiatedRegion) -> list[tuple[Value, Value]]:
-    """A loop from the last turn to the first, behind what gave the results when there was no further turn."""
+    """Add a loop from the last iteration to the first. It starts with the gradients of the last evaluated condition."""
     loop, replaces_loops = region.operation, region.options.replaces_loops
     initial, known = list(loop.operands), used_inside(loop)
     floats = [place for place, state in enumerate(initial) if _has_gradient(state)]
@@ -113,20 +114,20 @@ def _while(region: DifferentiatedRegion) -> list[tuple[Value, Value]]:
     count = number(tests) - 1
 
     def states_of(turn: Number) -> tuple[list[Value], list[Value]]:
-        """What a turn began with, and what is differentiated by in it."""
+        """Return the initial states of an iteration, and the values to differentiate by in it."""
         values = states.at(turn)
         return values, [*(values[place] for place in floats), *region.captured]
 
     values, xs = states_of(count)
-    _, *given = _again(loop, values)
+    _, *given = _repeat_region(loop, values)
     seeds = [(value, seed) for value, seed in zip(given, region.arriving, strict=True) if seed is not None]
     zero, one = (constant(each, tests.type).value for each in (0, 1))
     back = _loop(loop, [zero, count.value, one], region.inside(seeds, xs, known))
     block = body_of(back)
     with ir.InsertionPoint(block):
         values, xs = states_of(count - 1 - number(block.arguments[0]))
-        _, *given = _again(loop, values, block)
-        after = _again(loop, given, block, region=1)
+        _, *given = _repeat_region(loop, values, block)
+        after = _repeat_region(loop, given, block, region=1)
         arriving, sums = _split(list(block.arguments)[1:], len(floats))
         seeds = [(after[place], gradient) for place, gradient in zip(floats, arriving, strict=True)]
         by_state, by_captured = _split(region.inside(seeds, xs, known), len(floats))
@@ -145,7 +146,7 @@ def _while(region: DifferentiatedRegion) -> list[tuple[Value, Value]]:
     return list(zip([*(initial[place] for place in floats), *region.captured], back.results, strict=True))
 
 
-#: How an operation's regions are gone through backwards: pairs of a value and what arrives at it.
+#: Derivatives of operations with regions by name: pairs of a value and a gradient of it.
 CONTROL_FLOW: dict[str, Callable[[DifferentiatedRegion], list[tuple[Value, Value]]]] = {
     "scf.if": _if,
     "scf.for": _for,
@@ -172,18 +173,18 @@ def _type_of_gradient(value: Value) -> Type:
 
 
 def _from_to(first: Operation, last: Operation) -> list[Operation]:
-    """The operations of a block from one to another."""
+    """Return the operations of a block from one to another."""
     together = operations_of(first.block)
     return together[together.index(first) : together.index(last) + 1]
 
 
 def _target_of(operation: Operation) -> dict[str, Attribute]:
-    """What is said of who computes what is inside: it holds for the derivative as well."""
+    """Return the attribute for the target of an operation, which also holds for the derivative."""
     return {RELAX_TARGET: operation.attributes[RELAX_TARGET]} if RELAX_TARGET in operation.attributes else {}
 
 
 def _loop(like: Operation, bounds: Sequence[Value], initial: Sequence[Value]) -> Operation:
-    """A loop without a body, for the target of another one."""
+    """Create a loop without a body, for the target of another loop."""
     types, operands = [value.type for value in initial], [*bounds, *initial]
     made = ir.Operation.create("scf.for", results=types, operands=operands, attributes=_target_of(like), regions=1)
     made.regions[0].blocks.append(bounds[0].type, *types)
@@ -191,13 +192,13 @@ def _loop(like: Operation, bounds: Sequence[Value], initial: Sequence[Value]) ->
 
 
 def _count(lower: Value, upper: Value, step: Value) -> Number:
-    """The number of a loop's turns; below 0 there are none."""
+    """Return a loop's trip count, or a number below 0 for none."""
     length = number(upper) if constant_of(lower) == 0 else number(upper) - number(lower)
     return length if constant_of(step) == 1 else operation("arith.ceildivsi", [length, step], upper.type)
 
 
 def _index_of(turn: Number, lower: Value, step: Value) -> Value:
-    """What a loop counts in one of its turns."""
+    """Return the induction variable of an iteration."""
     distance = turn if constant_of(step) == 1 else turn * number(step)
     return distance.value if constant_of(lower) == 0 else (number(lower) + distance).value
 
@@ -206,7 +207,7 @@ def _index_of(turn: Number, lower: Value, step: Value) -> Value:
 
 
 def _gathering(loop: Operation, columns: Sequence[Column], has_effects: bool) -> Operation:
-    """A loop that also gives columns of the states with which its turns began."""
+    """Create a loop that also returns columns of the states at the start of each iteration."""
     count = len(loop.results)
     made = _loop(loop, list(loop.operands)[:3], [*list(loop.operands)[3:], *(each.empty() for each in columns)])
     for name in loop.attributes:
@@ -216,13 +217,13 @@ def _gathering(loop: Operation, columns: Sequence[Column], has_effects: bool) ->
     states, held = _split(states, count)
     with ir.InsertionPoint(block):
         grown = [column.grown(rows, states) for column, rows in zip(columns, held, strict=True)]
-        results = _again(loop, [index, *states], block, has_effects=has_effects)
+        results = _repeat_region(loop, [index, *states], block, has_effects=has_effects)
         ir.Operation.create("scf.yield", operands=[*results, *grown])
     return made
 
 
 def _counting(loop: Operation, columns: Sequence[Column], has_effects: bool) -> Operation:
-    """A loop that also gives how often its condition was asked, and columns of the states that it was asked of."""
+    """Create a loop that also returns the number of evaluated conditions, and columns of the states at each."""
     initial, given = list(loop.operands), len(loop.results)
     more = [constant(0, ir.IndexType.get()).value, *(each.empty() for each in columns)]
     types = [*loop.results.types, *(value.type for value in more)]
@@ -233,18 +234,18 @@ def _counting(loop: Operation, columns: Sequence[Column], has_effects: bool) -> 
     states, (count, *held) = _split(list(before.arguments), len(initial))
     with ir.InsertionPoint(before):
         grown = [column.grown(rows, states) for column, rows in zip(columns, held, strict=True)]
-        results = _again(loop, states, before, has_effects=has_effects)
+        results = _repeat_region(loop, states, before, has_effects=has_effects)
         ir.Operation.create("scf.condition", operands=[*results, (number(count) + 1).value, *grown])
     after = made.regions[1].blocks.append(*types)
     with ir.InsertionPoint(after):
         forwarded, kept = _split(list(after.arguments), given)
-        results = _again(loop, forwarded, after, region=1, has_effects=has_effects)
+        results = _repeat_region(loop, forwarded, after, region=1, has_effects=has_effects)
         ir.Operation.create("scf.yield", operands=[*results, *kept])
     return made
 
 
 def _in_parts(loop: Operation, every: int) -> Operation:
-    """The loop as a loop over parts of `every` turns, in its place."""
+    """Replace a loop by a loop over parts of `every` iterations."""
     lower, upper, step, *initial = loop.operands
     with loop.location, ir.InsertionPoint(loop):
         turns = constant_of(step)
@@ -252,14 +253,14 @@ def _in_parts(loop: Operation, every: int) -> Operation:
         outer = _loop(loop, [lower, upper, stride], initial)
     index, *states = body_of(outer).arguments
     with loop.location, ir.InsertionPoint(body_of(outer)):
-        # Where the rest is too large to be added to, it is more than a part.
+        # If the rest overflows in an addition to the index, it is larger than a part.
         rest = minimum(number(upper) - number(index), number(stride))
         inner = _loop(loop, [index, (number(index) + rest).value, step], states)
         inner.attributes[PART_OF_LOOP] = ir.UnitAttr.get()
         ir.Operation.create("scf.yield", operands=list(inner.results))
     index, *states = body_of(inner).arguments
     with loop.location, ir.InsertionPoint(body_of(inner)):
-        results = _again(loop, [index, *states], body_of(inner), has_effects=True)
+        results = _repeat_region(loop, [index, *states], body_of(inner), has_effects=True)
         ir.Operation.create("scf.yield", operands=results)
     replace_op(loop, outer.results)
     return outer
@@ -268,7 +269,7 @@ def _in_parts(loop: Operation, every: int) -> Operation:
 # ---- the same once more ----
 
 
-def _again(
+def _repeat_region(
     operation: Operation,
     arguments: Sequence[Value],
     target: Block | None = None,
@@ -276,12 +277,12 @@ def _again(
     region: int = 0,
     has_effects: bool = False,
 ) -> list[Value]:
-    """What is done in a region once more, at the end of a block or where one builds, and what it gives in the end.
+    """Copy a region's operations to the end of a block or to the insertion point, and return its results.
 
-    Its effects are left out, or not.
+    Side effects are left out, unless `has_effects`.
     """
     place = ir.InsertionPoint.current if target is None else ir.InsertionPoint(target)
-    # In the IR, so that nothing outside of it uses its values, whatever happens.
+    # The copy is in the IR, so that every use of its values is in the IR, too, even after an error.
     with place:
         copy = operation.clone().operation
     source = copy.regions[region].blocks[0]
@@ -300,14 +301,14 @@ def _again(
 
 
 def leave_out_effects(root: Operation) -> None:
-    """Makes a copy of an operation one that only computes. Raises RelaxError where it cannot."""
+    """Remove side effects from a copy of an operation. Raises RelaxError if that is not possible."""
     for inside in [*operations_in(root), root]:
         row = row_of(inside)
         if row is not None and row.role == "effect" and not len(inside.results):
             inside.erase()
         elif not is_repeatable(inside):
             raise located_error(
-                f"'{inside.name}' stands in control flow that is differentiated, which computes it once more: it must "
-                "do nothing but compute its results" + (" (relax-inline)" if inside.name == "func.call" else ""),
+                f"'{inside.name}' is in control flow that is differentiated and therefore repeated: it must not have "
+                "side effects" + (" (relax-inline)" if inside.name == "func.call" else ""),
                 inside.location,
             )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Dynamic sizes in derivative rules: the operator once more, on sizes with names."""
+"""Dynamic sizes in derivative rules: the operator is rebuilt on sizes with names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .scf_derivatives import Inside
 def with_named_sizes(
     operation: Operation, sizes: Sequence[int], arriving: Sequence[Value | None], inside: Inside
 ) -> list[tuple[Value, Value]]:
-    """What arrives at the operands, each of which may be several; nothing where all sizes have names already."""
+    """Return the gradients of the operands, or [] if all sizes have names already."""
     names = _Names(operation)
     operands = [names.named(operand) for operand in operation.operands]
     if operands == list(operation.operands):
@@ -38,7 +38,7 @@ def with_named_sizes(
 
 
 class _Names:
-    """New names for sizes."""
+    """Generator of new names for sizes."""
 
     def __init__(self, operation: Operation):
         self._taken = symbols_in(outermost(operation))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The part of a graph that images of a batch go through one by one, and the loop that it becomes."""
+"""The part of a graph that processes images of a batch independently, and the loop that replaces it."""
 
 from __future__ import annotations
 
@@ -18,30 +18,32 @@ from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.core.work import work_of
 from ...emit.numbers import as_index, constant, number
 from ...emit.parallel import FLOPS, LEAST_WORK
-from ...targets.core.backend import Machine
+from ...targets.core.machine import Machine
 from .separable import is_separable, shape_of
 
-#: Products of windows in a row, from which on it is worth it.
+#: Fewest window products in a chain for a loop to pay.
 _FEWEST = 2
-#: Of a core's own cache, what the largest tensor of an image takes at least.
+#: The largest tensor of an image takes at least 1/4 of a core's own cache.
 _LEAST = 4
-#: Weights are read for each image: at most this many times what is made of it.
+#: Weights are read for each image, and may have at most 8 times the bytes computed from them.
 _MOST_WEIGHTS = 8
 
 
 @dataclass(frozen=True)
 class ImagePart:
-    """Operations that each image goes through for itself, from the graph's start on."""
+    """Operations that process each image independently, from the graph's start on."""
 
     images: Dim
     inputs: tuple[Value, ...]
     operations: tuple[Operation, ...]
-    #: Those of their results that others read.
+    #: Results of the operations with users outside.
     wanted: tuple[Value, ...]
 
     def is_worth_it(self, machine: Machine) -> bool:
-        """Whether tensors of one image stay in caches that those of all do not, are not much less than weights, and an
-        image has work for all cores."""
+        """Check the cost: one image's tensors stay in caches that all images' do not.
+
+        The tensors must not be much smaller than the weights, and an image must have work for all cores.
+        """
         sizes = [_bytes(result, 1) for op in self.operations for result in op.results]
         inside = {result for op in self.operations for result in op.results}
         read = {value for op in self.operations for value in op.operands if value not in inside}
@@ -55,13 +57,13 @@ class ImagePart:
         return max(known) >= machine.own_cache // _LEAST > 0 and weights <= _MOST_WEIGHTS * sum(known)
 
     def _nanoseconds(self, products: Sequence[Operation]) -> float:
-        """About how long one of them takes a core for an image: threads share images of less work better."""
+        """Estimate a core's time for one product of one image. Threads share images with less work better."""
         flops = sum(_flops(op, self.images) for op in products)
         return flops / len(products) / FLOPS
 
 
 def part_of(function: Operation) -> ImagePart | None:
-    """The part of a graph; None where there are no images, or one."""
+    """Return the independent part of a graph, or None if the batch size is 1 or unknown."""
     block = body_of(function)
     images = _images(block)
     if images is None:
@@ -84,28 +86,28 @@ def part_of(function: Operation) -> ImagePart | None:
 
 
 def _has_large_weights(op: Operation, of_images: Container[Value]) -> bool:
-    """Whether reading them for each image takes longer than what is made of them: all images are read for them then."""
+    """Check whether re-reading the weights for each image takes longer than the work on them."""
     weights = sum(_bytes(value, 0) or 0 for value in op.operands if value not in of_images)
     made = [_bytes(result, 1) for result in op.results]
     return all(size is not None and weights > _MOST_WEIGHTS * size for size in made)
 
 
 def _images(block: Block) -> Dim:
-    """How many of them the first windows go over."""
+    """Return the batch size of the first windowed operator, or None."""
     first = next((op for op in operations_of(block) if (row := row_of(op)) and row.windows.letters), None)
     shape = () if first is None else shape_of(first.operands[0])
     return shape[0] if shape and shape[0] not in (0, 1) else None
 
 
 def _can_be_moved(block: Block, operations: Sequence[Operation]) -> bool:
-    """Whether what stands between may come after all of them."""
+    """Check whether the operations between may run after all of the part's."""
     found = operations_of(block)
     between = found[found.index(operations[0]) : found.index(operations[-1])]
     return all(row.pure if (row := row_of(op)) else op.name.startswith(("arith.", "tensor.")) for op in between)
 
 
 def _bytes(value: Value, first: int) -> int | None:
-    """Of a tensor, or an image of it; None where dynamic."""
+    """Return the bytes of a tensor, or of one image if `first` is 1. None for dynamic sizes."""
     info = decode(value.type)
     shape = shape_of(value)[first:]
     known = [size for size in shape if isinstance(size, int)]
@@ -115,7 +117,7 @@ def _bytes(value: Value, first: int) -> int | None:
 
 
 def _flops(op: Operation, images: Dim) -> float:
-    """Of one image."""
+    """Return the float operations for one image."""
     flops = work_of(op.opview).flops
     if isinstance(flops, int) and isinstance(images, int):
         return flops / images
@@ -126,7 +128,7 @@ def _flops(op: Operation, images: Dim) -> float:
 
 
 def write(part: ImagePart) -> None:
-    """The loop over images, in the place of the part's last operation; what reads its results comes after it."""
+    """Write the loop over images in place of the part's last operation, and move the users of its results behind it."""
     last = part.operations[-1]
     block = last.block
     after = operations_of(block)
@@ -147,7 +149,7 @@ def write(part: ImagePart) -> None:
 
 
 def _loop(part: ImagePart) -> Operation:
-    """It carries the number of images, and rows of what is wanted, as loops do that gather."""
+    """Build the loop. Like loops that gather, it carries the number of images and rows of the wanted results."""
     zero, count, one = _integer(0), _count(part.images), _integer(1)
     starts = [_no_rows(value) for value in part.wanted]
     types = [zero.type, *(value.type for value in starts)]
@@ -189,7 +191,7 @@ def _no_rows(value: Value) -> Value:
 
 
 def _for_one(op: Operation, values: dict[Value, Value]) -> dict[Value, Value]:
-    """The operation on one image: its results there, by those for all."""
+    """Clone the operation for one image. Return its results by the results for all images."""
     operands = [_shape_of_one(value) if _is_shape(value) else values.get(value, value) for value in op.operands]
     copy = op.clone().operation
     for place, value in enumerate(operands):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that make each image of their result, along the first axis, of that image of their operands alone."""
+"""Operators that compute each image of their result, along the first axis, only from the same image of the operands."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ...dialects.core.verifier import call_of
 from ...dialects.relax.infer.layouts import layouts_of
 from ..layout.registry import is_elementwise
 
-#: Whether a value has a part for each image; one that has none is the same for all.
+#: Predicate: True if a value has a part for each image, False if it is shared by all images.
 IsOfImages = Callable[[Value], bool]
-#: `rule(call, shapes)`: whether it is so, with the shapes of operands that have a part for each image.
+#: `rule(call, shapes)`: predicate for an operator, given the shapes of operands with a part for each image.
 _Rule = Callable[[Any, Sequence[tuple[Dim, ...]]], bool]
 
 
 def is_separable(operation: Operation, images: Dim, is_of_images: IsOfImages) -> bool:
-    """Whether an operator does, that reads tensors of `images` images."""
+    """Check whether an operation processes its `images` images independently."""
     row = row_of(operation)
     results = [decode(result.type) for result in operation.results]
     if row is None or not row.pure or len(operation.regions):
@@ -42,24 +42,24 @@ def is_separable(operation: Operation, images: Dim, is_of_images: IsOfImages) ->
 
 
 def shape_of(value: Value) -> tuple[Dim, ...]:
-    """A tensor's sizes as far as they are known; none of anything else."""
+    """Return a tensor's known sizes, or an empty tuple for anything else."""
     info = decode(value.type)
     return info.shape or () if isinstance(info, TensorInfo) else ()
 
 
 def _is_windowed(call: Any, operation: Operation, is_of_images: IsOfImages) -> bool:
-    """Convolutions and pools: windows over images that are stored one behind the other."""
+    """Check convolutions and pools: images must be contiguous in memory, and windows slide only over images."""
     first = [layout.axes[0] for name, layout in layouts_of(call).items() if name != "weight"]
     of_images = [is_of_images(operand) for operand in operation.operands]
     is_outermost = all(axis.dimension == "N" and axis.block is None for axis in first)
     return is_outermost and of_images[0] and not any(of_images[1:])
 
 
-_QUANTIZATION = frozenset({"relax.quantize", "relax.dequantize"})
+_QUANTIZATION = frozenset({"relax.quantize", "relax.dequantize", "relax.requantize"})
 
 
 def _is_elementwise(row: OpDef, call: Any, operation: Operation, is_of_images: IsOfImages) -> bool:
-    """Elements at one place, or the same ones for all images."""
+    """Check that elements depend on the same position, or on operands shared by all images."""
     rank = len(shape_of(operation.results[0]))
     if row.full_name in _QUANTIZATION and call.axis % rank == 0 and _has_scales(call):
         return False
@@ -71,8 +71,8 @@ def _is_elementwise(row: OpDef, call: Any, operation: Operation, is_of_images: I
 
 
 def _has_scales(call: Any) -> bool:
-    """Whether there is one for each part along the axis."""
-    return not all(info.shape in ((), (1,)) for info in (call.scale, call.zero_point))
+    """Check whether there is more than one number of a parameter along the axis."""
+    return any(info.shape not in ((), (1,)) for name, info in call.operands.items() if name != "data")
 
 
 def _is_reduction(call: Any, _: Sequence[tuple[Dim, ...]]) -> bool:
@@ -81,12 +81,12 @@ def _is_reduction(call: Any, _: Sequence[tuple[Dim, ...]]) -> bool:
 
 
 def _is_reshape(call: Any, shapes: Sequence[tuple[Dim, ...]]) -> bool:
-    """The other sizes are the same numbers for each image: none is computed of how many there are."""
+    """Check that no other size depends on the number of images."""
     return all(isinstance(size, int) and size > 0 for size in (*call.shape.dims[1:], *shapes[0][1:]))
 
 
 def _is_layout(call: Any, _: Sequence[tuple[Dim, ...]]) -> bool:
-    """Its first index stays, and no other is made of it."""
+    """Check that the first index stays in place, and no other one depends on it."""
     first, *others = (re.findall(r"d\d+", str(index)) for index in call.index_map.value.results)
     is_kept = isinstance(call.index_map.value.results[0].maybe_downcast(), ir.AffineDimExpr) and first == ["d0"]
     return is_kept and not any("d0" in each for each in others)

@@ -50,19 +50,19 @@ def is_linear(size: Size) -> bool:
 
 
 def linear_factors(size: Size) -> dict[int, int] | None:
-    """Return the factor of each loop in a linear index; None for other indices."""
+    """Return the factor of each loop in a linear index, or None for other indices."""
     if not is_linear(size):
         return None
     return {dim_of(monomial[0]): factor for monomial, factor in terms_of(size).items() if monomial}
 
 
 def dim_of(variable: str) -> int:
-    """Return the number of the loop that a variable of `loop_index` stands for."""
+    """Return the number of the loop of a `loop_index` variable."""
     return int(variable[1:])
 
 
 def affine_of(size: Size, positions: Mapping[int, int] | None = None) -> AffineExpr | None:
-    """Return the affine expression of an index; None for products of variables, minima and maxima.
+    """Return the affine expression of an index, or None for products of variables, minima and maxima.
 
     `positions` renumbers loops.
     """

@@ -34,7 +34,7 @@ _LOGIC: dict[str, Callable[[bool, bool], bool]] = {
     "arith.ori": operator.or_,
     "arith.xori": operator.xor,
 }
-#: The operand that decides a logical operation alone.
+#: Operand value that determines a logical operation.
 _DECIDING = {"arith.andi": False, "arith.ori": True}
 _CASTS = ("arith.index_cast", "arith.extsi", "arith.trunci")
 _EQUAL, _NOT_EQUAL, _LESS, _FIRST_UNSIGNED = 0, 1, 2, 6
@@ -45,24 +45,24 @@ Known = Size | bool | None
 
 
 class BodyValues:
-    """Values in the body of a structured operation whose loop indices have these values."""
+    """Values in the body of a structured operation, for given values of the loop indices."""
 
     def __init__(self, indices: Sequence[Size]):
         self._indices = indices
         self._known: dict[Value, Known] = {}
 
     def size(self, value: Value) -> Size | None:
-        """Return an integer as an expression of loop indices; None for what is unknown or may overflow."""
+        """Return an integer as an expression of loop indices, or None if it is unknown or may overflow."""
         found = self._value(value)
         return None if isinstance(found, bool) else found
 
     def truth(self, value: Value) -> bool | None:
-        """Return a condition that is the same at all points; None for others."""
+        """Return a condition that is the same at all points, or None for others."""
         found = self._value(value)
         return found if isinstance(found, bool) else None
 
     def result(self, value: Value) -> Value:
-        """Return the value that decided choices select in place of a value."""
+        """Return the value that decided choices select for a value."""
         while (choice := made_by(value, "arith.select", "scf.if")) is not None:
             condition = self.truth(choice.operands[0])
             if condition is None:
@@ -100,7 +100,10 @@ class BodyValues:
         return self._arithmetic(op)
 
     def _floored(self, choice: Operation) -> Size | None:
-        """Return x % n for `r + n if r != 0 and r < 0 else r` with the remainder r of a division towards zero."""
+        """Return x % n for a select that corrects a remainder, or None.
+
+        The select is `r + n if r != 0 and r < 0 else r` with the remainder r of a division towards zero.
+        """
         if choice.name != "arith.select":
             return None
         condition, raised, kept = choice.operands
@@ -115,7 +118,10 @@ class BodyValues:
         return whole % by if self._is_negative(condition, kept) else None
 
     def _is_negative(self, condition: Value, rest: Value) -> bool:
-        """Check whether a condition holds for a remainder below 0 alone: it may say that it is not 0, too."""
+        """Check whether a condition holds only for a remainder below 0.
+
+        It may also state that the remainder is not 0.
+        """
         op = made_by(condition)
         if op is None or len(op.operands) != 2:
             return False
@@ -190,7 +196,7 @@ def _fitting(found: Known, value: Value) -> Known:
 
 
 def _decided(predicate: int, low: int | None, high: int | None) -> bool | None:
-    """Return the outcome of a comparison of operands whose difference is between two limits, if it is certain."""
+    """Return the outcome of a comparison for a difference between two bounds, or None if it is uncertain."""
     if predicate in (_EQUAL, _NOT_EQUAL):
         is_apart = (low is not None and low > 0) or (high is not None and high < 0)
         is_same = low == high == 0

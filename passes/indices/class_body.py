@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Body of a sum in one residue class of its loops: conditions are decided, and what is left reads elements at sums."""
+"""Body of a sum in one residue class of its loops: conditions are decided, and indices become sums."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Read(NamedTuple):
 
 @dataclass(frozen=True)
 class ClassBody:
-    """Elements that are read, by the value that they are in the original body.
+    """Elements that the body reads, by their values in the original body.
 
-    A class that adds zeros alone reads only factors of these zeros: an infinite factor makes the zero a NaN.
+    A class that adds only zeros reads just the factors of these zeros: an infinite factor makes the zero a NaN.
     """
 
     op: GenericOp
@@ -52,7 +52,7 @@ class ClassBody:
 
     @staticmethod
     def create(op: GenericOp, combiner: Combiner, loops: ClassLoops) -> ClassBody:
-        """Raises Decline where conditions or divisions are left."""
+        """Create the body. Raise Decline if conditions or divisions remain."""
         if 0 in loops.sizes:
             return ClassBody(op, loops, {}, False)
         reader = _ClassReader(op, loops)
@@ -65,7 +65,7 @@ class ClassBody:
         return ClassBody(op, loops, reader.found, True)
 
     def copy(self, scalars: Mapping[Value, Value]) -> Value:
-        """Create the body at the insertion point, for scalars in the place of elements; return what it yields."""
+        """Create the body at the insertion point, with scalars for the elements. Return the yielded value."""
         copier = _Copier(BodyValues(self.loops.indices), dict(scalars))
         return copier.copied(last_of(self.op.block).operands[0])
 
@@ -80,7 +80,7 @@ class _ClassReader:
         self.found: dict[Value, Read] = {}
 
     def follow(self, value: Value) -> None:
-        """Find the elements that a value is made of. Raises Decline for operations that cannot be copied."""
+        """Find the elements from which a value is computed. Raise Decline for operations that cannot be copied."""
         value = self._values.result(value)
         if value in self._seen or _is_known(self._values, value):
             return
@@ -95,7 +95,7 @@ class _ClassReader:
             self.follow(operand)
 
     def read(self, value: Value) -> Read:
-        """Return the element that a value is. Raises Decline where its index is no sum."""
+        """Return the element that a value reads. Raise Decline if its index is no sum."""
         op = made_by(value)
         if op is None:
             if value.owner != self._op.block:
@@ -111,7 +111,7 @@ class _ClassReader:
         return Read(source, linear)
 
     def factors_of_zero(self, value: Value) -> list[Value] | None:
-        """Return the elements that a zero is multiplied by; None for a value that is not known to be zero."""
+        """Return the elements by which a zero is multiplied, or None for a value that is not known to be zero."""
         value = self._values.result(value)
         op = made_by(value)
         if op is None:
@@ -139,7 +139,7 @@ class _ClassReader:
 
 
 class _Copier:
-    """Copies of a body's operations, without those that a class does not need."""
+    """Copies of a body's operations, except for operations that a class does not need."""
 
     def __init__(self, values: BodyValues, made: dict[Value, Value]):
         self._values, self._made = values, made

@@ -35,7 +35,7 @@ class ClassSums:
     op: GenericOp
     moduli: Mapping[int, int]
     parts: list[ClassPart]
-    #: Sums of zeros times factors, by the factors, which several parts have in common.
+    #: Sums of zeros times factors, by the factors. Several parts may share them.
     _zeros: dict[tuple[object, ...], Value] = field(default_factory=dict)
 
     def write(self) -> None:
@@ -98,7 +98,7 @@ class ClassSums:
     # ---- classes of zeros ----
 
     def _started(self, output: Value, part: ClassPart, start: Value) -> Value:
-        """Return the output filled with the number that it starts from, or NaN where a zero is multiplied to NaN."""
+        """Return the output filled with its start value, or NaN where a zero times a factor is NaN."""
         dropped = [body for body in part.bodies if not body.is_kept]
         zeros = dict.fromkeys(self._zeros_of(body, read) for body in dropped for read in body.reads.values())
         if not zeros:

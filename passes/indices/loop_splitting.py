@@ -64,7 +64,7 @@ def _candidates(indices: Sequence[Size], sizes: Sequence[int | None]) -> Iterato
 
 
 def _split_indices(indices: Sequence[Size], split: LoopSplit, sizes: list[int | None]) -> list[Size]:
-    """Return the indices over the loops after a split, whose sizes replace the old ones."""
+    """Return the indices over the loops after a split. The sizes of the new loops replace the old ones in `sizes`."""
     before = loop_indices(sizes)
     size = sizes[split.dim]
     assert size is not None
@@ -140,7 +140,7 @@ def _is_elementwise(op: GenericOp, value: Value) -> bool:
 
 
 def _split_loop(operation: Operation, dim: int, inner: int) -> Operation:
-    """Replace an operation by one whose loop is two. Its operands are views with one more axis."""
+    """Replace an operation by one with two loops for one. Its operands are views with one more axis."""
     op = GenericOp(operation)
     size = op.known_size(dim)
     assert size is not None
@@ -186,7 +186,7 @@ def _split_map(map_: AffineMap, dim: int, inner: int) -> AffineMap:
 
 
 def _split_axes(value: Value, axes: Sequence[int], parts: Sequence[int]) -> Value:
-    """Return a tensor with axes split in parts; what was merged before is taken as it was."""
+    """Return a tensor with axes split into parts. The split of a merged axis is the original tensor."""
     for axis in reversed(axes):
         merged = made_by(value, "tensor.collapse_shape")
         shape = list(value.type.shape)

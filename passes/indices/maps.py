@@ -14,9 +14,9 @@ from ...emit.generic import GenericOp
 from ...emit.numbers import Size
 from .affine_sizes import DIVISIONS, is_divided, loop_indices, simplified
 
-#: Operations of a body that is looked at.
+#: Longest body that is searched for remainders.
 _LONGEST_BODY = 400
-#: Operations that a condition on remainders is made of.
+#: Operations on which conditions on remainders depend.
 _REMAINDERS = frozenset({"arith.remsi", "arith.remui"})
 
 
@@ -52,9 +52,9 @@ def simplify_maps(operation: Operation) -> None:
 
 
 def fitted(value: Value, map_: AffineMap, op: GenericOp, loops: Sequence[int], size: Callable[[int], Size]) -> Value:
-    """Return the part of a tensor that loops of an operation run along, on which other indices have been found.
+    """Return the part of a tensor that an operation's loops cover after its indices changed.
 
-    An axis whose index is a loop has to be as long as the loop. Dimensions of the map are these loops of the operation.
+    An axis with a loop as index must be as long as the loop. The map's dimensions are these loops of the operation.
     """
     positions = [plain_dim(each) for each in map_.results]
     dims = [None if position is None else loops[position] for position in positions]
@@ -69,5 +69,5 @@ def fitted(value: Value, map_: AffineMap, op: GenericOp, loops: Sequence[int], s
 
 
 def _is_along(value: Value, axis: int, dim: int, op: GenericOp) -> bool:
-    """Check whether an axis of dynamic size is one of those that an operation has for a loop."""
+    """Check whether a dynamic axis is one of the axes along an operation's loop."""
     return op.known_size(dim) is None and (value, axis) in op.axes_along(dim)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sums under a condition on remainders of loop indices, one for each residue class of the loops.
 
-The sum of a transposed convolution has `x[(h + rh) // 2] if (h + rh) % 2 == 0 else 0`. With h = 2 * h' + s and
-rh = 2 * rh' + t the condition is s == t, and the index is h' + rh' + s: for each s there is a convolution with the taps
-of the same residue. The other classes add zeros.
+The sum of a transposed convolution has `x[(h + rh) // 2] if (h + rh) % 2 == 0 else 0`. With h = 2 * h' + s and rh = 2 *
+rh' + t the condition is s == t. The index is then h' + rh' + s. For each s there is a convolution with the taps of the
+same residue. The other classes add zeros.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from .class_body import ClassBody, ClassLoops
 from .class_sums import ClassPart, ClassSums
 from .maps import has_remainders, is_candidate
 
-#: Classes that are looked at, and those of them that become operations: strides of 3 in three dimensions.
+#: Most classes that are analysed, and most of them that become operations: strides of 3 in three dimensions.
 _MOST_CLASSES, _MOST_SUMS = 1 << 10, 27
 _INDICES = frozenset({"arith.cmpi", "tensor.extract"})
 
 
 def residues_of(op: GenericOp) -> ClassSums | None:
-    """Return the sums by residue classes that an operation is; None where that leaves conditions or divisions."""
+    """Return an operation as sums by residue classes, or None if conditions or divisions would remain."""
     if not op.reductions or len(op.outputs) != 1 or not is_candidate(op):
         return None
     fill = fill_of(op.outputs[0])
@@ -46,12 +46,12 @@ def residues_of(op: GenericOp) -> ClassSums | None:
 
 
 def _moduli(op: GenericOp) -> dict[int, int]:
-    """Return the loops that divisions leave remainders of, with the number of their residue classes."""
+    """Return the loops in dividends, with the number of their residue classes."""
     moduli: dict[int, int] = {}
     for atom in _divisions(_indices(op)):
         factors, by = linear_factors(atom.args[0]), atom.args[1]
         if factors is None or not isinstance(by, int):
-            raise Decline("an index is divided that is no sum of loops")
+            raise Decline("a divided index is no sum of loops")
         for dim, factor in factors.items():
             classes = by // math.gcd(by, factor)
             if classes > 1:
@@ -62,7 +62,7 @@ def _moduli(op: GenericOp) -> dict[int, int]:
 
 
 def _indices(op: GenericOp) -> list[Size]:
-    """Return the indices of operands, of elements that the body takes, and both sides of its comparisons."""
+    """Return the indices of operands and of element reads, and both sides of comparisons."""
     indices = loop_indices(op.known_sizes)
     values = BodyValues(indices)
     found = [size_of(each, indices) for map_ in op.maps for each in map_.results]

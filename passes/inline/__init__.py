@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-inline needs to know about symbolic sizes."""
+"""Parts of relax-inline: splicing of bodies, and renaming of symbolic sizes."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inlining of one call: puts a function's body in its place."""
+"""Inlining of one call by the body of its function."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from ...dialects.core.symbols import Dim, SymExpr, sym
 
 
 def inline_call(call: Operation, callee: Operation, names: set[str]) -> bool:
-    """Replaces a call by the function's body. False when the names of symbols do not allow it.
+    """Replace a call by the function's body. Return False if symbol names prevent it.
 
-    `names` are the caller's symbols; those of the body are added.
+    `names` are the caller's symbols. The body's symbols are added to them.
     """
     sizes = _fresh_names(callee, names)
     if not _can_be_renamed(callee, sizes):
@@ -45,7 +45,7 @@ def inline_call(call: Operation, callee: Operation, names: set[str]) -> bool:
 
 
 def _body_for(call: Operation, callee: Operation, sizes: dict[str, SymExpr]) -> OpView:
-    """A copy of the function, outside of any module, with the caller's sizes in place of the function's symbols."""
+    """Return a copy of the function outside of any module, with the caller's sizes for the function's symbols."""
     bound = {**sizes, **_bind_symbols(call, callee)}
     if bound != sizes:
         body = callee.clone(ip=False)
@@ -59,7 +59,7 @@ def _body_for(call: Operation, callee: Operation, sizes: dict[str, SymExpr]) -> 
 
 
 def _is_valid(body: OpView) -> bool:
-    """Whether the body holds together with the sizes bound to it; it need not, where a run-time check would fail."""
+    """Check whether the body verifies with the bound sizes. It may not if a run-time check would fail."""
     inputs = [argument.type for argument in body_of(body).arguments]
     signature = function_type_of(body)
     returned = operations_named(body, "func.return")
@@ -73,7 +73,7 @@ def _is_valid(body: OpView) -> bool:
 
 
 def _argument(value: Value, parameter: Value) -> Value:
-    """The value for a parameter: the operand, or what it was before a match_cast where the body has its sizes."""
+    """Return the value for a parameter: the operand, or a match_cast's source if its type or sizes fit."""
     for candidate in (value, _seen_through(value)):
         if candidate.type == parameter.type:
             return candidate
@@ -87,7 +87,7 @@ def cast(value: Value, type_: Type) -> Value:
 
 
 def _splice_block(call: Operation, body: OpView, arguments: list[Value]) -> list[Value]:
-    """Moves the only block's operations before the call; returns the values for its results."""
+    """Move the operations of a single block before the call. Return the values of the call's results."""
     block = body_of(body)
     for parameter, value in zip(block.arguments, arguments, strict=True):
         parameter.replace_all_uses_with(value)
@@ -98,7 +98,7 @@ def _splice_block(call: Operation, body: OpView, arguments: list[Value]) -> list
 
 
 def _splice_region(call: Operation, body: OpView, arguments: list[Value]) -> list[Value]:
-    """Several blocks cannot stand where the call stands: they go into an scf.execute_region."""
+    """Move several blocks into an scf.execute_region, because a call cannot be replaced by blocks."""
     region_op = ir.Operation.create("scf.execute_region", results=call.results.types, regions=1)
     for parameter, value in zip(body_of(body).arguments, arguments, strict=True):
         parameter.replace_all_uses_with(value)
@@ -122,13 +122,13 @@ def _at_call(inside: Location, call: Location) -> Location:
 
 
 # ---- symbols ----
-# A name is one size within a function, so names of two must differ. A call's operands have exactly the types of
-# the function's parameters, so a symbol in a parameter means in the caller what it means in the function. Only names
-# that the body alone knows can clash.
+# A name denotes one size within a function, so different sizes need different names. A call's operands have exactly the
+# parameters' types. A symbol in a parameter therefore has the same meaning in caller and function. Only symbols of the
+# body can clash.
 
 
 def _fresh_names(callee: Operation, taken: set[str]) -> dict[str, SymExpr]:
-    """New names for the symbols inside a function that the caller uses for something else."""
+    """Return new names for the function's inner symbols that clash with the caller's."""
     own = symbols_in(callee)
     used = own | taken
     clashing = sorted((own & taken) - _signature_symbols(callee))
@@ -136,7 +136,7 @@ def _fresh_names(callee: Operation, taken: set[str]) -> dict[str, SymExpr]:
 
 
 def _can_be_renamed(callee: Operation, names: dict[str, SymExpr]) -> bool:
-    """Whether no call in the function has one of these in its types, which another function's signature fixes."""
+    """Check that no call in the function has one of these symbols in its types, which its callee's signature fixes."""
     if not names:
         return True
     calls = operations_named(callee, "func.call")
@@ -144,9 +144,9 @@ def _can_be_renamed(callee: Operation, names: dict[str, SymExpr]) -> bool:
 
 
 def _bind_symbols(call: Operation, callee: Operation) -> dict[str, Dim]:
-    """What the caller knows about the sizes that symbols in parameters stand for.
+    """Return the caller's sizes for symbols in parameters.
 
-    A match_cast makes an operand fit its parameter; the sizes before it are those that the caller has names for.
+    A match_cast makes an operand fit its parameter. Its source has the caller's sizes.
     """
     known: dict[str, Dim] = {}
     for operand in call.operands:
@@ -161,7 +161,7 @@ def _bind_symbols(call: Operation, callee: Operation) -> dict[str, Dim]:
 
 
 def _seen_through(value: Value) -> Value:
-    """The value before a match_cast that changed no more than what is known about sizes; else the value itself."""
+    """Return the source of a match_cast that changes only sizes, else the value itself."""
     cast = made_by(value, "relax.match_cast")
     if cast is None:
         return value
@@ -172,7 +172,7 @@ def _seen_through(value: Value) -> Value:
 
 
 def _can_be_bound(callee: Operation, name: str, size: Dim) -> bool:
-    """Other dialects' operations say sizes by operands too (tensor.empty): a number cannot be put there."""
+    """Check whether a symbol can be replaced. Other dialects also state sizes by operands (tensor.empty)."""
     for operation in operations_in(callee):
         if name not in symbols_of_operation(operation):
             continue

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How intrinsics of tensor programs become what a target has: rules per target, and what rules build with."""
+"""Lowering of tensor program intrinsics to a target's operations: rules per target, and helpers of rules."""

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rules for intrinsics by target, and the order in which they are tried.
 
-    @register_lower_intrinsic("tir.exp", target="cuda")             # maps it to what the target has
+    @register_lower_intrinsic("tir.exp", target="cuda")             # maps to an operation of the target
     def exp(op):
         return tir.call_pure_extern("__nv_expf", [op.x], "f32")
 
-    @register_legalize_intrinsic("tir.rsqrt")                       # says it in other terms; statements may be made
+    @register_legalize_intrinsic("tir.rsqrt")                       # expresses it by other intrinsics
     def rsqrt(op):
         return 1.0 / square_root(number(op.x))
 
-A rule gets the operation and makes others before it. It returns what replaces the results: a value, a Number, several
-of them as a list, () where there are none. None or a Decline means: try the next. What it makes is visited again.
+A rule receives the operation and creates others before it. The rule returns the values that replace the results: a
+value, a Number, a list of several, or () if there are none. After None or a Decline the next rule is tried. Operations
+created by a rule are visited again.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ LOWER, LEGALIZE = "lower", "legalize"
 
 
 class IntrinsicRule(NamedTuple):
-    """How an intrinsic is said on a target. `place` says where the rule is written."""
+    """Rule for an intrinsic on a target. `place` is the rule's source location."""
 
     op: str
     target: str
     kind: str
     fast_math: bool
-    #: Element types of the first operand that the rule is for; empty for all.
+    #: Element types of the first operand that the rule accepts. Empty for all.
     dtypes: tuple[str, ...]
     function: RuleFunction
     place: str
@@ -51,7 +52,7 @@ class IntrinsicRule(NamedTuple):
 
 
 def _clash(rule: IntrinsicRule, taken: IntrinsicRule) -> bool:
-    """Rules for other element types may coexist."""
+    """Check whether two rules conflict. Rules for different element types may coexist."""
     return not taken.dtypes or not rule.dtypes or not set(taken.dtypes).isdisjoint(rule.dtypes)
 
 
@@ -63,7 +64,10 @@ _RULES = Registry[IntrinsicRule](
 
 
 def is_intrinsic(op: OperationBase) -> bool:
-    """Operators of packages' own dialects are intrinsics where they take and give scalars and vectors alone."""
+    """Check whether an operator is an intrinsic.
+
+    In dialects of other packages, all operators on scalars and vectors are.
+    """
     types = [value.type for value in (*op.operation.operands, *op.operation.results)]
     return all(isinstance(type_, ir.VectorType) or not isinstance(type_, ir.ShapedType) for type_ in types)
 
@@ -71,10 +75,10 @@ def is_intrinsic(op: OperationBase) -> bool:
 def register_lower_intrinsic(
     op: str | Sequence[str], target: str = DEFAULT, *, fast_math: bool = False, dtypes: Collection[str] = ()
 ) -> Callable[[Function], Function]:
-    """Registers how an intrinsic (or several) maps to what the target has; use it as a decorator.
+    """Register a function that maps one or more intrinsics to operations of a target. Use it as a decorator.
 
-    With `fast_math` the rule is tried, before all others, where the run asks for fast math. Element types that are
-    not among `dtypes` are left to other rules. Refuses unknown intrinsics and targets, and a second rule.
+    With `fast_math` the rule is tried before all others if the run asks for fast math. Element types outside of
+    `dtypes` are left to other rules. Unknown intrinsics, unknown targets and a second rule are refused.
     """
     return _register(LOWER, op, target, fast_math, dtypes)
 
@@ -82,7 +86,7 @@ def register_lower_intrinsic(
 def register_legalize_intrinsic(
     op: str | Sequence[str], target: str = DEFAULT, *, fast_math: bool = False, dtypes: Collection[str] = ()
 ) -> Callable[[Function], Function]:
-    """Registers how an intrinsic (or several) is said in other terms; otherwise as register_lower_intrinsic."""
+    """Register a function that expresses intrinsics by others. Otherwise like `register_lower_intrinsic`."""
     return _register(LEGALIZE, op, target, fast_math, dtypes)
 
 
@@ -99,10 +103,10 @@ def _register(
 
 
 def intrinsic_rules_by_op(target: str, *, fast_math: bool = False) -> dict[str, list[IntrinsicRule]]:
-    """For each intrinsic, sorted, the rules to try on a target, in their order.
+    """Map each intrinsic, in sorted order, to its rules for a target, in the order of trying.
 
-    Fast-math rules first where they are asked for; among each sort the target's own, its parents', the default's;
-    of one target's the one that lowers before the one that legalizes.
+    Fast-math rules come first if requested. Within each kind the order is the target's own rules, its parents', and the
+    default's. For one target, a lowering rule precedes a legalizing one.
     """
     return _RULES.by_name(_loaded_sorts(target, fast_math))
 
@@ -110,9 +114,9 @@ def intrinsic_rules_by_op(target: str, *, fast_math: bool = False) -> dict[str, 
 def intrinsic_rule_finder(
     target: str, operators: Collection[str], *, fast_math: bool
 ) -> Callable[[str], list[IntrinsicRule]]:
-    """Return a function that gives the rules of an intrinsic, by name, in the order in which a target tries them.
+    """Return a function that maps an intrinsic's name to its rules, in the order in which a target tries them.
 
-    Rules for `operators` are imported from all packages first, where the target has none for one of them.
+    If the target has no rule for one of `operators`, rules from all packages are imported first.
     """
     sorts = _loaded_sorts(target, fast_math)
     missing = [name for name in operators if not _RULES.tried(name, sorts)]
@@ -133,7 +137,7 @@ def _loaded_sorts(target: str, fast_math: bool) -> list[tuple[str, bool, str]]:
 
 
 def all_intrinsic_rules(target: str | None = None) -> list[IntrinsicRule]:
-    """Every rule, or those that a target would try; sorted by intrinsic, then in the order of trying."""
+    """Return all rules, or the rules that a target would try. Sorted by intrinsic, then in the order of trying."""
     if target is None:
         load_rules(all_targets())
         return _RULES.all()
@@ -141,7 +145,7 @@ def all_intrinsic_rules(target: str | None = None) -> list[IntrinsicRule]:
 
 
 def intrinsics_table(target: str | None = None) -> str:
-    """`all_intrinsic_rules` as lines of text: intrinsic, target that provides the rule, kind, types, place."""
+    """Return `all_intrinsic_rules` as a table: intrinsic, target that provides the rule, kind, types, place."""
     rows = [
         (rule.op, rule.target, rule.kind + (" fast-math" if rule.fast_math else ""), " ".join(rule.dtypes) or "any",
          rule.place)

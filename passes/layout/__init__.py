@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layouts of tensors in the graph: what operators make of them, which ones to choose, and conversions."""
+"""Tensor layouts in the graph: rules of operators, layout assignment, and conversions."""

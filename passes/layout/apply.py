@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Brings the operations of a plan into their layouts, with conversions between them: one for all who want the same."""
+"""Application of a layout plan to its operations. One conversion serves all uses that want the same layout."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 
 def apply(plan: LayoutPlan) -> None:
-    """Nothing that the plan leaves as it is is changed."""
+    """Apply the plan. Operations that keep their layouts are not changed."""
     _Application(plan).run()
 
 
 class _Application:
     def __init__(self, plan: LayoutPlan):
         self._plan = plan
-        #: Values by what they are in the program and their layout; None as there.
+        #: Values by their wire and layout. The layout None is the program's.
         self._made: dict[tuple[Wire, Layout | None], Value] = {}
-        #: The types in the program of values that have another layout now, or are gone.
+        #: Types in the program of values that have another layout by now, or are erased.
         self._types: dict[Wire, Type] = {}
 
     def run(self) -> None:
@@ -82,7 +82,7 @@ class _Application:
                 wire.value.set_type(type_)
 
     def _value(self, wire: Wire, layout: Layout | None, user: Operation) -> Value:
-        """A value of the program in a layout, for an operation."""
+        """Return a value of the program in a layout, for use by an operation."""
         value = wire.value
         if layout is None and wire not in self._types:
             return value
@@ -99,7 +99,7 @@ class _Application:
 
 
 def _has_layout(value: Value, layout: Layout) -> bool:
-    """Converts a constant that is used once in place; False for anything else."""
+    """Convert a constant with a single use in place. Return False for any other value."""
     constant = made_by(value, *CONSTANTS) if is_used_once(value) else None
     if constant is None:
         return False
@@ -114,8 +114,8 @@ def _has_layout(value: Value, layout: Layout) -> bool:
 
 
 def _moved(array: ndarray, rank: int, own: Layout | None, goal: Layout) -> ndarray:
-    """The elements of a constant of this rank and layout in another layout."""
-    # More dimensions than it has are new ones in front.
+    """Return the elements of a constant of this rank and layout in another layout."""
+    # Dimensions beyond the constant's rank are new ones in front.
     array = array.reshape([1] * (goal.rank - rank) + list(array.shape))
     moved = converted_elements(array, widened(own, rank, goal.rank), goal)
     assert moved is not None, "a plan has full blocks only"
@@ -123,7 +123,7 @@ def _moved(array: ndarray, rank: int, own: Layout | None, goal: Layout) -> ndarr
 
 
 def _changes(node: LayoutNode) -> tuple[dict[str, Attribute | None], list[Type]]:
-    """The attributes that differ, None for those that go, and the results' types: of all that are placed alike."""
+    """Return changed attributes (None if removed) and result types, computed once for all equal placements."""
     made = node.kind.made
     found = made.get(id(node.placement))
     if found is None:
@@ -143,7 +143,7 @@ def _attributes(node: LayoutNode) -> dict[str, Attribute | None]:
 
 
 def _type_in(type_: Type, layout: Layout | None) -> Type:
-    """A type of the program in a layout."""
+    """Return the type in a layout of a value with this type in the program."""
     if layout is None:
         return type_
     info = decode(type_)
@@ -152,7 +152,7 @@ def _type_in(type_: Type, layout: Layout | None) -> Type:
 
 
 def _place(value: Value, user: Operation) -> tuple[InsertionPoint, Location]:
-    """Where a value is converted that an operation is the first to want so: before it, or what is around it there."""
+    """Return the insertion point and location of a conversion: before its first user or the user's parent."""
     maker = made_by(value)
     block = value.owner if maker is None else maker.block
     location = value.location if maker is None else maker.location
@@ -160,12 +160,12 @@ def _place(value: Value, user: Operation) -> tuple[InsertionPoint, Location]:
     for operation in (user, *ancestors(user)):
         if operation.block == block:
             return ir.InsertionPoint(operation), location
-    # The user is in another block, which is reached from this one.
+    # The user is in another block, reachable from this one.
     return ir.InsertionPoint.at_block_begin(block) if maker is None else ir.InsertionPoint.after(maker), location
 
 
 def _conversion(type_: Type, given: Value, own: Layout | None, wanted: Layout | None) -> Value:
-    """A value of a type of the program, `given` in its layout; more dimensions than it has are new ones in front."""
+    """Convert a value from its own layout to the wanted one. Dimensions beyond its rank are new ones in front."""
     info = decode(type_)
     assert isinstance(info, TensorInfo) and info.shape is not None
     rank = len(info.shape)
@@ -182,6 +182,6 @@ def _conversion(type_: Type, given: Value, own: Layout | None, wanted: Layout | 
         result = converted(wide, layout, goal, are_full=True)
     stated = _type_in(type_, wanted)
     if result.type != stated:
-        # What inference does not see: that sizes are the program's, divided and put together again.
+        # Inference cannot see that sizes that were divided and multiplied again are the program's sizes.
         result.set_type(stated)
     return result

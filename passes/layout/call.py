@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Interface of layout rules: the call that they see, and the placement that they answer."""
+"""Interface of layout rules: the call that a rule receives, and the placement that it returns."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from ...dialects.core.verifier import call_of
 from ...dialects.relax.infer.layouts import Layout
 from .relations import for_broadcast
 
-#: What takes an operand's place where another layout alone is not enough: indices of axes in another order.
+#: Replacement of an operand for which a layout is not enough, such as axis indices in another order.
 Replace = Callable[[Value], Value]
 
 
 class Placement(NamedTuple):
-    """The layouts of an operation's operands and results, one by one; None as the program says."""
+    """The layout of each operand and result of an operation. None is the program's layout."""
 
     operands: Sequence[Layout | Replace | None]
     results: Sequence[Layout | None]
-    #: Those that differ.
+    #: Changed attributes.
     attributes: Mapping[str, object] = {}
-    #: Whether nothing is done: the result is the operand, seen otherwise.
+    #: True if the operation becomes a view: its result is the operand with other axes.
     is_view: bool = False
-    #: The layouts among what is said of operands; the plan's own.
+    #: The layouts among `operands`, filled in by the plan.
     wanted: Sequence[Layout | None] = ()
 
 
 class LayoutCall:
-    """One use of an operator, as inference sees it: infos of operands and attributes by name, and the results'."""
+    """One use of an operator for a layout rule: inferred operands and attributes by name, and the results."""
 
     def __init__(self, definition: OpDef, operation: Operation):
         self.definition = definition
         self.operation = operation
-        #: What is known of operands and results, one by one.
+        #: Inferred information about each operand and result.
         self.operand_infos: list[Info] = [decode(value.type) for value in operation.operands]
         self.results: list[Info] = [decode(result.type) for result in operation.results]
 
@@ -51,11 +51,11 @@ class LayoutCall:
 
     @property
     def result(self) -> Any:
-        """What is known of the (first) result."""
+        """Return the information about the (first) result."""
         return self.results[0]
 
     def follow(self, layout: Layout, **attributes: object) -> Placement:
-        """The tensors of the layout's rank get it, other operands and results stay as they are."""
+        """Give the layout to all tensors of its rank. Other operands and results keep theirs."""
         operands, results = (
             [layout if _has_rank(info, layout) else None for info in infos]
             for infos in (self.operand_infos, self.results)
@@ -63,7 +63,7 @@ class LayoutCall:
         return Placement(operands, results, attributes)
 
     def broadcast(self, layout: Layout, **attributes: object) -> Placement | None:
-        """The results get the layout, and operands what it takes to be broadcast to them."""
+        """Give the layout to the results, and to operands the layouts that broadcast to it."""
         if not all(_has_rank(info, layout) for info in self.results):
             return None
         shapes = [info.shape if isinstance(info, TensorInfo) else () for info in self.operand_infos]
@@ -76,7 +76,10 @@ class LayoutCall:
         results: Layout | Sequence[Layout | None] | None,
         **attributes: object,
     ) -> Placement:
-        """Layouts of operands by name (of all of a variadic one), of results, and the attributes that differ."""
+        """Return a placement from layouts of operands by name, layouts of results, and changed attributes.
+
+        The layout of a variadic operand applies to all its tensors.
+        """
         flat: list[Layout | Replace | None] = []
         for name, info in self.inferred.operands.items():
             count = len(info) if type(info) is tuple else int(info is not None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors brought from one layout into another: constants at once, others by permute_dims or layout_transform."""
+"""Conversion of tensors between layouts: constants at compile time, others by permute_dims or layout_transform."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def converted(value: Value, layout: Layout, wanted: Layout, *, are_full: bool = False) -> Value:
-    """A tensor in a layout as one in another of the same dimensions. Zeros fill blocks, unless all are full."""
+    """Convert a tensor to another layout of the same dimensions. Zeros pad partial blocks, unless `are_full`."""
     if layout.axes == wanted.axes:
         return value
     if is_permutation(layout, wanted):
@@ -37,7 +37,7 @@ def converted(value: Value, layout: Layout, wanted: Layout, *, are_full: bool = 
 
 
 def permuted(value: Value, axes: Sequence[int]) -> Value:
-    """A value of the graph with its axes in this order."""
+    """Permute the axes of a graph value."""
     if list(axes) == sorted(axes):
         return value
     array = elements_of(value)
@@ -50,12 +50,12 @@ def permuted(value: Value, axes: Sequence[int]) -> Value:
 
 
 def constant_like(value: Value, elements: ndarray) -> Value:
-    """A constant of a tensor's element type."""
+    """Return a constant with a tensor's element type."""
     return constant_op(elements_attribute(elements, value.type.element_type)).result
 
 
 def converted_elements(array: ndarray, layout: Layout, wanted: Layout) -> ndarray | None:
-    """An array in a layout as one in another of the same dimensions; None where blocks would not be full."""
+    """Convert an array to another layout of the same dimensions. Return None if a block would not be full."""
     steps = _steps(layout, wanted, array.shape)
     if steps is None:
         return None
@@ -65,7 +65,7 @@ def converted_elements(array: ndarray, layout: Layout, wanted: Layout) -> ndarra
 
 @lru_cache(maxsize=256)
 def _steps(layout: Layout, wanted: Layout, given: tuple[int, ...]) -> tuple[list[int], list[int], list[int]] | None:
-    """The axes' order by dimensions, the shape with the dimensions as wanted, and the order of its axes."""
+    """Return the axes grouped by dimension, the split shape, and the order of the split axes."""
     first = _by_dimension(layout)
     found, sizes, at = [given[place] for place in first], [], 0
     for letter in layout.dimensions:
@@ -82,12 +82,12 @@ def _steps(layout: Layout, wanted: Layout, given: tuple[int, ...]) -> tuple[list
 
 
 def _by_dimension(layout: Layout) -> list[int]:
-    """The axes in the order of their dimensions, those of one from the outside in."""
+    """Return the axes grouped by dimension, from the outermost to the innermost."""
     return [place for letter in layout.dimensions for place in _places(layout, letter)]
 
 
 def _places(layout: Layout, letter: str) -> list[int]:
-    """Where a dimension's axes are, the outermost one first."""
+    """Return the positions of a dimension's axes, the outermost axis first."""
     places = [place for place, axis in enumerate(layout.axes) if axis.dimension == letter]
     return sorted(places, key=lambda place: layout.axes[place].block is not None)
 
@@ -96,7 +96,7 @@ def _places(layout: Layout, letter: str) -> list[int]:
 
 
 def map_between(layout: Layout, wanted: Layout) -> AffineMap:
-    """The affine map from indices in a layout to those in another of the same dimensions."""
+    """Return the affine map from indices in one layout to indices in another of the same dimensions."""
     found: dict[int, AffineExpr] = {}
     for letter in layout.dimensions:
         old, new = _places(layout, letter), _places(wanted, letter)
@@ -108,7 +108,7 @@ def map_between(layout: Layout, wanted: Layout) -> AffineMap:
 
 
 def _joined(parts: Sequence[AffineExpr], blocks: Sequence[int]) -> AffineExpr:
-    """The index that an outer one and those in its blocks make."""
+    """Join the index of an outer axis and the indices within its blocks."""
     whole = parts[0]
     for part, block in zip(parts[1:], blocks, strict=True):
         whole = ir.AffineAddExpr.get(ir.AffineMulExpr.get(whole, ir.AffineConstantExpr.get(block)), part)
@@ -116,7 +116,7 @@ def _joined(parts: Sequence[AffineExpr], blocks: Sequence[int]) -> AffineExpr:
 
 
 def _split(whole: AffineExpr, blocks: Sequence[int]) -> list[AffineExpr]:
-    """The inverse."""
+    """Split an index into an outer index and indices within blocks. The inverse of `_joined`."""
     parts: list[AffineExpr] = []
     step = 1
     for block in reversed(blocks):
@@ -131,11 +131,11 @@ def _divided(expression: AffineExpr, divisor: int) -> AffineExpr:
     return ir.AffineFloorDivExpr.get(expression, ir.AffineConstantExpr.get(divisor))
 
 
-# ---- what a layout_transform's map says ----
+# ---- maps of layout_transform ----
 
 
 def layout_behind(index_map: AffineMap, dimensions: str) -> Layout | None:
-    """The layout into which a map brings a tensor with these dimensions; None where it does something else."""
+    """Return the layout that a map produces from a tensor with these dimensions, or None for other maps."""
     axes: list[LayoutAxis] = []
     for result in index_map.results:
         expression, block = result.maybe_downcast(), None
@@ -151,7 +151,7 @@ def layout_behind(index_map: AffineMap, dimensions: str) -> Layout | None:
 
 
 def layout_before(index_map: AffineMap, dimensions: str) -> Layout | None:
-    """The layout out of which a map brings a tensor that has these dimensions then; None likewise."""
+    """Return the layout from which a map produces a tensor with these dimensions, or None for other maps."""
     found: dict[int, LayoutAxis] = {}
     for letter, result in zip(dimensions, index_map.results, strict=True):
         terms = sorted(_terms(result), reverse=True)
@@ -167,12 +167,12 @@ def layout_before(index_map: AffineMap, dimensions: str) -> Layout | None:
 
 
 def _with_all(axes: Sequence[LayoutAxis], dimensions: str) -> Layout | None:
-    """A layout of these axes, if each dimension has one."""
+    """Return a layout of these axes if each dimension has exactly one outer axis."""
     outer = sorted(axis.dimension for axis in axes if axis.block is None)
     return Layout("", dimensions, ()).with_axes(axes) if outer == sorted(dimensions) else None
 
 
 def _terms(expression: AffineExpr) -> list[tuple[int, int]]:
-    """The factors and places of dimensions that are added up; nothing where anything else is."""
+    """Return the terms of a sum as (factor, dimension), or an empty list for other expressions."""
     form = linear_form(expression)
     return [] if form is None or form.constant else [(factor, dim) for dim, factor in form.factors]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators whose rows name attributes that are layouts: convolutions, pools, resizing."""
+"""Operators with layout attributes in their rows: convolutions, pools, resizing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .relations import behind, between
 
 
 def layout_attributes(definition: OpDef) -> dict[str, str]:
-    """The attributes that are layouts, in the order in which one asks for them, and their dimensions."""
+    """Map the layout attributes to their dimensions, in the order in which users state the layouts."""
     found: dict[str, str] = {}
     for fact in definition.layouts.values():
         found.setdefault(fact.attribute, fact.dimensions.replace("?", ""))
@@ -23,10 +23,10 @@ def layout_attributes(definition: OpDef) -> dict[str, str]:
 
 
 def check_asked(definition: OpDef, texts: Sequence[str]) -> None:
-    """Raises RelaxError for layouts that an operator cannot have, in any use of it."""
+    """Raise RelaxError if no use of an operator can have the requested layouts."""
     attributes = layout_attributes(definition)
     if not attributes:
-        raise RelaxError(f"{definition.full_name} has no layout: none of its attributes says one")
+        raise RelaxError(f"{definition.full_name} has no layout: none of its attributes is a layout")
     if not 1 <= len(texts) <= len(attributes):
         expected = f"1 to {len(attributes)} layouts" if len(attributes) > 1 else "1 layout"
         example = ":".join(list(attributes.values()))
@@ -52,7 +52,10 @@ def check_asked(definition: OpDef, texts: Sequence[str]) -> None:
 
 
 def as_asked(call: LayoutCall, texts: Sequence[str]) -> Placement | None:
-    """The operation in the layouts that are requested for it; None where no layout of its tensors' axes says them."""
+    """Place an operation in the requested layouts.
+
+    Return None if no layout of the tensors' axes expresses one of them.
+    """
     definition = call.definition
     asked = dict(zip(layout_attributes(definition), texts, strict=False))
     wanted: dict[str, Layout] = {}
@@ -69,9 +72,9 @@ def as_asked(call: LayoutCall, texts: Sequence[str]) -> Placement | None:
 
 
 def in_its_layouts(call: LayoutCall, layout: Layout) -> Placement | None:
-    """The rule of these operators: the first tensor follows, and results of its layout; kernels stay.
+    """Apply a layout to the first tensor and to results of the same layout. Kernels keep theirs.
 
-    Data with blocks and a kernel without would be brought out of them again by what computes it.
+    Blocked data is declined if another tensor keeps its layout: the operator's rule would remove the blocks again.
     """
     layouts = layouts_of(call.inferred)
     first, current = next(iter(layouts.items()))
@@ -89,7 +92,7 @@ def _result_names(definition: OpDef) -> list[str]:
 
 
 def _in_layouts(call: LayoutCall, wanted: Mapping[str, Layout]) -> Placement | None:
-    """The operation with each tensor in another layout."""
+    """Place an operation with each tensor in its wanted layout, or return None."""
     definition = call.definition
     changes: dict[str, Layout] = {}
     attributes: dict[str, str | None] = {}
@@ -99,7 +102,7 @@ def _in_layouts(call: LayoutCall, wanted: Mapping[str, Layout]) -> Placement | N
             return None
         changes[name] = change
         attribute = definition.layouts[name].attribute
-        # Where nothing is said, it is the first one's.
+        # An optional attribute without a value takes the first tensor's layout.
         kind, text = definition.attrs[attribute], wanted[name].text
         is_said = kind.default is not None or text != next(iter(wanted.values())).text
         try:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layout assignment: what was asked for is fixed, everything else follows where that moves the fewest bytes.
+"""Layout assignment: requested layouts are fixed, and all others are chosen to move the fewest bytes.
 
-Three sweeps over the operations. In the first each follows what arrives. The others, backwards and forwards, give an
-operation the cheapest of the layouts around it, those of its operands, what users of its results want, and that of the
-program, all others being as they are at that time. The second lets what is cheaper further down come up, so that no tie
-hides it; the last puts conversions that may stand anywhere as late as they can, behind what is fused with their
-producer.
+Three sweeps visit the operations. The first one follows the layouts of the operands. The other two, backwards and
+forwards, choose the cheapest layout for each operation with all others as they are. Candidates are the program's layout
+and the layouts of the operands and users. The second sweep propagates layouts that are cheaper further down upwards, so
+that no tie hides them. The last sweep sinks conversions of equal cost as far as possible, behind operations that are
+fused with their producer.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from .node import Kinds, LayoutNode, Wire, Wires, tensor_of
 from .order import in_order
 from .relations import as_it_is, keeps_order, widened
 
-#: What a dynamic size counts.
+#: Assumed size of a dynamic dimension.
 _UNKNOWN_SIZE = 32
 
-#: Which layouts are requested for an operation; None where none are.
+#: Callable that returns the layouts requested for an operation, or None.
 Asked = Callable[[Operation, Operator], "Sequence[str] | None"]
 
 
 class LayoutPlan:
-    """The layouts of the values in an operation."""
+    """Layouts of the values in an operation."""
 
     def __init__(self, root: OperationBase, asked: Asked):
         kinds = Kinds()
-        #: What has no operands, a constant for example, keeps its layout; uses that want another one convert it.
+        #: Operations without operands, such as constants, keep their layouts. Users that want another one convert.
         self.nodes = [
             LayoutNode(operation, operands, is_reached, kinds)
             for operation, is_reached in in_order(root)
@@ -59,7 +59,10 @@ class LayoutPlan:
 
     @staticmethod
     def _is_asked(node: LayoutNode, asked: Asked) -> bool:
-        """Gives an operation the layouts requested for it; False where there are none, or it cannot have them."""
+        """Give an operation its requested layouts.
+
+        Return False if there are none, or the operation cannot have them.
+        """
         if node.kind.row is None or node.kind.rule is None or not node.kind.row.layouts:
             return False
         texts = asked(node.operation, node.kind.row)
@@ -73,7 +76,7 @@ class LayoutPlan:
         return True
 
     def _follow(self, nodes: Iterable[LayoutNode]) -> None:
-        """What arrives decides, users have not been asked yet."""
+        """Choose layouts by the operands only. Users have not been visited yet."""
         for node in nodes:
             arriving = node.arriving
             options = node.placements(arriving)
@@ -86,7 +89,7 @@ class LayoutPlan:
                 self._settle(node, best)
 
     def _sweep(self, nodes: Iterable[LayoutNode], *, upwards: bool) -> bool:
-        """Tells whether there was anything to choose."""
+        """Choose the cheapest layout of each operation. Return True if there was a choice."""
         is_chosen = False
         for node in nodes:
             if not self._is_at_ease(node):
@@ -96,7 +99,7 @@ class LayoutPlan:
         return is_chosen
 
     def _is_at_ease(self, node: LayoutNode) -> bool:
-        """Whether everything around an operation has its layout."""
+        """Check whether all neighbours of an operation have its layout."""
         placement = node.placement
         if node.kind.moves and not placement.is_view:
             return False
@@ -110,7 +113,7 @@ class LayoutPlan:
         return True
 
     def _options(self, node: LayoutNode, upwards: bool) -> list[Placement]:
-        """The possible layouts of an operation; what is preferred among equals comes first."""
+        """Return the candidate layouts of an operation. The first of equal candidates wins."""
         arriving = node.placements(node.arriving)
         wanted = node.placements(layout for wire in node.outputs for layout in wire.wanted)
         if node.kind.moves:
@@ -137,10 +140,10 @@ class LayoutPlan:
         for wire in node.outputs:
             wire.layout = None
 
-    # ---- what it costs ----
+    # ---- cost ----
 
     def _cost(self, node: LayoutNode, placement: Placement) -> int:
-        """How many bytes conversions move, of operands that no other use wants so, and of results."""
+        """Return the bytes that conversions of results move, and of operands that no other use wants in this layout."""
         uses = zip(node.inputs, placement.wanted, strict=True)
         cost = self._cost_of(node, placement, ((wire, layout) for wire, layout in uses if not wire.needs.get(layout)))
         for wire, layout in zip(node.outputs, placement.results, strict=True):
@@ -148,13 +151,13 @@ class LayoutPlan:
         return cost
 
     def _cost_to_make(self, node: LayoutNode, placement: Placement) -> int:
-        """How many bytes conversions of operands move, whatever other uses want."""
+        """Return the bytes that conversions of operands move, regardless of other uses."""
         return self._cost_of(node, placement, zip(node.inputs, placement.wanted, strict=True))
 
     def _cost_of(self, node: LayoutNode, placement: Placement, uses: Iterable[tuple[Wire, Layout | None]]) -> int:
-        """Of an operation and of conversions for it."""
+        """Return the bytes that an operation and its conversions move."""
         own = _bytes(node.outputs[0].value) if node.kind.moves and not placement.is_view else 0
-        # One conversion serves all operands that are the same.
+        # One conversion serves equal operands.
         moved = {(wire, wanted) for wire, wanted in uses if wire.layout != wanted}
         return own + sum(self._price(wire, wire.layout, wanted) for wire, wanted in moved)
 
@@ -170,7 +173,7 @@ class LayoutPlan:
 
 
 def _cheapest(options: Sequence[Placement], cost: Callable[[Placement], int]) -> Placement:
-    """Of equals the first; nothing is cheaper than what costs nothing."""
+    """Return the first of the cheapest options, without pricing options after a free one."""
     best, least = options[0], -1
     for option in options:
         price = cost(option)
@@ -189,7 +192,7 @@ def _bytes(value: Value) -> int:
 
 
 def _is_free(value: Value, layout: Layout | None, wanted: Layout | None) -> bool:
-    """Whether a conversion costs the running program nothing."""
+    """Check whether a conversion costs nothing at run time."""
     info = tensor_of(value)
     assert info is not None and info.shape is not None
     goal = wanted or as_it_is(len(info.shape))

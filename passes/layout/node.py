@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Node of the layout assignment: an operation, its layouts, and those that its operator's rule allows."""
+"""Node of the layout assignment: an operation, its layouts, and the layouts that its operator's rule allows."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from .relations import MOST_DIMENSIONS, as_it_is, shape_in
 
 
 class OperationKind:
-    """What operations of one signature have in common: of rules, types and attributes are all that they see."""
+    """Common data of operations of one signature. Rules see only types and attributes, so their answers are shared."""
 
     def __init__(self, operands: int, results: int):
         self.row: Operator | None = None
         self.rule: LayoutRule | None = None
         self.rank, self.moves = 0, False
         self.plain = Placement((None,) * operands, (None,) * results, wanted=(None,) * operands)
-        #: The attributes and results' types that are others in a placement, by its identity.
+        #: Changed attributes and result types by the identity of a placement.
         self.made: dict[int, tuple[dict[str, Attribute | None], list[Type]]] = {}
         self._placements: dict[Layout, Placement | None] = {}
         self._options: dict[tuple[Layout | None, ...], Sequence[Placement]] = {}
         self._asked: dict[Sequence[str], Placement | None] = {}
 
     def follow_rule(self, row: Operator, rule: LayoutRule, operation: Operation) -> None:
-        """The rule of its operator, if it is about tensors of known ranks."""
+        """Adopt the operator's layout rule if all tensors have known ranks."""
         self.call = LayoutCall(row, operation)
         shapes = [info.shape for info in self.call.operand_infos if isinstance(info, TensorInfo)]
         ranks = [len(shape) for shape in shapes if shape is not None]
@@ -46,7 +46,10 @@ class OperationKind:
             self.rule, self.rank, self.moves = rule, max(ranks), rule.moves
 
     def placements(self, layouts: tuple[Layout | None, ...], operation: Operation) -> Sequence[Placement]:
-        """What the operator's rule makes of layouts around an operation; None is as in the program."""
+        """Return the placements that the operator's rule allows for neighbouring layouts.
+
+        None is the program's layout.
+        """
         found = self._options.get(layouts)
         if found is None:
             own = [each for each in dict.fromkeys(layouts) if each is not None and each.rank == self.rank]
@@ -60,7 +63,7 @@ class OperationKind:
         return self._placements.get(layout)
 
     def asked(self, texts: Sequence[str]) -> Placement | None:
-        """The layouts of an operation for which these are requested, or none but its own."""
+        """Return the placement for requested layouts. An empty request keeps the program's."""
         if not texts:
             return self.plain
         key = tuple(texts)
@@ -69,20 +72,22 @@ class OperationKind:
         return self._asked[key]
 
     def _answer(self, rule: LayoutRule, layout: Layout, operation: Operation) -> Placement | None:
-        """Raises RelaxError for what no rule may answer: nothing has been changed yet."""
-        with blaming_at(lambda: f"the rule of layouts of '{operation.name}'", rule.function, operation):
+        """Call the rule. Raise RelaxError if its answer is invalid, before anything is changed."""
+        with blaming_at(lambda: f"the layout rule of '{operation.name}'", rule.function, operation):
             answer = rule.function(self.call, layout)
         if answer is None:
             return None
-        what = f"the rule of layouts of '{operation.name}' ({rule.place})"
+        what = f"the layout rule of '{operation.name}' ({rule.place})"
         if not isinstance(answer, Placement):
-            raise located_error(f"{what} answers {answer!r}: expected a Placement or None", operation.location)
+            raise located_error(f"{what} returned {answer!r}: expected a Placement or None", operation.location)
         if (len(answer.operands), len(answer.results)) != (len(self.plain.operands), len(self.plain.results)):
-            raise located_error(f"{what} answers for other operands or results than there are", operation.location)
+            raise located_error(
+                f"{what} returned layouts for another number of operands or results", operation.location
+            )
         try:
             return answer._replace(attributes=self._normal(answer.attributes))
         except (AttributeProblem, KeyError) as problem:
-            raise located_error(f"{what} answers wrong attributes: {problem}", operation.location) from None
+            raise located_error(f"{what} returned wrong attributes: {problem}", operation.location) from None
 
     def _normal(self, attributes: Mapping[str, object]) -> dict[str, object]:
         assert self.row is not None
@@ -90,7 +95,7 @@ class OperationKind:
         return {name: value if value is None else kinds[name].normalize(value) for name, value in attributes.items()}
 
     def _possible(self, placement: Placement | None) -> Placement | None:
-        """A rule's answer, with None for the program's layouts; None where blocks would not be full."""
+        """Normalise a rule's answer: None for the program's layouts. Return None if a block would not be full."""
         if placement is None:
             return None
         layouts, infos = (*placement.operands, *placement.results), (*self.call.operand_infos, *self.call.results)
@@ -102,7 +107,7 @@ class OperationKind:
 
 
 class Kinds:
-    """The kinds of the operations that one plan is about."""
+    """Kinds of the operations of one plan, by signature."""
 
     def __init__(self) -> None:
         self._rules: dict[Operator, LayoutRule | None] = {}
@@ -112,7 +117,7 @@ class Kinds:
     def of(
         self, operation: Operation, operands: Sequence[Value], results: Sequence[Value], is_reached: bool
     ) -> OperationKind:
-        """What nothing comes to stays as it is."""
+        """Return the kind of an operation. Unreachable operations keep their layouts."""
         row = row_of(operation) if results and is_reached else None
         if row is not None and row not in self._rules:
             self._rules[row] = find_layout_rule(row)
@@ -129,7 +134,7 @@ class Kinds:
 
 
 class Wire:
-    """A value of the program: its layout, and how many uses want it in which one; None as the program says."""
+    """A value of the program: its layout, and the number of uses per wanted layout. None is the program's layout."""
 
     __slots__ = ("_is_constant", "layout", "needs", "value")
 
@@ -145,7 +150,7 @@ class Wire:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is converted when the program is compiled."""
+        """Check whether conversions of the value happen at compile time."""
         if self._is_constant is None:
             info = tensor_of(self.value)
             is_known = info is not None and info.dtype in NUMPY_NAME
@@ -154,7 +159,7 @@ class Wire:
 
 
 class Wires(dict[Value, Wire]):
-    """Made when first asked for."""
+    """Wires by value, created on first lookup."""
 
     def __missing__(self, value: Value) -> Wire:
         self[value] = made = Wire(value)
@@ -183,11 +188,11 @@ class LayoutNode:
 
     @property
     def arriving(self) -> tuple[Layout | None, ...]:
-        """The layouts of its operands."""
+        """Return the layouts of the operands."""
         return tuple([wire.layout for wire in self.inputs])
 
     def placements(self, layouts: Iterable[Layout | None]) -> Sequence[Placement]:
-        """What the operator's rule makes of layouts around it."""
+        """Return the placements that the operator's rule allows for neighbouring layouts."""
         return self.kind.placements(tuple(layouts), self.operation)
 
 

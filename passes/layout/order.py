@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations in an order in which each comes behind those whose results it uses."""
+"""Order of operations in which each operation follows the operations that define its operands."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ...dialects.core.dialect import row_of
 
 
 def in_order(root: OperationBase) -> Iterator[tuple[Operation, bool]]:
-    """The operations in an operation, and whether anything comes to them: unreachable blocks have no order."""
-    #: Whether operations of these names may have regions: of many operations in a graph few do.
+    """Yield the nested operations in order, each with True if it is reachable. Unreachable blocks have no order."""
+    #: Cache by name: True if operations of this name may have regions. Few operations of a graph do.
     can_hold: dict[str, bool] = {}
     stack = [iter(_inside(root, True))]
     while stack:
@@ -42,7 +42,7 @@ def _inside(op: OperationBase, is_reached: bool) -> list[tuple[Operation, bool]]
 
 
 def _reached(blocks: Sequence[Block]) -> Sequence[Block]:
-    """Blocks in reverse postorder, in which those that dominate others come first."""
+    """Return the reachable blocks in reverse postorder, in which dominating blocks come first."""
     if len(blocks) < 2:
         return blocks
     done: list[Block] = []

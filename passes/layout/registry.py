@@ -6,9 +6,9 @@
         axis = layout.place(call.axis)
         return None if axis is None else call.follow(layout, axis=axis)
 
-A layout here is one of a tensor's own dimensions, A, B, C, ...: a tensor that is NCHW in the program is ACDB when laid
-out as NHWC. A rule is given one that a tensor around the operation has, an operand or what a user of a result wants,
-and answers the layouts of operands and results if the operation takes part, and its attributes; None: it does not.
+A layout here permutes a tensor's own dimensions A, B, C, ...: an NCHW tensor that is stored as NHWC has the layout
+ACDB. A rule receives the layout of a neighbouring tensor: an operand, or a result as its user wants it. The rule
+returns the layouts of operands and results and the changed attributes, or None if the operation does not take part.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from ...support.blaming import place_of
 from .call import LayoutCall, Placement
 from .layout_attributes import in_its_layouts
 
-#: `rule(call, layout)`, see above.
+#: Signature `rule(call, layout)`, as described above.
 RuleFunction = Callable[[LayoutCall, Layout], Placement | None]
 Function = TypeVar("Function", bound=RuleFunction)
 
 
 @dataclass(frozen=True)
 class LayoutRule(OperatorRule):
-    """How an operator takes part in other layouts."""
+    """The layout rule of an operator."""
 
-    #: Whether the operator itself changes a tensor's layout.
+    #: True if the operator itself changes a tensor's layout.
     moves: bool = False
 
 
-_RULES = OperatorRules(LayoutRule, "a rule of layouts", f"{__package__}.rules")
+_RULES = OperatorRules(LayoutRule, "a layout rule", f"{__package__}.rules")
 
 
 @types_checked
 def register_layout(op: str | Sequence[str], *, moves: bool = False) -> Callable[[Function], Function]:
-    """Registers a function as the rule of an operator's layouts (or several operators'); use it as a decorator.
+    """Register a function as the layout rule of one or more operators. Use it as a decorator.
 
-    `moves`: the operator itself changes a tensor's layout; its rule is also asked about tensors that keep theirs.
-    Refuses unknown operators, and a second rule for the same one.
+    `moves`: the operator itself changes a tensor's layout. Its rule is also asked about tensors that keep theirs.
+    Unknown operators and a second rule for an operator are refused.
     """
     return _RULES.register(op, moves=moves)
 
 
 def find_layout_rule(definition: OpDef) -> LayoutRule | None:
-    """The rule of an operator: its own; else what its row states."""
+    """Return the layout rule of an operator, or the rule that its row implies."""
     own = _RULES.find(definition.full_name)
     if own is not None or not (definition.layouts or is_elementwise(definition)):
         return own
@@ -63,12 +63,15 @@ def find_layout_rule(definition: OpDef) -> LayoutRule | None:
 
 
 def all_layout_rules() -> list[LayoutRule]:
-    """Every rule, sorted by operator; those are left out that follow from an operator's row."""
+    """Return all registered rules, sorted by operator, without rules that an operator's row implies."""
     return _RULES.all()
 
 
 def is_elementwise(definition: OpDef) -> bool:
-    """Whether a row says that each element depends on those at its place alone: an integer could be an axis."""
+    """Check whether a row declares the operator elementwise.
+
+    Operators with integer attributes are excluded: the integer could be an axis.
+    """
     kinds = {operand.kind for operand in definition.operands}
     return (
         definition.pattern in (OpPattern.ELEMWISE.attribute_text, OpPattern.BROADCAST.attribute_text)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layouts relative to the program's: a layout of a value's own dimensions, which are A, B, C, ...
+"""Layouts relative to the program's, as permutations of a value's own dimensions A, B, C, ...
 
-A tensor that is NCHW in the program and laid out as NHWC has the layout ACDB.
+An NCHW tensor that is stored as NHWC has the layout ACDB.
 """
 
 from __future__ import annotations
@@ -15,19 +15,22 @@ from ...dialects.core.symbols import Dim, dim_floordiv, dim_mod, equal
 from ...dialects.relax.infer.layouts import Layout, LayoutAxis, blocked_dimensions, is_permutation, positions
 
 Shape = Sequence[Dim]
-#: Tensors of more dimensions stay as they are.
+#: Tensors of higher rank keep their layout.
 MOST_DIMENSIONS = len(ascii_uppercase)
 
 
 @lru_cache(maxsize=MOST_DIMENSIONS + 1)
 def as_it_is(rank: int) -> Layout:
-    """The identity: the layout of a tensor that is laid out as the program says."""
+    """Return the identity layout of a rank, which is the program's layout."""
     return Layout("", ascii_uppercase[:rank], ()).plain
 
 
 @lru_cache(maxsize=1024)
 def shape_in(layout: Layout, shape: tuple[Dim, ...]) -> tuple[Dim, ...] | None:
-    """The sizes of a tensor's axes; None where blocks do not surely divide them, or are of one element without need."""
+    """Return the sizes of a tensor's axes in a layout.
+
+    The result is None if a block may not divide its dimension, or has one element without need.
+    """
     if len(shape) > layout.rank:
         return None
     sizes = dict(zip(layout.dimensions, [*[1] * (layout.rank - len(shape)), *shape], strict=True))
@@ -47,7 +50,7 @@ def shape_in(layout: Layout, shape: tuple[Dim, ...]) -> tuple[Dim, ...] | None:
 
 @lru_cache(maxsize=1024)
 def for_broadcast(layout: Layout, shape: tuple[Dim, ...]) -> Layout | None:
-    """The layout that an operand of this shape needs with others in the layout; None: it may stay as it is."""
+    """Return the layout in which an operand broadcasts to a layout, or None if the operand can stay unchanged."""
     missing = layout.rank - len(shape)
     ones = set(layout.dimensions[:missing])
     ones |= {layout.dimensions[missing + axis] for axis, size in enumerate(shape) if equal(size, 1) is True}
@@ -55,20 +58,20 @@ def for_broadcast(layout: Layout, shape: tuple[Dim, ...]) -> Layout | None:
 
 
 def reduced(layout: Layout, dimensions: Sequence[int], keepdims: bool) -> Layout:
-    """What a reduction over dimensions leaves of a layout."""
+    """Return the layout of a reduction's result."""
     letters = {layout.dimensions[dimension % layout.rank] for dimension in dimensions}
     return _of_one(layout, letters) if keepdims else without(layout, dimensions)
 
 
 def _of_one(layout: Layout, letters: set[str]) -> Layout:
-    """The layout where these dimensions are of size 1, and so are their blocks."""
+    """Return the layout with size 1 for these dimensions and their blocks."""
     return layout.with_axes(
         axis._replace(block=1) if axis.block and axis.dimension in letters else axis for axis in layout.axes
     )
 
 
 def renamed(layout: Layout, names: Mapping[int, int], rank: int) -> Layout:
-    """The axes of the dimensions in `names`, which are others of a tensor of this rank; new ones between them."""
+    """Rename the dimensions in `names` to dimensions of a tensor of this rank, and insert its other dimensions."""
     letters = {layout.dimensions[old]: ascii_uppercase[new] for old, new in names.items()}
     axes = [axis._replace(dimension=letters[axis.dimension]) for axis in layout.axes if axis.dimension in letters]
     for new in sorted({*range(rank)} - {*names.values()}):
@@ -78,13 +81,13 @@ def renamed(layout: Layout, names: Mapping[int, int], rank: int) -> Layout:
 
 @lru_cache(maxsize=1024)
 def widened(layout: Layout | None, rank: int, wanted: int) -> Layout:
-    """The layout of a tensor of this rank (None: as it is) with as many dimensions as wanted, new ones in front."""
+    """Extend the layout of a tensor of this rank by new dimensions in front. A layout of None is the program's."""
     more = wanted - rank
     return renamed(layout or as_it_is(rank), {axis: axis + more for axis in range(rank)}, wanted)
 
 
 def without(layout: Layout, dimensions: Sequence[int]) -> Layout:
-    """The layout of what is left where dimensions are dropped."""
+    """Return the layout that remains when dimensions are dropped."""
     rank = layout.rank
     dropped = {dimension % rank for dimension in dimensions}
     kept = [dimension for dimension in range(rank) if dimension not in dropped]
@@ -93,7 +96,7 @@ def without(layout: Layout, dimensions: Sequence[int]) -> Layout:
 
 @lru_cache(maxsize=1024)
 def between(current: Layout, wanted: Layout) -> Layout | None:
-    """The layout of a tensor, relative to its own, that makes it another; None where no layout of its axes says it."""
+    """Return the relative layout that turns one layout into another, or None if no layout of its axes does."""
     own = as_it_is(len(current.axes))
     if is_permutation(current, wanted):
         return own.with_axes(own.axes[position] for position in positions(wanted, current))
@@ -105,7 +108,7 @@ def between(current: Layout, wanted: Layout) -> Layout | None:
 
 @lru_cache(maxsize=1024)
 def behind(current: Layout, change: Layout) -> Layout | None:
-    """The composition (the inverse of `between`): the layout of a tensor whose axes, in its layout, are changed."""
+    """Return the layout that results from a relative layout, or None. The inverse of `between`."""
     if len(current.axes) != change.rank:
         return None
     axes = []
@@ -120,15 +123,15 @@ def behind(current: Layout, change: Layout) -> Layout | None:
 
 @lru_cache(maxsize=1024)
 def keeps_order(layout: Layout, wanted: Layout, shape: tuple[Dim, ...]) -> bool:
-    """Whether a tensor's elements come in the same order in both, as where only axes of size 1 are elsewhere."""
+    """Check whether a tensor's elements have the same order in both layouts. Axes of size 1 may move."""
     one, other = _parts(layout, wanted, shape), _parts(wanted, layout, shape)
     return one is not None and one == other
 
 
 def _parts(layout: Layout, other: Layout, shape: Shape) -> list[tuple[str, int]] | None:
-    """What is larger than 1 of the axes, split where the other layout splits them; None where they split differently.
+    """Return the axes larger than 1, split at both layouts' blocks, or None if the layouts split differently.
 
-    A part is a dimension with a number: 0 is what is outside of its blocks.
+    A part is a dimension and a number. Number 0 is the axis outside of the dimension's blocks.
     """
     sizes = dict(zip(layout.dimensions, [*[1] * (layout.rank - len(shape)), *shape], strict=True))
     parts: list[tuple[str, int]] = []

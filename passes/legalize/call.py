@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a legalization rule works with: it gives PrimFuncs' bodies and gets the values of calls to them.
+"""Interface of legalization rules: a rule passes PrimFunc bodies, and receives the values of calls to them.
 
     @register_legalize("relax.nn.silu")
     def silu(call):
         return call.elementwise(lambda x: tir.sigmoid(x) * x)
 
-A PrimFunc is in destination-passing style on tensors without symbols: the inputs, then one parameter a result. Or
-it is on memrefs (`loops`), where a loop that writes here and there says more than values do. Operations of one kind
-with equal attributes and types share one.
+A PrimFunc is in destination-passing style on tensors without symbols: the inputs, then one parameter per result. Bodies
+that write elements in loops work on memrefs instead (`loops`). Operations of one kind with equal attributes and types
+share a PrimFunc.
 """
 
 from __future__ import annotations
@@ -43,27 +43,30 @@ Body = Callable[..., Any]
 
 
 class PrimFuncs:
-    """The PrimFuncs that one run of legalization has made in a module."""
+    """PrimFuncs that one run of legalization has created in a module."""
 
     def __init__(self, module: Operation, target: str = "", shared: PrimFuncs | None = None):
-        """`target`: theirs, where it is not the module's. `shared`: those of the same run for another target."""
+        """`target`: target of the PrimFuncs if it differs from the module's.
+
+        `shared`: PrimFuncs of the same run for another target.
+        """
         self.module = module
         self._target = target
         names = {symbol_name(op) for op in operations_of(body_of(module))} if shared is None else shared._names
         self._names: set[str] = names
         self._by_key: dict[object, str] = {}
-        #: Those that were written by hand.
+        #: PrimFuncs written by hand.
         self._kernels: dict[object, str] = {}
         self.symbols: FreshSymbols = FreshSymbols(module) if shared is None else shared.symbols
 
     def attributes(self, operator: str) -> dict[str, Attribute]:
-        """Those of a PrimFunc that computes an operator, in the current context."""
-        # It is private: where it has no callers any more, symbol-dce may take it.
+        """Return the attributes of a PrimFunc that computes an operator, in the current context."""
+        # Private functions without callers are erased by symbol-dce.
         held = {OPERATOR: operator, VISIBILITY: "private", **({TIR_TARGET: self._target} if self._target else {})}
         return {name: ir.StringAttr.get(text) for name, text in held.items()}
 
     def get(self, key: Any, wanted: str, make: Callable[[str], Any]) -> str:
-        """The name of the PrimFunc for a key; `make(name)` builds it the first time."""
+        """Return the name of the PrimFunc for a key. The first call builds it by `make(name)`."""
         if key not in self._by_key:
             name = fresh_name("_".join(filter(None, (wanted, self._target.replace("-", "_")))), self._names)
             make(name)
@@ -72,7 +75,7 @@ class PrimFuncs:
         return self._by_key[key]
 
     def kernel(self, kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Any], operator: str) -> str:
-        """The name of a PrimFunc written by hand, which is added the first time."""
+        """Return the name of a hand-written PrimFunc, and add the PrimFunc on first use."""
         name = kernel_symbol(kernel, inputs, outputs, self._kernels, self.module)
         if name not in self._names:
             self._names.add(name)
@@ -87,22 +90,22 @@ class LegalizeCall:
 
     def __init__(self, op: OpView, operands: Sequence[Value], prim_funcs: PrimFuncs, target: ChosenTarget):
         self.op = op
-        #: What it is for, with its options.
+        #: The target, with its options.
         self.target = target
         self.operands = list(operands)
         self._prim_funcs = prim_funcs
         self._count = 0
-        #: The PrimFuncs that are called, in their order.
+        #: Names of the called PrimFuncs, in order.
         self.called: list[str] = []
-        #: Values that bodies may have in them, so that PrimFuncs are shared only where they are equal.
+        #: Scalar values that bodies may depend on. PrimFuncs are shared only if these values are equal.
         self._read: list[object] = []
 
     @property
     def inferred(self) -> Call:
-        """The operation as inference sees it."""
+        """Return the operation as inference sees it."""
         return call_of(self.op.definition, self.op.operation)
 
-    #: As rules say that have the form before; until 0.2.
+    #: Name used by rules of the deprecated form. Accepted until 0.2.
     call = inferred
 
     @property
@@ -110,37 +113,37 @@ class LegalizeCall:
         return [decode(type_) for type_ in self.op.operation.results.types]
 
     def shape(self, value: Value) -> tuple[Dim, ...]:
-        """The shape of a tensor; declines where not even the rank is known."""
+        """Return the shape of a tensor. Decline if its rank is unknown."""
         return _shape_of(self.info(value), "an operand")
 
     def result_shape(self, index: int = 0) -> tuple[Dim, ...]:
-        """The shape of a result; declines where not even the rank is known."""
+        """Return the shape of a result. Decline if its rank is unknown."""
         return _shape_of(self.result_infos[index], "the result")
 
     def result_dtype(self, index: int = 0) -> str:
-        """A result's element type with its sign."""
+        """Return the element type of a result with its sign."""
         return str(self.result_infos[index].dtype)  # type: ignore[union-attr]
 
     def decline(self, reason: str) -> Decline:
-        """`return call.decline("only ...")`: the rule does not apply; the next one is tried."""
+        """Decline the operation by `return call.decline("only ...")`. The next rule is tried."""
         return Decline(reason)
 
     def info(self, value: Value) -> Info:
         return decode(value.type)
 
     def dtype(self, value: Value) -> str:
-        """A tensor's or scalar's element type with its sign, "ui8", which PrimFuncs do not have."""
+        """Return the element type of a tensor or scalar with its sign, such as "ui8". PrimFuncs have no signs."""
         return str(self.info(value).dtype)  # type: ignore[union-attr]
 
     def scalar_value(self, value: Value) -> int | float | bool | SymExpr | None:
-        """What a scalar operand is known to be: a number that a body may use, an expression, or None."""
+        """Return the known value of a scalar operand: a number that a body may use, an expression, or None."""
         info = operand_info(value)
         known = info.value if isinstance(info, ScalarInfo) else None
         self._read.append(str(known))
         return known
 
     def symbol(self, size: Size | str) -> Value:
-        """The value of an expression over the function's symbols, an i64 to pass to a PrimFunc."""
+        """Return the i64 value of an expression over the function's symbols, to pass to a PrimFunc."""
         return relax.prim_value(size)
 
     def prim(
@@ -153,16 +156,16 @@ class LegalizeCall:
         name: str = "",
         sizes: Body | None = None,
     ) -> list[Value]:
-        """Calls a PrimFunc with this body; its values. `body(*inputs, *outputs)` returns the outputs' values.
+        """Call a PrimFunc with this body and return its values. `body(*inputs, *outputs)` returns the outputs' values.
 
-        Inputs default to the operation's operands, outputs to its results, the pattern to what the operator's row
-        says. Where outputs have unknown sizes, `sizes(*inputs)` computes them, in order, in a PrimFunc that is called
-        before.
+        Inputs default to the operation's operands, outputs to its results, and the pattern to that of the operator's
+        row. If outputs have unknown sizes, `sizes(*inputs)` computes the sizes, in order, in a PrimFunc that is called
+        first.
         """
         return self._call(body, inputs, outputs, self._pattern(pattern), name, sizes, on_memrefs=False)
 
     def _pattern(self, given: OpPattern | str | None) -> OpPattern | str:
-        """What the operator's row says, where nothing is given."""
+        """Return the pattern of the operator's row unless another one is given."""
         return self.op.definition.pattern or OpPattern.OPAQUE if given is None else given
 
     def call_te(
@@ -173,12 +176,12 @@ class LegalizeCall:
         pattern: OpPattern | str | None = None,
         name: str = "",
     ) -> list[Value]:
-        """Calls a PrimFunc of tensor expressions: `function(*tensors)`, of te, gives the tensor of each result.
+        """Call a PrimFunc of tensor expressions: `function(*tensors)` returns the te tensor of each result.
 
-        Inputs default to the operation's operands; sizes that only the program knows are symbols of their shapes.
+        Inputs default to the operation's operands. Sizes known only at run time are symbols of the tensors' shapes.
         """
         from ...emit.te.dependence_graph import called, needs_memory, placeholder_of
-        from ...emit.te.emission import Emission  # long to load, and few rules ask
+        from ...emit.te.emission import Emission  # slow to import, and few rules use te
 
         values = self.operands if inputs is None else list(inputs)
         given = [placeholder_of(self.shape(value), self.dtype(value), n) for n, value in enumerate(values)]
@@ -201,17 +204,18 @@ class LegalizeCall:
         name: str = "",
         sizes: Body | None = None,
     ) -> list[Value]:
-        """As `prim`, but the body gets memrefs and writes the outputs' elements; it returns nothing."""
+        """Call a PrimFunc like `prim`. The body receives memrefs, writes the outputs' elements and returns nothing."""
         return self._call(body, inputs, outputs, OpPattern.OPAQUE, name, sizes, on_memrefs=True)
 
     def call_tir(
         self, kernel: Kernel, inputs: Sequence[Value] | None = None, outputs: Sequence[TensorInfo] | None = None
     ) -> list[Value]:
-        """Calls a PrimFunc written by hand: a module of one (@T.prim_func, te.create_prim_func), MLIR text of one, or
-        a function that writes its loops (rx.loops).
+        """Call a hand-written PrimFunc and return its values.
 
-        Inputs default to the operation's operands, outputs to its results. The module gets each PrimFunc once, and a
-        function once for each combination of types; it has a memref for each input, then for each output.
+        The kernel is a module of one PrimFunc (@T.prim_func, te.create_prim_func), MLIR text of one, or a function that
+        writes loops (rx.loops). Such a function has a memref for each input, then for each output. Inputs default to
+        the operation's operands, outputs to its results. The module receives each PrimFunc once, and a function once
+        for each combination of types.
         """
         values = self.operands if inputs is None else list(inputs)
         infos: Sequence[Any] = self.result_infos if outputs is None else list(outputs)
@@ -252,7 +256,7 @@ class LegalizeCall:
             with ir.InsertionPoint(body_of(self._prim_funcs.module)):
                 attributes = self._prim_funcs.attributes(operation.name)
                 function = make_prim_func(symbol, parameters, results, whole, pattern=pattern, attributes=attributes)
-            # What can raise is done where it stands, and once: nothing is fused with it.
+            # Code that can raise runs exactly where the operation is, and once: nothing is fused with it.
             if operations_named(function, ASSERT):
                 set_op_pattern(function, OpPattern.OPAQUE)
 
@@ -262,11 +266,11 @@ class LegalizeCall:
         return list(map(self.cast, called, wanted))
 
     def cast(self, value: Value, info: Info) -> Value:
-        """The value with another type, checked at run time where it says more than its own."""
+        """Cast a value to another type, with a run-time check if that type is more precise."""
         return value if self.info(value) == info else relax.match_cast(value, encode(info, self.op.context))
 
     def new_symbols(self, count: int) -> list[SymExpr]:
-        """Unused symbols, for sizes that a match_cast defines."""
+        """Return unused symbols, for sizes that a match_cast defines."""
         return [sym(self._prim_funcs.symbols.next()) for _ in range(count)]
 
     def _with_sizes(self, infos: Sequence[Any], inputs: Sequence[Value], sizes: Body, name: str) -> list[Any]:
@@ -287,14 +291,14 @@ class LegalizeCall:
         return [info.with_shape(next(new) if dim is None else dim for dim in info.shape) for info in infos]
 
     def define_sizes(self, sizes: Value, count: int) -> list[SymExpr]:
-        """New symbols for the elements of a 1-D i64 tensor of `count` elements."""
+        """Define new symbols for the elements of a 1-D i64 tensor of `count` elements."""
         symbols = self.new_symbols(count)
         shape = relax.tensor_to_shape(sizes)
         relax.match_cast(shape, encode(ShapeInfo(tuple(symbols)), self.op.context))
         return symbols
 
     def elementwise(self, body: Body, operands: Sequence[Value] | None = None, *, name: str = "") -> list[Value]:
-        """Each element of the only result from the operands' elements there, broadcast: `body(*numbers)`."""
+        """Compute each element of the only result by `body(*numbers)` from the broadcast operands' elements."""
         values = self.operands if operands is None else list(operands)
         shape = self.result_shape()
         result = TensorInfo(shape, self.result_dtype())
@@ -323,12 +327,12 @@ class LegalizeCall:
 
 
 def _with_numbers(body: Body) -> Body:
-    """The body, which is given Numbers for scalars."""
+    """Return the body with Numbers in place of scalars."""
     return lambda *parameters: body(*given(parameters))
 
 
 def _with_types(body: Body, types: Sequence[Type]) -> Body:
-    """The body, whose values get the outputs' types where those only know other sizes."""
+    """Return the body with its values cast to the outputs' types if only the static sizes differ."""
 
     def typed(*parameters: Value) -> list[Value]:
         values = body(*parameters)
@@ -364,7 +368,7 @@ _SYMBOL = re.compile(r"[A-Za-z_]\w*")
 
 
 def _renamed(types: Sequence[str]) -> tuple[str, ...]:
-    """The types with symbols by order of appearance: their names mean nothing outside of the function."""
+    """Rename symbols by order of appearance: their names mean nothing outside of the function."""
     names: dict[str, str] = {}
 
     def number(found: re.Match[str]) -> str:

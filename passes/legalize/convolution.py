@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions as contractions: what they and transposed ones have in common.
+"""Convolutions as contractions, for convolutions and transposed convolutions.
 
-Tensors have letters: N, C and the spatial ones in data and result, O, I and the spatial ones in the weight. Groups
-are a dimension of their own, G, before the channels; blocks of channels have small letters. The loops are over N, G,
-O, the result's places, o, then those that are summed: I, the kernel's places, i.
+Dimensions have letters: N, C and the spatial ones in data and result, O, I and the spatial ones in the weight. Groups
+are a dimension G before the channels, and blocks of channels have small letters. The parallel loops are N, G, O, the
+result's positions, and o. The reduction loops are I, the kernel's positions, and i.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ...emit.windows import Meeting, meeting, padded, span
 from ..layout.conversion import converted, permuted
 from .call import LegalizeCall
 
-#: This many products make up for reading a result, adding them and writing it: one tap's, in a sum over channels.
+#: Number of products per result from which an extra read, addition and write of the result pays.
 _MANY = 16
 
 
@@ -52,19 +52,19 @@ class Lettered(NamedTuple):
         return dict(zip(self.letters, linalg.sizes(self.value), strict=True))
 
     def replaced(self, value: Value) -> Lettered:
-        """Another tensor with the same letters."""
+        """Return another tensor with the same letters."""
         return Lettered(value, self.letters)
 
     def renamed(self, letter: str, other: str) -> Lettered:
-        """The same tensor with another letter for a dimension."""
+        """Return the tensor with another letter for a dimension."""
         return Lettered(self.value, self.letters.replace(letter, other))
 
     def part(self, places: Mapping[str, DimensionRange]) -> Lettered:
-        """What is at these places; the whole of dimensions that are not among them."""
+        """Return the slice at these ranges. Dimensions without a range are whole."""
         return self.replaced(tensors.slice_of(self.value, *self._offsets_and_sizes(places)))
 
     def with_part(self, value: Value, places: Mapping[str, DimensionRange]) -> Value:
-        """The tensor with a value at these places, made of the part there."""
+        """Return the tensor with the slice at these ranges replaced by a value."""
         offsets, sizes = self._offsets_and_sizes(places)
         return tensors.put_slice(value, self.value, offsets, sizes=sizes)
 
@@ -73,7 +73,7 @@ class Lettered(NamedTuple):
         return [part.start for part in parts], [part.size for part in parts]
 
     def in_groups(self, letter: str, groups: int) -> Lettered:
-        """The tensor with one dimension as groups of channels; without groups as it is."""
+        """Split a dimension into groups of channels. A single group leaves the tensor unchanged."""
         if groups == 1:
             return self
         axis = self.letters.index(letter)
@@ -83,7 +83,7 @@ class Lettered(NamedTuple):
 
 
 class Convolution:
-    """What a convolution's attributes say, with an entry for each spatial dimension."""
+    """Attributes of a convolution, with an entry for each spatial dimension."""
 
     def __init__(self, call: LegalizeCall):
         self.data_layout, self.kernel_layout, self.out_layout = layouts_of(call.inferred).values()
@@ -92,8 +92,8 @@ class Convolution:
         self.spatial = "".join(self._windows)
         infos: list[Any] = [call.info(operand) for operand in call.operands]
         self.data, self.weight = infos
-        #: Whether each channel is convolved with a kernel of its own, and they are in blocks: loops over its channels
-        #: are those over the data's then, and no groups are needed.
+        #: True for depthwise convolutions on blocks of channels. The loops over the weight's channels are then the
+        #: data's, and groups are not needed.
         self.is_by_blocks = (
             call.op.groups > 1 and not self.is_transposed and self._has_blocks_of_single_channels(call.op.groups)
         )
@@ -101,7 +101,7 @@ class Convolution:
         self.dtype: str = call.result_dtype()
 
     def _has_blocks_of_single_channels(self, groups: int) -> bool:
-        """NCHW16c, OIHW16o with one input channel, and NCHW16c."""
+        """Check for layouts such as NCHW16c, OIHW16o with one input channel, and NCHW16c."""
         data, weight, out = (_blocks(layout) for layout in (self.data_layout, self.kernel_layout, self.out_layout))
         if len(data) != 1 or [block for _, block in data] != [block for _, block in weight] or data != out:
             return False
@@ -110,15 +110,15 @@ class Convolution:
         return is_of_channels and sizes["I"] == 1 and sizes["O"] * sizes["o"] == groups
 
     def windows(self, taps: Mapping[str, Any]) -> dict[str, Window]:
-        """The windows over the data, by dimension, of a kernel with these taps along each."""
+        """Return the windows over the data, by dimension, for a kernel with these taps along each."""
         return {letter: window._replace(taps=taps[letter]) for letter, window in self._windows.items()}
 
     def laid_out(self, weight: Value) -> Value:
-        """The weight, a value of the graph, and from here on the convolution's as its loops read it."""
+        """Return the graph's weight in the order in which the loops read it, and record its layout."""
         axes = self.kernel_layout.axes
         if not is_widely_padded(self._windows):
             return weight
-        # By taps, what one multiplies by is contiguous.
+        # Tap by tap, the multiplied slice of the weight is then contiguous.
         order = sorted(range(len(axes)), key=lambda place: axes[place].dimension not in self.spatial)
         if order == list(range(len(axes))):
             return weight
@@ -129,8 +129,7 @@ class Convolution:
 
     @property
     def has_fitting_blocks(self) -> bool:
-        """Whether there are no blocks but those of channels, and these have loops of their own: NCHW4c, OIHW4i8o and
-        NCHW8c."""
+        """Check that only channels have blocks, with loops of their own, as in NCHW4c, OIHW4i8o and NCHW8c."""
         blocks = [_blocks(layout) for layout in (self.data_layout, self.kernel_layout, self.out_layout)]
         if not any(blocks):
             return True
@@ -160,13 +159,13 @@ def _blocks(layout: Layout) -> list[tuple[str, int]]:
 
 
 def _knows_blocks(info: TensorInfo, layout: Layout) -> bool:
-    """Whether the type states that blocks have their size."""
+    """Check whether the type states the sizes of the blocks."""
     assert info.shape is not None
     return all(axis.block in (None, size) for axis, size in zip(layout.axes, info.shape, strict=True))
 
 
 def in_plain_layouts(call: LegalizeCall, conv: Convolution) -> Any:
-    """The operation on tensors without blocks, its result in its layout."""
+    """Apply the operation to tensors without blocks, and convert the result to its layout."""
     texts = {
         name: layout.dimensions if blocked_dimensions(layout) else layout.text
         for name, layout in (
@@ -187,7 +186,7 @@ def in_plain_layouts(call: LegalizeCall, conv: Convolution) -> Any:
 
 
 def check_channels(conv: Convolution, data: Lettered, weight: Lettered) -> None:
-    """Checks at run time what types do not state: that channels agree and groups divide them."""
+    """Check at run time that channels agree and groups divide them, unless the types prove it."""
     if conv.is_by_blocks:
         loops.require_same(data.sizes["O"], weight.sizes["O"], "channels of the data and the weight")
         return
@@ -204,15 +203,15 @@ def check_channels(conv: Convolution, data: Lettered, weight: Lettered) -> None:
 
 
 def _known(info: TensorInfo, tensor: Lettered, letter: str) -> Any:
-    """A size as the graph knows it."""
+    """Return a size as the graph knows it."""
     assert info.shape is not None
     return info.shape[tensor.letters.index(letter)]
 
 
 def convolve(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
-    """`out` overwritten by the convolution, with a window for each spatial dimension."""
+    """Overwrite `out` by the convolution, with a window for each spatial dimension."""
     if are_steps_apart() and _is_by_channels(conv, weight):
-        # A group has one channel: it needs no dimension of its own, which epilogues would not have.
+        # A group of one channel needs no dimension of its own, which epilogues would not have either.
         data, weight, target = (each.renamed(letter, "G") for each, letter in ((data, "C"), (weight, "O"), (out, "C")))
         return _computed(conv, data, weight, target, windows)
     grouped = "I" if conv.is_transposed else "O"
@@ -223,7 +222,7 @@ def convolve(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered,
 
 
 def _is_by_channels(conv: Convolution, weight: Lettered) -> bool:
-    """Whether each channel is convolved with a kernel of its own, in tensors without blocks."""
+    """Check for a depthwise convolution on tensors without blocks."""
     known = dict(zip(weight.letters, weight.value.type.shape, strict=True))
     is_plain = not (conv.is_transposed or conv.is_by_blocks or {"i", "o"} & set(weight.letters))
     return is_plain and conv.groups > 1 and (known["O"], known["I"]) == (conv.groups, 1)
@@ -235,7 +234,7 @@ def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered
     def over_padding() -> Value:
         around = _padded(data, windows)
         if are_steps_apart():
-            # What vectors and caches of a core ask for is not what threads do.
+            # GPU threads do not share the vector and cache constraints of a CPU core.
             return sum_of_products(*_contraction(conv, around, weight, out, _places(windows)))
         if has_short_rows(windows, around, out, weight.sizes):
             return _over_joined_rows(conv, around, weight, out, windows)
@@ -248,7 +247,7 @@ def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered
         return summed([conv.data.dtype, conv.weight.dtype], out.value, conv.dtype, add_taps)
 
     if linalg.is_nothing([*data.sizes.values(), *weight.sizes.values()]):
-        # Upstream's slices may not start at the end of a dimension, which that of an empty one is.
+        # Upstream's slices may not start at the end of a dimension, so empty dimensions are handled here.
         return summed([], out.value, conv.dtype, lambda zeros: zeros)
     if not is_widely_padded(windows) or are_steps_apart():
         return over_padding()
@@ -264,7 +263,7 @@ def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered
 def _of_data(
     weight: Lettered, windows: Windows, sizes: Mapping[str, Size], positions: Mapping[str, Size]
 ) -> tuple[Lettered, Windows]:
-    """Without first and last taps that meet padding alone: on a picture of one element 3x3 taps are one."""
+    """Drop leading and trailing taps that only read padding. On an image of one element, 3x3 taps become one."""
     kept, parts = dict(windows), dict[str, DimensionRange]()
     for letter, window in windows.items():
         taps, size, count = window.taps, sizes[letter], positions[letter]
@@ -281,7 +280,7 @@ def _of_data(
 
 
 def _padded(data: Lettered, windows: Windows) -> Lettered:
-    """The data with zeros around."""
+    """Pad the data with zeros."""
     along = [windows.get(letter, Window(1)) for letter in data.letters]
     zero = constant(0, data.value.type.element_type)
     before, after = [each.before for each in along], [each.after for each in along]
@@ -289,7 +288,7 @@ def _padded(data: Lettered, windows: Windows) -> Lettered:
 
 
 def _by_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettered, windows: Windows) -> Value:
-    """The total with each tap's products with what it meets of the data, one picture and group after the other."""
+    """Add the products of each tap and the data it reads to the total, one image and group after the other."""
     alone = [letter for letter in "NG" if letter in total.letters]
     sizes, positions = data.sizes, total.sizes
 
@@ -321,7 +320,7 @@ class _Contraction(NamedTuple):
     iterators: list[str]
 
 
-#: For the loops and the kernel's loops, by dimension, where the data are read in each.
+#: Callable that maps the loops and the kernel's loops, by dimension, to the data indices that they read.
 Places = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
@@ -330,7 +329,7 @@ def _places(windows: Windows) -> Places:
 
 
 def _contraction(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, places: Places) -> _Contraction:
-    """The products to sum for `out`. Small letters of the spatial dimensions are the kernel's places."""
+    """Return the products to sum for `out`. Small spatial letters are the kernel's positions."""
     own = [letter for letter in conv.spatial if letter in out.letters]
     channels = [loop for letter, loop in (("G", "G"), ("C", "O")) if letter in out.letters]
     outer = ["N", *channels, *own, *(["o"] if "o" in weight.letters else [])]
@@ -354,7 +353,7 @@ def _contraction(conv: Convolution, data: Lettered, weight: Lettered, out: Lette
 
 
 def has_short_rows(windows: Windows, data: Lettered, out: Lettered, taps: Mapping[str, Size]) -> bool:
-    """Whether rows fill vectors badly, and would fill them better one behind the other, their padding included."""
+    """Check whether rows fill vectors badly and would fill them better if joined, padding included."""
     *others, tall, wide = ["", *windows]
     if not (others and data.letters.endswith(tall + wide) and out.letters.endswith(tall + wide)):
         return False
@@ -364,14 +363,14 @@ def has_short_rows(windows: Windows, data: Lettered, out: Lettered, taps: Mappin
     if not (isinstance(width, int) and isinstance(columns, int) and isinstance(rows, int)):
         return False
     products = [taps["I"], *(taps[letter] for letter in windows)]
-    # Results are written twice, so there has to be something to sum.
+    # The results are written twice, so each one must sum many products.
     known = [size for size in products if isinstance(size, int)]
     is_long = len(known) == len(products) and prod(known) >= _MANY * _MANY // 2
     return is_long and rows > 1 and width * 10 <= -(-columns // _MANY) * _MANY * 9
 
 
 def _over_joined_rows(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
-    """The convolution over rows that are one: a window that reaches over an end gives an unused result."""
+    """Compute the convolution over joined rows. A window across the end of a row yields an unused result."""
     tall, wide = list(windows)[-2:]
     width, columns, rows = data.sizes[wide], out.sizes[wide], out.sizes[tall]
     joined = Lettered(tensors.merge(data.value, len(data.letters) - 2, 2), data.letters[:-1])
@@ -390,16 +389,16 @@ def _over_joined_rows(conv: Convolution, data: Lettered, weight: Lettered, out: 
 
 
 # ---- long strides ----
-# Where neighbouring windows begin with elements far apart, these are no vectors. With a kernel of 400 taps that goes on
-# by 160, every 80th element is put behind the one before: of [places, 80] becomes [80, places], over which the kernel
-# has 5 x 80 taps and goes on by 2.
+# Adjacent windows with a long stride read elements that are far apart and form no vectors. For a kernel of 400 taps
+# with stride 160, rows of [positions, 80] are transposed to [80, positions]. The kernel then has 5 x 80 taps and stride
+# 2.
 
-#: Vectors are read by this stride as well.
+#: Largest stride that vector loads support.
 _READ_AS_VECTORS = 2
 
 
 def phases_of(windows: Windows, data: Lettered, out: Lettered) -> int:
-    """How many elements of a row become neighbours of those behind them; 1 where rows stay as they are."""
+    """Return the number of phases into which rows are split, or 1 if rows stay unchanged."""
     wide, window = list(windows.items())[-1]
     if not (data.letters.endswith(wide) and out.letters.endswith(wide)):
         return 1
@@ -410,7 +409,7 @@ def phases_of(windows: Windows, data: Lettered, out: Lettered) -> int:
 
 
 def _over_phases(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
-    """The convolution with the phases of rows as a dimension of their own, p."""
+    """Compute the convolution with the phases of rows as a dimension p."""
     wide, window = list(windows.items())[-1]
     phases, places, rank = phases_of(windows, data, out), out.sizes[wide], len(data.letters)
     reach = minimum(places, 1) * window.taps + maximum(places - 1, 0) * window.stride
@@ -427,28 +426,27 @@ def _over_phases(conv: Convolution, data: Lettered, weight: Lettered, out: Lette
 
 
 # ---- tap by tap ----
-# A tap is worked on only where it meets the data, so that padding costs nothing. Where most taps are in the padding, as
-# those of widely dilated convolutions on small pictures, that is little work; elsewhere sums that stay in registers for
-# all taps are faster.
+# A tap is computed only where it reads data, so that padding costs nothing. This pays if most taps read padding, as in
+# widely dilated convolutions on small images. Otherwise sums that stay in registers for all taps are faster.
 
 
 #: Windows by dimension.
 Windows = Mapping[str, Window]
-#: `body(total, tap, meetings)`, both by dimension, gives the new total.
+#: `body(total, tap, meetings)`, both by dimension, returns the new total.
 TapBody = Callable[[Value, dict[str, Size], dict[str, Meeting]], Value]
 
-#: The part of all taps that meets the data from which on going tap by tap is not faster any more.
+#: The tap-by-tap form pays below this fraction (3/5) of taps that read data.
 _MOST_INSIDE, _OF = 3, 5
 
 
 def is_widely_padded(windows: Windows) -> bool:
-    """Whether the padding is no narrow border, which would cost less than many small steps do."""
+    """Check whether the padding is wider than a border, which costs less than many small steps."""
     is_known = all(isinstance(window.taps, int) for window in windows.values())
     return is_known and any(max(window.before, window.after) > window.taps for window in windows.values())
 
 
 def is_mostly_padding(windows: Windows, sizes: Mapping[str, Size], positions: Mapping[str, Size]) -> bool | Number:
-    """Whether most taps are in the padding, a truth value where sizes are dynamic."""
+    """Check whether most taps read padding. Return a run-time truth value for dynamic sizes."""
     met = [
         [meeting(window, tap, sizes[letter], positions[letter]).length for tap in range(window.taps)]
         for letter, window in windows.items()
@@ -460,7 +458,7 @@ def is_mostly_padding(windows: Windows, sizes: Mapping[str, Size], positions: Ma
 def for_each_tap(
     windows: Windows, sizes: Mapping[str, Size], positions: Mapping[str, Size], total: Value, body: TapBody
 ) -> Value:
-    """The total after all taps of a window; those that are known to meet no data are left out."""
+    """Return the total after all taps of a window, without taps that are known to read only padding."""
     letters = list(windows)
 
     def meet(letter: str, tap: Size) -> Meeting:
@@ -473,7 +471,7 @@ def for_each_tap(
         letter = letters[len(taps)]
         met = {tap: meet(letter, tap).length for tap in range(windows[letter].taps)}
         some = [tap for tap, count in met.items() if not linalg.is_nothing([count])]
-        # Along the last dimension sizes that are known make better vectors than one loop for all taps has.
+        # Along the last dimension, static sizes give better vectors than one loop for all taps.
         is_worth_code = letter == letters[-1] and all(isinstance(met[tap], int) and met[tap] > 1 for tap in some)
         if len(some) > 1 and not is_worth_code:
             return loops.for_range(some[0], some[-1] + 1, lambda tap, inner: enter(inner, *taps, tap), value)[0]
@@ -483,7 +481,7 @@ def for_each_tap(
 
 
 def one_by_one(count: Size, body: Callable[[Size, Value], Value], value: Value) -> Value:
-    """`value = body(i, value)` `count` times; without a loop where that is known to be once."""
+    """Run `value = body(i, value)` `count` times, without a loop if the count is known to be one."""
     if isinstance(count, int) and count == 1:
         return body(0, value)
     return loops.for_range(0, count, lambda i, inner: body(i, inner), value)[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Names for dynamic sizes that have none in types, so that rules need no code for them (relax-legalize-ops)."""
+"""Symbols for unnamed dynamic sizes, so that rules need no code for them (relax-legalize-ops)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from .rules import RuleFunction
 
 
 def with_known_sizes(rule: RuleFunction, call: LegalizeCall) -> Any:
-    """What the rule gives. It sees operands without unknown sizes, and results of just the types inferred from them.
+    """Call the rule with operands of known or symbolic sizes, and results of the types inferred from them.
 
-    Elsewhere the operation is made again with a new symbol for each unknown size, and its results are cast.
+    If a size is unknown, the operation is built again with a new symbol for each unknown size, and its results are
+    cast.
     """
     named = {value: _named(value, call) for value in call.operands}
     values = [named[value] for value in call.operands]
@@ -32,7 +33,7 @@ def with_known_sizes(rule: RuleFunction, call: LegalizeCall) -> Any:
 
 
 def by_name(op: OpView, values: Sequence[Any]) -> dict[str, Any]:
-    """What stands for an operation's operands by their names; None for one that is absent."""
+    """Map operand names to the values that stand for the operands, or None for an absent operand."""
     definition: OpDef = op.definition
     sizes = list(op.operation.attributes["operandSegmentSizes"]) if definition.segmented else None
     return definition.segment(values, sizes)
@@ -44,7 +45,7 @@ def _inferred(op: OpView, values: Sequence[Value], attributes: Mapping[str, obje
 
 
 def _named(value: Value, call: LegalizeCall) -> Value:
-    """The operand with a symbol for each size that its type does not state."""
+    """Return the operand cast to a type with a symbol for each unknown size."""
     info = decode(value.type)
     if not isinstance(info, (TensorInfo, ShapeInfo)):
         return value

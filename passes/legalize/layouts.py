@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors in layouts such as "NHWC" or "NCHW16c", for rules that are about "NCHW" and know no blocks."""
+"""Tensors in layouts such as "NHWC" or "NCHW16c", for rules written for "NCHW" without blocks."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from .known_sizes import by_name
 
 
 def require_blocks(tensor: Value, layout: Layout) -> None:
-    """Raises ValueError where a tensor's blocks are not of the sizes that its layout says."""
+    """Emit a check that raises ValueError if a tensor's blocks have other sizes than its layout states."""
     for axis, size in zip(layout.axes, linalg.sizes(tensor), strict=True):
         if axis.block is not None:
             loops.require_same(size, axis.block, f"blocks of {axis.dimension} in layout {layout.text}")
 
 
 def in_plain_layout(call: LegalizeCall, data: Value, layout: Layout, out_layout: Layout) -> Value:
-    """The operation on its first operand without blocks, in the order of the dimensions; its result in its layout."""
+    """Apply the operation to its first operand without blocks, in the order of the dimensions.
+
+    Convert the result back.
+    """
     names = {name: None if name == "out_layout" else layout.dimensions for name in ("layout", "out_layout")}
     given = call.inferred.attributes
     attributes = {**given, **{key: text for key, text in names.items() if key in given}}
@@ -32,7 +35,7 @@ def in_plain_layout(call: LegalizeCall, data: Value, layout: Layout, out_layout:
 
 
 def _with_blocks(data: Value, call: LegalizeCall, layout: Layout) -> Value:
-    """The tensor with blocks of the layout's sizes in its type, which the run checks."""
+    """Cast the tensor to a type with the layout's block sizes, which are checked at run time."""
     info = call.info(data)
     assert isinstance(info, TensorInfo) and info.shape is not None
     sizes = [size if axis.block is None else axis.block for axis, size in zip(layout.axes, info.shape, strict=True)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions and regions for which a target of their own is said, by the attribute relax.target."""
+"""Targets of functions and regions with the attribute relax.target."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from ...targets.core.registry import find_target
 def roots_by_target(
     root: Operation, operations: Sequence[Operation], target: str, is_opaque: Callable[[Operation], bool]
 ) -> dict[str, list[Operation]]:
-    """For each target the operations in which its rules hold, up to others of these inside. The root is `target`'s.
+    """Map each target to the operations in which its rules apply.
 
-    `operations` are those in the root. Raises RelaxError, before anything is changed, where the attribute names no
-    target or stands where it says nothing.
+    An operation that states a target is left out of the operations around it. The root belongs to `target`, and
+    `operations` are its contents. Raise RelaxError before any change if an attribute names no target, or if an
+    operation cannot have one.
     """
     found = {target: [root]}
     for operation in (root, *operations):
         if RELAX_TARGET in operation.attributes:
             if is_opaque(operation) or not len(operation.regions):
-                hint = "a graph's function and what holds a region in one can, for all that is inside"
+                hint = "only graph functions, and operations with regions in them, can have it"
                 what = f"'{operation.name}' op cannot have the attribute '{RELAX_TARGET}': {hint}"
                 raise located_error(what, operation.location)
             found.setdefault(_target_of(operation), []).append(operation)

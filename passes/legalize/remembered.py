@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memoised legalization: equal operators become the call that a rule has made of the first."""
+"""Memoised legalization: equal operators reuse the call that a rule created for the first of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CALL = "relax.call_tir"
 
 
 class _Made(NamedTuple):
-    """What a rule made of an operator, and the names of the PrimFuncs that are called."""
+    """Cached result of a legalization rule: the replacement and the PrimFuncs it calls."""
 
     rule: Rule
     made: MadeOperations
@@ -28,26 +28,26 @@ class _Made(NamedTuple):
 
 
 class Remembered:
-    """What the rules of one run have done, for operators of the same types, attributes and known scalars.
+    """Results of the rules of one run, by the operators' types, attributes and known scalars.
 
-    Nothing is kept of rules that may look elsewhere (`by_types` of a rule), nor if one of them was tried before.
+    Nothing is cached if the rule, or a rule tried before it, may depend on anything else (`by_types` is False).
     """
 
     def __init__(self, notes: LegalizationNotes | None):
         self._notes = notes
-        #: The rules of an operator that come before its first rule that may look elsewhere.
+        #: The rules of an operator before the first one without `by_types`.
         self._by_types: dict[str, set[Rule]] = {}
         self._made: dict[Hashable, _Made] = {}
         self._signatures = Signatures()
 
     def watch(self, name: str, candidates: Sequence[Rule]) -> None:
-        """Take note of the rules of an operator, before one of them is tried."""
+        """Record the rules of an operator before one of them is tried."""
         self._by_types[name] = set(itertools.takewhile(attrgetter("by_types"), candidates))
 
     def remember(
         self, operation: Operation, operands: Sequence[Value], rule: Rule, values: Any, called: list[str]
     ) -> None:
-        """Takes down what a rule has just made, where that is one call of the operator's operands and nothing else."""
+        """Cache the result of a rule if it is a single call with the operator's operands."""
         if rule not in self._by_types.get(operation.name, ()):
             return
         made = take_down(operands, as_list(values))
@@ -55,7 +55,7 @@ class Remembered:
             self._made[self._signatures.of(operation, operands)] = _Made(rule, made, called)
 
     def again(self, operation: Operation, operands: Sequence[Value]) -> Sequence[Value] | None:
-        """The call's values, where it is known what an operator becomes."""
+        """Repeat the cached call for an equal operator and return its values, or None."""
         if not self._by_types.get(operation.name):
             return None
         found = self._made.get(self._signatures.of(operation, operands))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Journal entries of legalization: the operators that it finds, and the rule that took each."""
+"""Journal entries of legalization: the operators found, and the rule that legalized each."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .rules import Rule
 
 
 class LegalizationNotes:
-    """The facts of one run; made only if a journal is active."""
+    """Journal facts of one run, created only if a journal is active."""
 
     def __init__(self, journal: Journal, module: Operation, is_opaque: Callable[[Operation], bool]):
         self._journal = journal
-        #: The numbers of operators that no rule has taken yet.
+        #: Numbers of the operators that no rule has legalized yet.
         self._numbers: dict[Operation, int] = {}
         self._names: dict[Value, int | str] = {}
         quoters: dict[Operation, Quoter] = {}
@@ -47,23 +47,23 @@ class LegalizationNotes:
             return [self._names[value]]
         if isinstance(value, BlockArgument):
             return _argument_name(value)
-        # A constant, or what computes sizes on the way.
+        # A constant, or an operation that computes sizes.
         return [source for operand in value.owner.operation.operands for source in self._sources(operand)]
 
     def taken(self, operation: Operation, rule: Rule, kernels: Sequence[str]) -> None:
-        """A rule has taken an operator."""
+        """Record the rule that legalized an operator."""
         number, where = self._numbers.pop(operation, None), origins_of(operation)
         names, function = list(dict.fromkeys(kernels)), rule.function.__name__
         self._journal.add(LegalizedFact(number, operation.name, where, function, rule.target, rule.place, names))
 
 
 def _is_operator(operation: Operation) -> bool:
-    """What is no value that is known, nor what rules make of operators."""
+    """Check for an operator that needs a rule: neither a literal nor a call that rules create."""
     row = row_of(operation)
     return row is not None and row.role != "literal" and operation.name != "relax.call_tir"
 
 
 def _argument_name(argument: BlockArgument) -> list[int | str]:
-    """An input of the graph by its name; arguments of blocks inside come from elsewhere."""
+    """Return the name of a graph's input. Arguments of nested blocks have none."""
     function = argument.owner.owner.operation
     return [argument_names(function)[argument.arg_number]] if function.name == "func.func" else []

@@ -20,21 +20,21 @@ from ...targets.core.registry import all_targets, find_target, load_rules, load_
 if TYPE_CHECKING:
     from .call import LegalizeCall
 
-#: What a rule gives: the values of the operator's results, or why it does not apply.
+#: Result of a rule: the values of the operator's results, or a Decline with the reason.
 Legalized: TypeAlias = Value | Sequence[Value] | Decline
-#: A rule: it works with the call of an operator.
+#: A rule, called with the operator's `LegalizeCall`.
 RuleFunction: TypeAlias = Callable[["LegalizeCall"], Legalized]
 Function = TypeVar("Function", bound=RuleFunction)
 
 
 class Rule(NamedTuple):
-    """How an operator is legalized for a target. `place` says where the rule is written."""
+    """Legalization rule of an operator for a target. `place` is the rule's source location."""
 
     op: str
     target: str
     function: RuleFunction
     place: str
-    #: Whether attributes, types and known scalars alone decide what it does.
+    #: True if the rule depends only on attributes, types and known scalars.
     by_types: bool = False
 
     @property
@@ -52,12 +52,12 @@ _RULES = Registry[Rule](
 def register_legalize(
     op: str | Sequence[str], target: str = "default", *, by_types: bool = False
 ) -> Callable[[Function], Function]:
-    """Registers a function as the rule of an operator (or several) for a target; use it as a decorator.
+    """Register a function as the rule of one or more operators for a target. Use it as a decorator.
 
-    `by_types` promises that attributes, types and the values of scalar constants alone decide what the rule does: then
-    what it did once, if that was one call, is done again for operators of the same types without asking.
+    `by_types` promises that the rule depends only on attributes, types and values of scalar constants. If its result is
+    one call, the call is repeated for operators of the same types without calling the rule.
 
-    Refuses unknown operators and targets, and a second rule for the same pair.
+    Unknown operators, unknown targets and a second rule for the same pair are refused.
     """
 
     def rules(function: RuleFunction, place: str) -> list[Rule]:
@@ -69,12 +69,15 @@ def register_legalize(
 
 
 def rule_of(function: RuleFunction) -> RuleFunction:
-    """The function as `rule(call)`. Until 0.2 others may have the form before, `rule(op, operands, builder)`."""
+    """Return the function as `rule(call)`.
+
+    Rules of other packages may have the form `rule(op, operands, builder)` until 0.2.
+    """
     if is_ours(function) or _takes_one(function):
         return function
     warnings.warn(
-        f"{place_of(function)}: a rule is rule(call): call.op, call.operands, and what the builder could, "
-        "call.elementwise(...). rule(op, operands, builder) is taken until 0.2",
+        f"{place_of(function)}: rules have the form rule(call), with call.op, call.operands and the builder's methods, "
+        "such as call.elementwise(...). The form rule(op, operands, builder) is accepted until 0.2",
         DeprecationWarning,
         stacklevel=4,
     )
@@ -85,21 +88,24 @@ def rule_of(function: RuleFunction) -> RuleFunction:
 def _takes_one(function: RuleFunction) -> bool:
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # what is not written in Python says nothing
+    except (TypeError, ValueError):  # callables not written in Python may have no signature
         return True
     needed = [each for each in parameters if each.default is each.empty and each.kind is not each.KEYWORD_ONLY]
     return len(needed) == 1
 
 
 def rules_by_op(target: str) -> dict[str, list[Rule]]:
-    """For each operator, sorted, the rules to try on a target, the target's own first, the default's last."""
+    """Map each operator, in sorted order, to its rules for a target.
+
+    The target's own rules come first, the default's last.
+    """
     return _RULES.by_name(_loaded_sorts(target))
 
 
 def rule_finder(target: str, operators: Collection[str]) -> Callable[[str], list[Rule]]:
-    """Return a function that gives the rules of an operator, by name, in the order in which a target tries them.
+    """Return a function that maps an operator's name to its rules, in the order in which a target tries them.
 
-    Rules for `operators` are imported from all packages first, where the target has none for one of them.
+    If the target has no rule for one of `operators`, rules from all packages are imported first.
     """
     sorts = _loaded_sorts(target)
     missing = [name for name in operators if not _RULES.tried(name, sorts)]
@@ -115,7 +121,7 @@ def _loaded_sorts(target: str) -> list[tuple[str]]:
 
 
 def all_rules(target: str | None = None) -> list[Rule]:
-    """Every rule, or for each operator the one that a target would try first; sorted by operator."""
+    """Return all rules, or the first rule per operator for a target. Sorted by operator."""
     if target is None:
         load_rules(all_targets())
         return _RULES.all()

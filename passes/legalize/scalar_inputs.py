@@ -23,11 +23,11 @@ class ScalarInputs:
     def __init__(self, call: LegalizeCall, values: Sequence[Value]):
         self.dtypes = [call.dtype(value) for value in values]
         if any(map(is_unsigned, self.dtypes)):
-            raise Decline("scalars without a sign are no values in MLIR's arithmetic")
+            raise Decline("MLIR's arithmetic has no unsigned scalars")
         known = [call.scalar_value(value) for value in values]
-        #: The numbers that are known.
+        #: Known values, or None.
         self.known = [value if isinstance(value, (int, float)) else None for value in known]
-        #: What to pass to a PrimFunc.
+        #: Values to pass to a PrimFunc.
         self.inputs = [value for value, number in zip(values, self.known, strict=True) if number is None]
 
     @property
@@ -35,7 +35,7 @@ class ScalarInputs:
         return all(is_int(dtype) for dtype in self.dtypes)
 
     def read(self, inputs: Sequence[Number], *dtypes: str) -> list[Number]:
-        """The scalars' values in a body, as these types; one stands for all."""
+        """Return the scalars' values in a body, converted to these types. A single type applies to all."""
         given = iter(inputs)
         wanted = dtypes * len(self.dtypes) if len(dtypes) == 1 else dtypes
         return [
@@ -45,6 +45,6 @@ class ScalarInputs:
 
 
 def require_size(value: Number, name: str) -> Number:
-    """An i64 as a size. Raises ValueError where it is negative."""
+    """Check that an i64 is a size: emit a ValueError for negative values."""
     loops.require(value >= 0, "ValueError", f"'{name}' is a size and cannot be {{}}", value)
     return value

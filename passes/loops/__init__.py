@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PrimFuncs as loops around blocks, which schedules change: read from IR, shown, written as IR."""
+"""PrimFuncs as trees of loops and blocks: read from IR, transformed by schedules, printed and written as IR."""

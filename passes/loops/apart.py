@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loop-carried dependence test: whether the points of a block are others at each step of a loop around it."""
+"""Loop-carried dependence test: check whether each step of a loop visits different points of a block."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from ...dialects.core.indices import is_below, is_never_negative
-from ...dialects.core.symbols_expr import Size, make, terms_of, variables_of
-from .ranges import factor_of, range_of, without
+from ...dialects.core.symbols_expr import Size, from_terms, terms_of, variables_of
+from .ranges import factor_of, range_of, substitute_zero
 from .tree import SPATIAL, Block, Loop
 
-#: The most steps that are gone through one by one.
+#: Maximum number of steps that the test enumerates.
 _MOST_STEPS = 1 << 12
 
 
@@ -19,17 +19,17 @@ def spatial_bindings(block: Block) -> list[Size]:
 
 
 def keeps_apart(block: Block, loop: Loop, inner: Mapping[str, Size]) -> bool:
-    """Whether a block's points are known to be others at each step of a loop, whatever the loops inside do."""
+    """Return True if each step of a loop provably visits other points of a block, for all steps of the inner loops."""
     for index in _determined_by(spatial_bindings(block)):
         factor = factor_of(index, loop.name)
-        reached = range_of(without(index, loop.name), inner)
+        reached = range_of(substitute_zero(index, loop.name), inner)
         if factor and reached is not None and isinstance(reached.extent, int) and reached.extent <= abs(factor):
             return True
     return False
 
 
 def overlaps(block: Block, loop: Loop, inner: Mapping[str, Size]) -> bool:
-    """Whether some of a block's points are known to be the same at several steps of a loop, while loops inside run."""
+    """Return True if several steps of a loop, with all steps of the inner loops, provably share a point of a block."""
     spatial = spatial_bindings(block)
     moving = [at for at in spatial if loop.name in variables_of(at)]
     if block.where or len(moving) != 1 or not isinstance(loop.extent, int):
@@ -48,7 +48,7 @@ def overlaps(block: Block, loop: Loop, inner: Mapping[str, Size]) -> bool:
 
 
 def _determined_by(indices: Sequence[Size]) -> list[Size]:
-    """These, and what they determine: a value whose quotient and remainder by a number are known is known."""
+    """Return the indices and the values that they determine. A quotient and its remainder determine the dividend."""
     found = list(indices)
     for _ in indices:
         count = len(found)
@@ -56,7 +56,7 @@ def _determined_by(indices: Sequence[Size]) -> list[Size]:
             for monomial, factor in terms_of(each).items():
                 if len(monomial) != 1 or monomial[0].kind != "%":
                     continue
-                (whole, by), rest = monomial[0].args, each - make({monomial: factor})
+                (whole, by), rest = monomial[0].args, each - from_terms({monomial: factor})
                 if whole // by in found and is_never_negative(rest) and is_below(rest, factor):
                     found += [part for part in (whole * factor + rest, whole) if part not in found]
         if len(found) == count:

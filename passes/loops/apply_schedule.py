@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Has a PrimFunc run as its schedule says."""
+"""Application of a PrimFunc's schedule to its body."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
 
-#: What does to a constant parameter, by its number, what the schedule would do at each call.
+#: Packing functions by the number of a constant parameter. A function computes the packed layout at compile time, which
+#: the schedule would otherwise compute at each call.
 Packing = Mapping[int, Callable[["ndarray"], "ndarray"]]
 
 
@@ -43,12 +44,18 @@ def apply_schedule(
     has_vectors: bool = True,
     constants: Set[int] = frozenset(),
     features: Callable[[], Set[str]] | None = None,
+    told: Callable[[Tree, Tree], None] | None = None,
 ) -> tuple[Operation, Packing]:
-    """Has a PrimFunc run as its schedule says, over memory: the operation that takes its place. `has_threads`: bound
-    loops are kernels; `has_vectors`: vectorized loops are vectors; `constants`: which parameters are constants that
-    callers can give packed, as the second result says; `features`: the machine's, where it is known."""
+    """Apply a PrimFunc's schedule, and return the replacement over memory together with its packing functions.
+
+    `has_threads`: bound loops become kernels. `has_vectors`: vectorized loops become vectors. `constants`: numbers of
+    the constant parameters, which callers can pass packed. `features`: returns the features of the target's machine, if
+    it is known. `told` receives the trees with and without the schedule before the code is written.
+    """
     name = symbol_name(function)
     scratch, tree = _scheduled(function).scratch_of(name)
+    if told is not None:
+        told(tree, scratch.read.tree)
     try:
         with _located(function):
             if features is not None:
@@ -56,8 +63,8 @@ def apply_schedule(
             copies = _written(scratch, tree, writer_of(has_threads=has_threads, has_vectors=has_vectors), constants)
             _check_loaded(scratch.function)
     except Decline as decline:
-        raise located_error(f"the schedule of @{name} cannot be done: {decline.reason}", function.location) from None
-    # A kernel of one block is a loop of one step, which is none for canonicalize.
+        raise located_error(f"the schedule of @{name} cannot be applied: {decline.reason}", function.location) from None
+    # The loop of a kernel with one block has one step; canonicalize would remove it.
     tidied = "func.func(cse)" if has_threads else "func.func(canonicalize,cse)"
     Pipeline([tidied], verify_each=False).run(scratch.module, all_or_nothing=False)
     with function.context:
@@ -72,7 +79,7 @@ def apply_schedule(
 
 @contextmanager
 def _located(function: Operation) -> Iterator[None]:
-    """Errors without a location get the function's."""
+    """Give errors without a location the location of the function."""
     try:
         yield
     except RelaxError as error:
@@ -87,8 +94,10 @@ def writer_of(*, has_threads: bool, has_vectors: bool) -> type[Writer]:
 
 
 def declined(schedule: Schedule, name: str, writer: type[Writer], constants: Callable[[], Set[int]]) -> Decline | None:
-    """Return why the functions that emit a schedule's copies, waits and intrinsics decline, or None. The schedule's
-    copy of the function is used up."""
+    """Return the reason why a device function for copies, waits or intrinsics declines, or None.
+
+    Consumes the schedule's copy of the function.
+    """
     scratch, tree = schedule.scratch_of(name)
     if not needs_owner(tree):
         return None
@@ -108,7 +117,7 @@ _CALLS = ("tir.call_extern", "tir.call_pure_extern")
 
 
 def _written(scratch: Scratch, tree: Tree, writer: type[Writer], constants: Set[int]) -> list[ConstantCopy]:
-    """Write a tree to the function that it was read from, without the copies of constants, which are returned."""
+    """Write a tree to its function, and return the copies of constants. The function's code does not contain these."""
     read = scratch.read
     copies = constant_copies(read, tree, constants) if constants else []
     if copies:
@@ -119,28 +128,28 @@ def _written(scratch: Scratch, tree: Tree, writer: type[Writer], constants: Set[
 
 
 def _check_features(tree: Tree, features: Callable[[], Set[str]]) -> None:
-    """LLVM would end the process where a machine has no such instruction."""
+    """Refuse instructions that the target's machine lacks: LLVM would end the process."""
     for name in [str(loop.annotations[INTRIN]) for loop in loops_in(tree.body) if INTRIN in loop.annotations]:
         needs = find_intrin(name).needs
         if needs and not any(features() >= set(each.split()) for each in needs):
             needed = " or ".join(needs)
-            raise RelaxError(f"'{name}' needs {needed}, which the target's machine has not (options cpu, features)")
+            raise RelaxError(f"'{name}' needs {needed}, which the target's machine lacks (options cpu, features)")
 
 
 def _check_loaded(function: Operation) -> None:
-    """MLIR would crash later on what an intrinsic emits of a dialect that is not loaded."""
+    """Refuse operations of dialects that are not loaded, which an intrinsic may emit: MLIR would crash later."""
     context = function.context
     for name in dict.fromkeys(op.name for op in operations_in(function)):
         if not context.is_registered_operation(name):
             dialect = name.partition(".")[0]
             raise RelaxError(
-                f"an intrinsic, or a copy of a memory, emits '{name}', which is of no dialect that is loaded",
-                notes=[f"load it before: relax_mlir.bindings.context.load_dialects(context, ['{dialect}'])"],
+                f"an intrinsic, or a copy of a memory, emits '{name}', but its dialect is not loaded",
+                notes=[f"load the dialect first: relax_mlir.bindings.context.load_dialects(context, ['{dialect}'])"],
             )
 
 
 def _note_read_only(function: Operation, read: Read, tree: Tree) -> None:
-    """State the parameters that are only read, where functions of the device's owner have emitted calls on them."""
+    """Record which parameters are only read, if functions of the device have emitted calls."""
     if not any(op.name in _CALLS for op in operations_in(function)):
         return
     numbers = {argument: number for number, argument in enumerate(body_of(function).arguments)}
@@ -152,7 +161,7 @@ def _note_read_only(function: Operation, read: Read, tree: Tree) -> None:
 
 
 def _scheduled(function: Operation) -> Schedule:
-    """By its lines, which may stand in a file."""
+    """Return the schedule of a function, read from its lines, which may come from a file."""
     places = schedule_lines(function, SCHEDULE_PLACES)
     if places is None:
         return Schedule(function)

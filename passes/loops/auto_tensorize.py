@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""auto_tensorize: finds the loops of a block that an intrinsic fits, and the steps that make them what it computes.
+"""auto_tensorize: schedule steps that let an intrinsic compute a block.
 
-An iter of the block can be one of the intrinsic's where both are used by the same operands: what goes along A and C in
-one does so in the other. The cheapest choice is taken; the steps are those that one would write.
+An iter of the block matches an iter of the intrinsic if the same operands use both. For example, both move along A and
+C. The cheapest match is taken. Its steps equal a hand-written schedule.
 """
 
 from __future__ import annotations
@@ -18,20 +18,23 @@ from ...support.errors import RelaxError
 from .body_scalars import Compute, Element
 from .handles import BlockRV, IndexMap, LoopRV
 from .intrins import TensorIntrin, all_intrins, computed_by, find_intrin, orders_of
-from .tree import REDUCE, Access, Block, Iter, Tree, iter_variable
+from .scheduled_functions import ScheduledFunctions
+from .tree import REDUCE, Access, Block, Iter, iter_variable
 
 if TYPE_CHECKING:
     from .steps import Steps
 else:
     Steps = object
 
-#: How many steps a loop of a dynamic size is taken to have, where costs are compared.
+#: Assumed number of steps of a loop with a dynamic extent, for the comparison of costs.
 _USUAL_STEPS = 128
 
 
 class _Fit(NamedTuple):
-    """An intrinsic for a block: `iters[n]` is the block's for the n-th of the intrinsic, `order` the block's reads in
-    the intrinsic's order."""
+    """Match of an intrinsic with a block. `iters[n]` is the block's iter for iter n of the intrinsic.
+
+    `order` lists the block's reads in the intrinsic's order.
+    """
 
     name: str
     intrin: TensorIntrin
@@ -44,16 +47,16 @@ class _Fit(NamedTuple):
         return self.intrin.tree.blocks()[0]
 
     def sizes(self) -> dict[str, int]:
-        """How many steps of each iter one run does."""
+        """Return the number of steps along each iter that one run of the intrinsic computes."""
         return {mine.name: int(each.extent) for mine, each in zip(self.iters, self.target.iters, strict=True)}  # type: ignore[arg-type]
 
     def wanted(self, access: Access) -> list[str]:
-        """The block's iters along the dimensions of one of the intrinsic's operands."""
+        """Return the block's iters along the dimensions of one operand of the intrinsic."""
         names = {each.name: mine.name for mine, each in zip(self.iters, self.target.iters, strict=True)}
         return [names[str(index)] for index in access.indices]
 
     def is_laid_out(self, mine: Access, other: Access) -> bool:
-        """Whether a buffer's dimensions along the chosen iters are the intrinsic's, in its order."""
+        """Return True if a buffer's dimensions along the matched iters have the intrinsic's order."""
         chosen = {each.name: each for each in self.iters}
         moving = [index for index in mine.indices if not variables_of(index).isdisjoint(chosen)]
         wanted = self.wanted(other)
@@ -64,23 +67,24 @@ class _Fit(NamedTuple):
 
 
 class AutoTensorize(Steps):
-    """The step of a schedule that is made of others."""
+    """Schedule step that is composed of other steps."""
 
-    #: A schedule's.
-    _tree: Callable[[str], Tree]
+    #: Member of the schedule class.
     _undone_if_refused: Callable[[], AbstractContextManager[None]]
+    _functions: ScheduledFunctions
 
     def auto_tensorize(
         self, block: BlockRV | str, *intrinsics: str, stages: int = 0, runs: Sequence[int] = ()
     ) -> LoopRV:
-        """Has intrinsics compute a block, whose loops are as they were read: the loop that is tensorized.
+        """Compute a block by an intrinsic, and return the tensorized loop.
 
-        Of those that are named, all where none is, the cheapest that fits is taken. What does not divide is padded,
-        operands are brought to the intrinsic's memories and layouts, reductions get their init from an intrinsic, too,
-        if one fits; with `stages` copies are pipelined. `runs` says for how many runs along each of the intrinsic's
-        iters operands are copied at once, at most: (4, 4, 2) are tiles of 4 by 4 results, and 2 steps of a sum. All of
-        this is in the trace, step by step. Raises RelaxError that says of each intrinsic why it does not fit; nothing
-        is changed then.
+        The block's loops must be unsplit and unmoved.
+        The cheapest matching intrinsic is taken. Without names, all intrinsics are candidates. Extents that it does
+        not divide are padded. Operands are copied to the intrinsic's memories and layouts. If an intrinsic computes the
+        reduction's init, it is used too. `stages` pipelines the copies.
+        `runs` limits, for each iter of the intrinsic, the number of runs that one copy of the operands serves. (4, 4,
+        2) gives tiles of 4 by 4 results and 2 steps of a sum. The trace contains all steps. Raises RelaxError with one
+        reason per intrinsic if none matches, and leaves the schedule unchanged.
         """
         names = list(intrinsics) or [each.name for each in all_intrins() if not each.thing.is_targets]
         fits, reasons = list[_Fit](), list[str]()
@@ -92,7 +96,7 @@ class AutoTensorize(Steps):
                 fits += mine if not isinstance(mine, str) else []
                 reasons += [f"'{name}': {mine}"] if isinstance(mine, str) else []
             if not fits:
-                raise RelaxError(f"auto_tensorize({handle.name}): no intrinsic fits it", notes=reasons)
+                raise RelaxError(f"auto_tensorize({handle.name}): no intrinsic fits the block", notes=reasons)
             best = min(fits, key=lambda each: each.cost)
             if runs and (len(runs) != len(best.iters) or any(type(each) is not int or each < 1 for each in runs)):
                 counts = f"{len(best.iters)} numbers of at least 1, one for each iter of '{best.name}'"
@@ -100,7 +104,7 @@ class AutoTensorize(Steps):
             return self._made_of(handle, best, names, stages, runs or [1] * len(best.iters))
 
     def _block_of(self, handle: BlockRV) -> Block:
-        return self._tree(handle.function).block(handle.name)
+        return self._functions.tree(handle.function).block(handle.name)
 
     def _made_of(self, block: BlockRV, fit: _Fit, names: Sequence[str], stages: int, runs: Sequence[int]) -> LoopRV:
         sizes = fit.sizes()
@@ -134,7 +138,7 @@ class AutoTensorize(Steps):
         return tile[0]
 
     def _pad(self, block: BlockRV, sizes: Mapping[str, int]) -> None:
-        """To whole runs; indices have to be iters for that."""
+        """Pad a block to whole runs of the intrinsic. Padding needs indices that are iters."""
         found = self._block_of(block)
         factors = [sizes.get(each.name, 1) for each in found.iters]
         if all(each.extent % by == 0 for each, by in zip(found.iters, factors, strict=True)):
@@ -146,7 +150,10 @@ class AutoTensorize(Steps):
         self.pad_einsum(block, factors)
 
     def _bring(self, block: BlockRV, fit: _Fit) -> tuple[list[BlockRV], BlockRV | None]:
-        """Operands to their memories and layouts: the copies of what one run reads, and that of the result."""
+        """Copy operands to the intrinsic's memories and layouts.
+
+        Return the copies that one run reads, and that of the result.
+        """
         found, copies = self._block_of(block), list[BlockRV]()
         memories = fit.intrin.engine.memories
         for number, other in zip(fit.order, fit.target.reads, strict=True):
@@ -173,11 +180,13 @@ class AutoTensorize(Steps):
     def _plain_loops(self, block: BlockRV) -> list[LoopRV]:
         loops, found = self.get_loops(block), self._block_of(block)
         if [loop.name for loop in loops] != [str(each) for each in found.bindings]:
-            raise RelaxError(f"auto_tensorize({block.name}): its loops have been split or moved; it splits them itself")
+            raise RelaxError(
+                f"auto_tensorize({block.name}): its loops have been split or moved; auto_tensorize splits them itself"
+            )
         return loops
 
     def _tensorize_any(self, block: BlockRV, names: Sequence[str]) -> None:
-        """By the first intrinsic that computes one of its loops."""
+        """Tensorize the first of a block's loops that one of the intrinsics computes."""
         for loop in self.get_loops(block):
             for name in names:
                 try:
@@ -187,16 +196,16 @@ class AutoTensorize(Steps):
                 return
 
 
-# ---- what fits ----
+# ---- matching ----
 
 
 def _fits(block: Block, name: str, intrin: TensorIntrin) -> list[_Fit] | str:
-    """All ways in which an intrinsic could compute a block, or why there is none."""
+    """Return all matches of an intrinsic with a block, or the reason why there is none."""
     (target,) = intrin.tree.blocks()
     if len(block.reads) != len(target.reads) or len(block.writes) != 1 or len(target.writes) != 1:
-        return f"it has {len(target.reads)} inputs, '{block.name}' {len(block.reads)}"
+        return f"the intrinsic has {len(target.reads)} inputs, '{block.name}' has {len(block.reads)}"
     if block.within or block.where or block.loaded:
-        return f"'{block.name}' leaves out points, or reads at places that are computed"
+        return f"'{block.name}' excludes points, or reads at computed indices"
     found: list[_Fit] = []
     for order in orders_of(block, target):
         mine = [*(block.reads[number] for number in order), *block.writes]
@@ -206,7 +215,7 @@ def _fits(block: Block, name: str, intrin: TensorIntrin) -> list[_Fit] | str:
             runs = _runs(block, iters, target)
             relaid = sum(not _Fit(name, intrin, order, iters, 0).is_laid_out(a, b)
                          for a, b in zip(mine, target.accesses, strict=True))  # fmt: skip
-            # Another layout costs something, but less than one more run in a hundred.
+            # A change of layout costs less than one percent more runs.
             found.append(_Fit(name, intrin, order, iters, intrin.engine.cost_of(runs) * (1 + relaid / 100)))
     return found or _difference(block, target)
 
@@ -215,18 +224,18 @@ def _difference(block: Block, target: Block) -> str:
     """Return how a block differs from the block of an intrinsic with as many inputs."""
     mine, wanted = _elements(block), _elements(target)
     if sorted(mine) != sorted(wanted):
-        return f"its elements are {', '.join(wanted)}, those of '{block.name}' {', '.join(mine)}"
+        return f"the intrinsic's elements are {', '.join(wanted)}, but '{block.name}' has {', '.join(mine)}"
     if next(orders_of(block, target), None) is None:
-        return f"it computes {computed_by(target)}, '{block.name}' {computed_by(block)}"
-    return f"no iters of '{block.name}' go along the operands as the intrinsic's {_kinds(target)} do"
+        return f"the intrinsic computes {computed_by(target)}, but '{block.name}' computes {computed_by(block)}"
+    return f"no iters of '{block.name}' index the operands as the intrinsic's {_kinds(target)} do"
 
 
-#: Operations that take integers without a sign, by which buffers of such are known.
+#: Operations that read their integer operands as unsigned, which tells the signedness of buffers.
 _UNSIGNED = ("arith.extui", "arith.uitofp")
 
 
 def _elements(block: Block) -> list[str]:
-    """Return the element types of the operands, as ui8 where a block reads integers without a sign."""
+    """Return the element types of the operands; integers that a block reads as unsigned are ui8 and the like."""
     computed = [each for result in block.results for each in result.walk() if isinstance(each, Compute)]
     used = [each.operands for each in computed if each.name in _UNSIGNED]
     unsigned = {operand.number for operands in used for operand in operands if isinstance(operand, Element)}
@@ -246,7 +255,7 @@ def why_not(blocks: Sequence[Block], name: str, intrin: TensorIntrin) -> str:
     for block in sorted(blocks, key=lambda each: len(each.reads) != len(target.reads)):
         found = _fits(block, name, intrin)
         if not isinstance(found, str):
-            return f"it fits '{block.name}', and no rule has chosen it"
+            return f"the intrinsic fits '{block.name}', but no rule has chosen it"
     alike = [block for block in blocks if len(block.reads) == len(target.reads)]
     return str(_fits([*alike, blocks[-1]][0], name, intrin))
 
@@ -255,7 +264,7 @@ _Classes = dict[tuple[str, frozenset[int]], list[Iter]]
 
 
 def _classes(iters: Sequence[Iter], accesses: Sequence[Access]) -> _Classes:
-    """Iters by their kind and the operands that they go along."""
+    """Group iters by their kind and by the operands that they index."""
     found: _Classes = {}
     for each in iters:
         used = [n for n, access in enumerate(accesses) if any(each.name in variables_of(i) for i in access.indices)]
@@ -264,7 +273,7 @@ def _classes(iters: Sequence[Iter], accesses: Sequence[Access]) -> _Classes:
 
 
 def _choices(mine: _Classes, wanted: _Classes, order: Sequence[Iter]) -> Iterator[tuple[Iter, ...]]:
-    """Iters of a block for those of an intrinsic, in the order of these."""
+    """Yield assignments of the block's iters to the intrinsic's iters, in the order of the latter."""
     ways = [list(permutations(mine.get(key, ()), len(each))) for key, each in wanted.items()]
     for way in product(*ways):
         chosen = {other.name: own for each, others in zip(way, wanted.values(), strict=True)
@@ -278,7 +287,7 @@ def _runs(block: Block, iters: Sequence[Iter], target: Block) -> int:
 
 
 def _at_once(each: Iter, size: int, most: int) -> int:
-    """How many runs along an iter one copy is for: without a rest, where the extent is known."""
+    """Return the number of runs along an iter that one copy serves. A known number of runs is a multiple of it."""
     if not isinstance(each.extent, int):
         return most
     runs = -(-each.extent // size)
@@ -290,7 +299,7 @@ def _steps(extent: Size) -> int:
 
 
 def _map(block: Block, access: Access, last: Sequence[str]) -> IndexMap:
-    """For a copy whose last dimensions are some iters, in their order."""
+    """Return the index map of a copy with the iters in `last` as its last dimensions."""
     used = {name for index in access.indices for name in variables_of(index)}
     names = [each.name for each in block.iters]
     first = [name for name in names if name in used and name not in last]
@@ -298,7 +307,7 @@ def _map(block: Block, access: Access, last: Sequence[str]) -> IndexMap:
 
 
 def _order(access: Access, last: Sequence[str]) -> IndexMap:
-    """For a buffer whose last dimensions are those along some iters, in their order."""
+    """Return the permutation that makes a buffer's dimensions along the iters in `last` the last dimensions."""
     names = [f"d{number}" for number in range(len(access.indices))]
     along = {name: number for number, index in enumerate(access.indices) for name in variables_of(index)}
     behind = [along[name] for name in last]

@@ -1,31 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scalar expressions of blocks' bodies: composed and compared before they are emitted."""
+"""Scalar expressions of block bodies, which steps compose and compare before code is emitted."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_not
-from typing import TYPE_CHECKING, Union
 
 from ...bindings.ir import Attribute, Operation, Type, Value
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...support.replacing import replace
-
-if TYPE_CHECKING:
-    from .tree import Buffer
+from .tree_buffers import Buffer
 
 
-class _Walkable:
-    """What all expressions can be asked."""
+class Expr(ABC):
+    """Scalar expression: one of the classes below."""
 
     def parts(self) -> Sequence[Expr]:
+        """Return the direct subexpressions."""
         return ()
 
+    @abstractmethod
+    def on(self, parts: Sequence[Expr]) -> Expr:
+        """Return the same expression with other subexpressions."""
+
     def walk(self) -> Iterator[Expr]:
-        """The expression and its parts, each once."""
+        """Yield the expression and its subexpressions, each once."""
         seen: set[int] = set()
-        waiting: list[Expr] = [self]  # type: ignore[list-item]  # the classes below are all
+        waiting: list[Expr] = [self]
         while waiting:
             expr = waiting.pop()
             if id(expr) not in seen:
@@ -34,15 +37,15 @@ class _Walkable:
                 waiting += expr.parts()
 
     def elements(self) -> set[int]:
-        """The numbers of the elements that it is made of."""
+        """Return the numbers of the elements in the expression."""
         return {each.number for each in self.walk() if isinstance(each, Element)}
 
     def iters(self) -> set[str]:
-        """Names in indices that it is made of: iters, and sizes."""
+        """Return the names in the expression's indices: iters and symbolic sizes."""
         return {name for each in self.walk() if isinstance(each, IterIndex) for name in variables_of(each.value)}
 
     def rewritten(self, change: Callable[[Expr], Expr | None]) -> Expr:
-        """With `change(part)` in place of parts for which that is not None; what nothing changes in is the same."""
+        """Replace each part for which `change(part)` is not None. Unchanged subexpressions keep their identity."""
         made: dict[int, Expr] = {}
 
         def visit(expr: Expr) -> Expr:
@@ -54,7 +57,7 @@ class _Walkable:
                 made[id(expr)] = changed
             return made[id(expr)]
 
-        return visit(self)  # type: ignore[arg-type]
+        return visit(self)
 
     def with_buffers(self, others: Mapping[Buffer, Buffer]) -> Expr:
         def change(expr: Expr) -> Expr | None:
@@ -67,22 +70,24 @@ class _Walkable:
         return self.rewritten(change)
 
     def at(self, values: Mapping[str, Size]) -> Expr:
-        """With other values in place of iters."""
+        """Substitute values for iters."""
 
         def change(expr: Expr) -> Expr | None:
-            value = substituted(expr.value, values) if isinstance(expr, IterIndex) else None
-            return None if value is None or value is expr.value else IterIndex(value)  # type: ignore[union-attr]
+            if not isinstance(expr, IterIndex):
+                return None
+            value = substituted(expr.value, values)
+            return None if value is expr.value else IterIndex(value)
 
         return self.rewritten(change)
 
     def renumbered(self, numbers: Mapping[int, int]) -> Expr:
-        """With other numbers of elements."""
+        """Renumber the elements."""
         return self.rewritten(lambda each: Element(numbers[each.number]) if isinstance(each, Element) else None)
 
 
 @dataclass(frozen=True, eq=False)
-class Element(_Walkable):
-    """What an access of the block gives: those of reads first, then what outputs held before."""
+class Element(Expr):
+    """Element of an access of the block. Reads come first, then the previous values of the outputs."""
 
     number: int
 
@@ -92,8 +97,8 @@ class Element(_Walkable):
 
 
 @dataclass(frozen=True, eq=False)
-class IterIndex(_Walkable):
-    """A number of type index, over the block's iters."""
+class IterIndex(Expr):
+    """Value of type index over the block's iters."""
 
     value: Size
 
@@ -103,8 +108,8 @@ class IterIndex(_Walkable):
 
 
 @dataclass(frozen=True, eq=False)
-class Outside(_Walkable):
-    """A value of the PrimFunc that is there before its blocks run."""
+class Outside(Expr):
+    """Value of the PrimFunc that is defined before its blocks."""
 
     value: Value
 
@@ -114,8 +119,8 @@ class Outside(_Walkable):
 
 
 @dataclass(frozen=True, eq=False)
-class Load(_Walkable):
-    """An element at a place that is computed."""
+class Load(Expr):
+    """Element at computed indices."""
 
     buffer: Buffer
     indices: tuple[Expr, ...]
@@ -128,8 +133,8 @@ class Load(_Walkable):
 
 
 @dataclass(frozen=True, eq=False)
-class Compute(_Walkable):
-    """An operation without effects and with one result."""
+class Compute(Expr):
+    """Operation with one result and without side effects."""
 
     name: str
     operands: tuple[Expr, ...]
@@ -144,8 +149,8 @@ class Compute(_Walkable):
 
 
 @dataclass(frozen=True, eq=False)
-class Choice(_Walkable):
-    """An scf.if: of two expressions only one is computed."""
+class Choice(Expr):
+    """Conditional expression, an scf.if: only the chosen branch is computed."""
 
     condition: Expr
     yes: Expr
@@ -158,9 +163,6 @@ class Choice(_Walkable):
     def on(self, parts: Sequence[Expr]) -> Choice:
         condition, yes, no = parts
         return Choice(condition, yes, no, self.type)
-
-
-Expr = Union[Element, IterIndex, Outside, Load, Compute, Choice]  # noqa: UP007  # made while this is imported
 
 
 def attributes_of(op: Operation) -> tuple[tuple[str, Attribute], ...]:

@@ -11,7 +11,7 @@ from ...dialects.core.symbols_expr import Size, substituted, terms_of, variables
 from .ranges import Range
 from .tree import Access
 
-#: The most places that are looked at one by one.
+#: Maximum number of places that are enumerated.
 _MOST_PLACES = 1 << 20
 
 
@@ -19,13 +19,15 @@ Limits = Sequence[tuple[Size, Size]]
 
 
 def box_of(access: Access, inner: Mapping[str, Size], where: Limits = ()) -> list[Range] | None:
-    """The box that an access covers while these variables take all values for which the indices of `where` are below
-    their limits, by dimension; None where it does not cover all of one, or that is unknown."""
+    """Return the box that an access covers, by dimension, or None if it is no whole box or unknown.
+
+    The variables in `inner` take all values for which each index of `where` is below its limit.
+    """
     start = [substituted(index, dict.fromkeys(inner, 0)) for index in access.indices]
     moves = [index - first for index, first in zip(access.indices, start, strict=True)]
     used = [*moves, *(index for index, _ in where)]
     moving = {name: inner.get(name) for index in used for name in variables_of(index)}
-    if None in moving.values():  # it moves otherwise at other steps of loops around
+    if None in moving.values():  # the footprint's shape depends on the step of an outer loop
         return None
     known = {name: extent for name, extent in moving.items() if isinstance(extent, int)}
     reached = None if where else _box_of_sums(moves, inner)
@@ -35,7 +37,7 @@ def box_of(access: Access, inner: Mapping[str, Size], where: Limits = ()) -> lis
 
 
 def _box_of_places(moves: Sequence[Size], extents: Mapping[str, int], where: Limits = ()) -> list[Range] | None:
-    """By looking at each place."""
+    """Enumerate the places, and return their box if they fill it."""
     import numpy
 
     sizes = list(extents.values())
@@ -55,7 +57,7 @@ def _box_of_places(moves: Sequence[Size], extents: Mapping[str, int], where: Lim
 
 
 def _box_of_sums(moves: Sequence[Size], extents: Mapping[str, Size]) -> list[Range] | None:
-    """By sums of variables whose factors leave no gap, each in one dimension alone."""
+    """Return the box of sums of variables without gaps, if each variable occurs in one dimension only."""
     found: list[Range] = []
     seen: set[str] = set()
     for move in moves:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bufferization for schedules: a PrimFunc over memory, one block for each operation, with buffers of its own."""
+"""Bufferization for schedules: a PrimFunc over memory with one block and separate buffers per operation."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from .tree_reader import Read, name_of, read_tree
 
 
 class Scratch:
-    """A PrimFunc once more, over memory, as its tree was read from it."""
+    """Copy of a PrimFunc over memory, with the tree that was read from it."""
 
     def __init__(self, function: Operation, module: MlirModule | None = None):
-        """`module`: which has it over memory already."""
+        """Copy a function. If `module` is set, it already contains the copy over memory."""
         name = symbol_name(function)
         self.module = module or copied([function])
         self.function = find(self.module, name) if module else over_memory(self.module, name)
@@ -41,7 +41,7 @@ class Scratch:
 
 
 def copied(functions: Sequence[Operation]) -> MlirModule:
-    """A module of copies, with the functions that they may call."""
+    """Return a module with copies of the functions and the declarations that they may call."""
     (first, *_), around = functions, parent_of(functions[0])
     with first.context, first.location:
         module: MlirModule = ir.Module.create()
@@ -60,13 +60,13 @@ def find(module: MlirModule, name: str) -> Operation:
 
 
 def over_memory(module: MlirModule, name: str) -> Operation:
-    """The PrimFunc of a module as it is after bufferization, its operations of linalg generic ones."""
+    """Bufferize a module and return one of its PrimFuncs. All linalg operations in it are generic."""
     bufferize(module)
     return find(module, name)
 
 
 def bufferize(module: MlirModule, *, in_place: bool = False) -> None:
-    """`in_place`: what writes over what is no sum does so still."""
+    """Bufferize a module. With `in_place`, operations that overwrite a tensor other than a reduction's still do so."""
     for function in functions_in(module.operation):
         if has_body(function):
             _keep_apart(function, in_place)
@@ -75,9 +75,12 @@ def bufferize(module: MlirModule, *, in_place: bool = False) -> None:
 
 
 def _keep_apart(function: Operation, in_place: bool) -> None:
-    """What each operation writes is a tensor of its own, as it was before passes made one of equal ones, or had an
-    operation write over what it reads: so blocks are the same whatever has run since a schedule was written.
-    Those that a text names are its blocks as they are."""
+    """Give the result of each operation a tensor of its own.
+
+    Earlier passes may have merged equal tensors or let an operation overwrite its input. Separate tensors keep the
+    blocks equal, no matter which passes have run since the schedule was written. Operations that the schedule's loop
+    text names as blocks stay as they are.
+    """
     named = block_names(schedule_lines(function, LOOPS) or [])
     for op in reversed(operations_of(body_of(function))):
         if op.name.startswith("linalg.") and not (in_place and not _goes_on_with_sums(op)):
@@ -88,14 +91,16 @@ def _keep_apart(function: Operation, in_place: bool) -> None:
 
 
 def _goes_on_with_sums(op: Operation) -> bool:
-    """Whether what it writes over is what a reduction gives."""
+    """Return True if the overwritten tensor is the result of a reduction."""
     maker = made_by(op.operands[len(op.operands) - 1], "linalg.generic")
     return maker is not None and bool(GenericOp(maker).reductions)
 
 
 def _make_for_each(op: Operation) -> None:
-    """What several operations begin with is made for each; for those of linalg directly before, so that it is the init
-    of each reduction."""
+    """Duplicate the initial tensor of several operations for each of them.
+
+    Linalg operations get the copy directly before them, as the init of their reduction.
+    """
     uses = list(op.results[0].uses) if len(op.results) == 1 else []
     users = [use.owner.operation for use in uses]
     is_near = all(user.name.startswith("linalg.") for user in users)
@@ -107,15 +112,17 @@ def _make_for_each(op: Operation) -> None:
 
 
 def _is_filling(op: Operation) -> bool:
-    """Whether it makes a tensor of nothing, but for numbers."""
+    """Return True if the operation fills a tensor from scalars only."""
     reads = bool(operations_named(op, "tensor.extract"))
     inputs = list(op.operands)[: op.attributes["operandSegmentSizes"][0]]
     return not reads and all(not isinstance(operand.type, ir.RankedTensorType) for operand in inputs)
 
 
 def _write_elsewhere(op: Operation) -> None:
-    """What writes over a tensor that it reads, or another operation has made, and does not look at what was there,
-    gets the place that this was made in; that is made in a new one."""
+    """Write the result to another tensor, if the operation overwrites a tensor without reading it.
+
+    The result gets the memory in which that tensor was computed, and that tensor gets new memory.
+    """
     if op.name != "linalg.generic" or len(op.results) != 1:
         return
     target, block = op.operands[len(op.operands) - 1], body_of(op)

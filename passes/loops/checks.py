@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a function does between its blocks: loads of single elements, arithmetic of what is loaded, asserts.
+"""Operations between the blocks of a function: loads of single elements, arithmetic on loaded values, asserts.
 
-No step moves them: they stand behind the blocks that make what they load, and before all that they guard.
+No step moves these operations. They run after the blocks that write what they load, and before all that they guard.
 """
 
 from __future__ import annotations
@@ -20,23 +20,24 @@ ALLOCATIONS = ("memref.alloc", "memref.alloca")
 
 
 class Check(NamedTuple):
-    """An operation that stands between blocks."""
+    """Operation between blocks."""
 
     op: Operation
-    #: Names of the memory that it loads: it stands behind all that writes it, whatever steps make of these blocks.
+    #: Names of the buffers that the operation loads. It runs after all their writers, whatever steps do to these
+    #: blocks.
     loaded: frozenset[str]
-    #: The blocks behind it that it guards.
+    #: Names of the later blocks that the operation guards.
     guarded: frozenset[str]
 
 
 def loaded_memory(function: Operation) -> set[Value]:
-    """The function's own memory of which it loads elements between blocks."""
+    """Return the local buffers from which the function loads elements between blocks."""
     loads = (op.operands[0] for op in operations_of(body_of(function)) if op.name == LOAD)
     return {memory for memory in loads if made_by(memory, *ALLOCATIONS) is not None}
 
 
 def is_check(op: Operation, others: Sequence[Operation]) -> bool:
-    """Whether an operation is one, or computes of what one of `others` has loaded."""
+    """Return True if an operation is a check: a load, an assert, or arithmetic on the result of one of `others`."""
     if op.name in (ASSERT, LOAD):
         return True
     makers = [maker for operand in op.operands if (maker := made_by(operand))] if others else []
@@ -44,9 +45,9 @@ def is_check(op: Operation, others: Sequence[Operation]) -> bool:
 
 
 def placed(checks: Sequence[Check], nodes: Sequence[Node]) -> list[list[Operation]]:
-    """What stands before each node of a function, in order, and at last behind all of them.
+    """Return the operations before each node of a function, in order. The last list is for operations after all nodes.
 
-    Raises RelaxError where a node has both what an operation needs and what has to be behind it.
+    Raises RelaxError if a node contains both a value that an operation needs and a block that has to follow it.
     """
     inside = [blocks_in([node]) for node in nodes]
     writers = [{access.buffer.name: block.name for block in each for access in block.writes} for each in inside]
@@ -60,6 +61,6 @@ def placed(checks: Sequence[Check], nodes: Sequence[Node]) -> list[list[Operatio
         early = sorted(block.name for each in inside[:at] for block in each if block.name in check.guarded)
         if early:
             made = ", ".join(f"'{name}'" for name in sorted(needed))
-            raise RelaxError(f"'{early[0]}' would run before the function has looked at {made}: keep their loops apart")
+            raise RelaxError(f"'{early[0]}' would run before the function has checked {made}: do not merge their loops")
         places[at].append(check.op)
     return places

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Packing at compile time: copies of constant parameters, in the layout that a schedule reads, are made once.
+"""Packing at compile time: constant parameters are copied once to the layout that a schedule reads.
 
-A nest that does nothing but copy a parameter into a buffer goes away where all callers give a constant: they give what
-the copy would have made.
+A nest that only copies a parameter to a buffer is removed if all callers pass a constant: they pass its result instead.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ from ...dialects.core.indices import evaluated
 from ...dialects.core.symbols_expr import Size
 from ...support.replacing import replace
 from .device_copies import is_copy, source_of
-from .tree import Access, Block, Buffer, Tree, blocks_in
+from .tree import Access, Block, Tree, blocks_in
+from .tree_buffers import Buffer
 from .tree_reader import Read
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class ConstantCopy(NamedTuple):
-    """The number of a parameter, the block that copies it, and the buffer that takes its place."""
+    """Number of a parameter, the block that copies it, and the buffer that replaces it."""
 
     parameter: int
     block: Block
     buffer: Buffer
 
     def of(self, elements: ndarray) -> ndarray:
-        """What the block makes of a constant; zeros where it writes nothing."""
+        """Return the block's result for a constant. Elements that the block does not write are zero."""
         import numpy
 
         points = numpy.indices(_known(each.extent for each in self.block.iters), sparse=True)
@@ -51,7 +51,7 @@ def _known(sizes: Iterable[Size]) -> list[int]:
 
 
 def constant_copies(read: Read, tree: Tree, known: Set[int]) -> list[ConstantCopy]:
-    """The nests of a tree that copy parameters which are `known` to be constants, and which nothing else reads."""
+    """Return the nests that copy constant parameters (with numbers in `known`) that nothing else reads."""
     found = []
     for node in tree.body:
         (block, *others) = blocks_in([node])
@@ -68,7 +68,7 @@ def constant_copies(read: Read, tree: Tree, known: Set[int]) -> list[ConstantCop
 
 
 def take_copied(function: Operation, read: Read, tree: Tree, copies: Sequence[ConstantCopy]) -> tuple[Read, Tree]:
-    """The function over memory takes what the copies make: it has a parameter for each, and no nest that copies."""
+    """Replace the copied parameters of the function by the results of the copies, and remove the nests that copy."""
     memory = dict(read.memory)
     for copy in copies:
         argument = body_of(function).arguments[copy.parameter]

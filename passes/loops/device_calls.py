@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls of functions that a device's owner has registered, which emit copies, waits and intrinsics."""
+"""Calls of the functions that a device registers, which emit copies, waits and intrinsics."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from .tree import Tree, loops_in
 
 
 def call_owner(what: str, function: Callable[..., object], *arguments: object) -> None:
-    """Call a function that emits code here. Errors name the function and its line; so does a Decline, which it raises
-    or returns."""
+    """Call a function that emits code at the insertion point.
+
+    Errors name the function and its line. So does a Decline that it raises or returns.
+    """
     try:
         with blaming(what, function, _located, (Decline,)):
             outcome = function(*arguments)
@@ -31,7 +33,7 @@ def _located(message: str) -> RelaxError:
 
 
 def needs_owner(tree: Tree) -> bool:
-    """Return True if such functions emit a part of a tree's code."""
+    """Return True if functions of a device emit a part of a tree's code."""
     memories = (find_memory(buffer.scope) for block in tree.blocks() for buffer in block.buffers)
     if any(memory is not None and memory.copy is not None for memory in memories):
         return True

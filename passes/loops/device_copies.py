@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Copies into memories of devices and out of them: which part of a copying nest the owner's function gets at once.
+"""Copies into and out of device memories: the part of a copy nest that one call of the device's function copies.
 
-It gets views of both buffers. What loops around do not fit, because it is no box of strided elements, stays a loop.
+The function gets views of both buffers. Loops stay loops if their elements do not form a box with constant strides.
 """
 
 from __future__ import annotations
@@ -23,13 +23,17 @@ from .device_calls import call_owner
 from .intrins import TENSORIZED
 from .memories import DeviceMemory, find_memory
 from .ranges import Guard, factor_of, guards
-from .tree import SERIAL, UNROLLED, VECTORIZED, Access, Block, Buffer, Loop, Node, Tree, variable
+from .tree import SERIAL, UNROLLED, VECTORIZED, Access, Block, Loop, Node, Tree, variable
+from .tree_buffers import Buffer
 
 
 @dataclass(frozen=True)
 class _Side:
-    """The elements of a buffer that a copy goes over: where it begins, and how much each dimension of the copy moves
-    along each of the buffer."""
+    """Elements of a buffer that a copy covers.
+
+    `access` is the first element. `moves[n][m]` is the stride of the copy's dimension n along dimension m of the
+    buffer.
+    """
 
     access: Access
     moves: tuple[tuple[int, ...], ...]
@@ -37,23 +41,23 @@ class _Side:
 
 @dataclass(frozen=True)
 class DeviceCopy:
-    """What the owner's function gets at once: all that `loops` do, outermost first."""
+    """Copy that one call of the device's function does: all steps of `loops`, outermost first."""
 
     block: Block
     memory: DeviceMemory
     loops: tuple[Loop, ...]
     source: _Side
     target: _Side
-    #: How many elements there are along each of its dimensions.
+    #: Number of elements along each dimension of the copy.
     sizes: tuple[Size, ...]
-    #: What must hold for there to be any.
+    #: Conditions under which there are elements to copy.
     where: tuple[Guard, ...]
-    #: Whether there always are some.
+    #: True if there are always elements to copy.
     is_certain: bool
 
     @property
     def name(self) -> str:
-        """Of the node that it takes the place of."""
+        """Return the name of the node that the copy replaces."""
         return self.loops[0].name if self.loops else self.block.name
 
 
@@ -63,13 +67,13 @@ def is_copy(block: Block) -> bool:
 
 
 def copies_of(tree: Tree) -> dict[str, DeviceCopy]:
-    """Those of a tree, by the names of the nodes in whose place they are."""
+    """Return the copies of a tree by the names of the nodes that they replace."""
     found = [_largest(tree, block, memory) for block in tree.blocks() if (memory := _memory_of(block)) is not None]
     return {each.name: each for each in found if each is not None}
 
 
 def _memory_of(block: Block) -> DeviceMemory | None:
-    """Whose function copies: the target's, if it has one."""
+    """Return the device memory that copies: the memory of the target if it has a copy function, else of the source."""
     if not is_copy(block):
         return None
     memories = [find_memory(access.buffer.scope) for access in (block.writes[0], source_of(block))]
@@ -88,7 +92,7 @@ def _largest(tree: Tree, block: Block, memory: DeviceMemory) -> DeviceCopy | Non
         return None
     others = {buffer for each in tree.blocks() if each is not block for buffer in each.buffers}
     if any(not buffer.is_given and buffer not in others for buffer in block.buffers):
-        return None  # what is dead: its buffer lives inside of the loops
+        return None  # The block is dead: the buffer lives inside of the loops.
     own = _own_loops(block, around)
     extents = tree.extents()
     found = (_over(block, memory, own[start:], extents) for start in range(len(own) + 1))
@@ -96,7 +100,7 @@ def _largest(tree: Tree, block: Block, memory: DeviceMemory) -> DeviceCopy | Non
 
 
 def _own_loops(block: Block, around: Sequence[Loop]) -> list[Loop]:
-    """The loops in which there is nothing else, outermost first."""
+    """Return the loops that contain nothing but the block, outermost first."""
     own: list[Loop] = []
     inner: Node = block
     for loop in reversed(around):
@@ -108,7 +112,7 @@ def _own_loops(block: Block, around: Sequence[Loop]) -> list[Loop]:
 
 
 def _over(block: Block, memory: DeviceMemory, own: Sequence[Loop], extents: Mapping[str, Size]) -> DeviceCopy | None:
-    """All that these loops copy, if it is a box of strided elements."""
+    """Return all that the loops copy, if it is a box with constant strides."""
     inner = {loop.name: loop.extent for loop in own}
     around, clips, left_out = [], list[Guard](), list[Guard]()
     for guard in guards(block, extents):
@@ -121,7 +125,7 @@ def _over(block: Block, memory: DeviceMemory, own: Sequence[Loop], extents: Mapp
         else:
             return None
     if any(not variables_of(index).isdisjoint(inner) for access in block.accesses for index in access.indices):
-        return None  # by loops, as flat_accesses.py makes them: how elements are apart is not seen by the iters
+        return None  # flat_accesses.py made these accesses loop indices, and the iters do not show their strides
     points = Access(block.writes[0].buffer, block.bindings)
     box = box_of(points, inner, [(guard.at, guard.limit) for guard in left_out])
     if box is None:
@@ -151,7 +155,7 @@ def _over(block: Block, memory: DeviceMemory, own: Sequence[Loop], extents: Mapp
 
 
 def _iter_of(guard: Guard, block: Block, inner: Mapping[str, Size]) -> int | None:
-    """The iter that a guard is about, whatever loops inside do."""
+    """Return the iter that a guard limits, for all steps of the inner loops."""
     for number, binding in enumerate(block.bindings):
         if variables_of(guard.at - binding).isdisjoint(inner) and variables_of(guard.limit).isdisjoint(inner):
             return number
@@ -161,7 +165,7 @@ def _iter_of(guard: Guard, block: Block, inner: Mapping[str, Size]) -> int | Non
 def _side(
     block: Block, access: Access, firsts: Sequence[Size], starts: Sequence[Size], dims: Sequence[tuple[int, Size]]
 ) -> _Side | None:
-    """Where elements are, if each step along a dimension moves as far as the one before."""
+    """Return the elements of one side if each dimension has a constant stride."""
     steps = {number: f"{block.iters[number].name}_step" for number, _ in dims}
     moving = dict(zip((each.name for each in block.iters), firsts, strict=True))
     for number, extent in dims:
@@ -173,7 +177,7 @@ def _side(
     at = [substituted(index, dict.fromkeys(steps.values(), 0)) for index in indices]
     for (number, _), move in zip(dims, moves, strict=True):
         later = starts[number] - firsts[number]
-        at = [index + later * by for index, by in zip(at, move, strict=True)]  # type: ignore[operator]  # asked above
+        at = [index + later * by for index, by in zip(at, move, strict=True)]  # type: ignore[operator]  # None returned above
     return _Side(Access(access.buffer, tuple(at)), moves)  # type: ignore[arg-type]
 
 
@@ -183,7 +187,7 @@ Sizes = Callable[[Size], "Number | int"]
 
 
 def emit_copy(copy: DeviceCopy, size: Sizes, memory: Mapping[Buffer, tuple[Value, BufferPlace]]) -> None:
-    """The copy here, where there is something to copy; `size` gives what a size is here."""
+    """Emit the copy at the insertion point, guarded by its conditions. `size` returns the value of a size."""
     assert copy.memory.copy is not None
     function, what = copy.memory.copy, f"copy= of memory '{copy.memory.name}' for block '{copy.block.name}'"
     conditions = [condition for guard in copy.where for condition in guard.conditions(size)]
@@ -215,7 +219,7 @@ def _view(
 def _by_strides(
     memref: Value, at: Sequence[Number | int], sizes: Sequence[Number | int], moves: Sequence[Sequence[int]]
 ) -> Value:
-    """In another order of dimensions, or some of which move together."""
+    """Return a view with permuted dimensions, or with dimensions that move along several of the buffer's."""
     unknown = ir.ShapedType.get_dynamic_stride_or_offset()
     known, _ = memref.type.get_strides_and_offset()
     base, first, *rest = strided_metadata(memref).results

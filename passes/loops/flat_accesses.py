@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Buffers that joined loops go through: dimensions of which loops know only what both are together become one.
+"""Collapsing of buffer dimensions that fused loops index together.
 
-A loop that `fuse` has made of i and j reads A[f // 50, f % 50]: in a row that is A's f-th element, without a division
-for each point, and eight steps of it are eight contiguous elements wherever they begin.
+A loop that `fuse` has made of i and j reads A[f // 50, f % 50]. In a row, that is element f of A: no division for each
+point, and eight steps are eight contiguous elements wherever they begin.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from ...support.replacing import replace
 from .buffer_allocation import places_of
 from .device_copies import copies_of
 from .intrins import TENSORIZED
-from .tree import Access, Block, Buffer, Tree, blocks_in, iter_variable, names_in, unique
+from .tree import Access, Block, Tree, blocks_in, iter_variable, names_in, unique
+from .tree_buffers import Buffer
 
-#: Of a buffer's dimensions, those that become one together.
+#: Groups of a buffer's dimensions; each group becomes one dimension.
 Groups = tuple[tuple[int, ...], ...]
 
 
 def flattened(tree: Tree, strided: Set[Buffer] = frozenset()) -> tuple[Tree, Mapping[Buffer, tuple[Buffer, Groups]]]:
-    """A tree of buffers with fewer dimensions, and for each of them which one it was and how its memory is collapsed.
-    Those whose memory is `strided` stay. Accesses of the others are by loops from here on, not by iters.
+    """Return a tree with flat buffers, and for each of them the original buffer and its collapsed groups.
+
+    Buffers in `strided` keep their dimensions. Accesses of the others are indexed by loops from here on, not by iters.
     """
     if not any(divisions(index) for block in tree.blocks() for each in block.placed_accesses for index in each.indices):
         return tree, {}
@@ -53,8 +55,10 @@ def _joined(tree: Tree, joined: Mapping[Buffer, Groups]) -> tuple[Tree, Mapping[
 
 
 def _larger(tree: Tree, flat: Tree, new: Mapping[Buffer, tuple[Buffer, Groups]]) -> set[Buffer]:
-    """Buffers of which a step of a loop would need more: of a part there is the box around what is used, along a row
-    that is all from its begin to its end."""
+    """Return buffers of which a loop step would need more memory if they were flat.
+
+    A part is the box around the used elements; of a row, it is everything from the first to the last element.
+    """
     own = {made: old for made, (old, _) in new.items() if not made.is_given}
     if not own:
         return set()
@@ -64,7 +68,7 @@ def _larger(tree: Tree, flat: Tree, new: Mapping[Buffer, tuple[Buffer, Groups]])
 
 
 def _apart(block: Block, loops: set[str]) -> Block:
-    """With names of iters that no loop has: accesses are by loops from here on."""
+    """Rename the iters that share a name with a loop: accesses are indexed by loops from here on."""
     names = [each.name for each in block.iters]
     if loops.isdisjoint(names):
         return block
@@ -75,7 +79,7 @@ def _apart(block: Block, loops: set[str]) -> Block:
 
 
 def _kept(tree: Tree) -> set[Buffer]:
-    """Buffers whose dimensions matter: to what computes places, instructions, copies of a device, strides."""
+    """Return buffers that keep their dimensions for computed indices, instructions, device copies or strides."""
     shaped = {buffer for block in tree.blocks() for buffer in block.loaded}
     for loop in tree.loops():
         if loop.kind == TENSORIZED:
@@ -86,7 +90,7 @@ def _kept(tree: Tree) -> set[Buffer]:
 
 
 def _groups(tree: Tree, buffer: Buffer) -> Groups:
-    """Adjacent dimensions are in one group where an access has fewer divisions then."""
+    """Group adjacent dimensions if an access has fewer divisions with the group."""
     accesses = (access for block in tree.blocks() for access in block.placed_accesses if access.buffer is buffer)
     places = [each.indices for each in accesses if any(map(divisions, (*each.indices, *buffer.shape)))]
     groups: list[tuple[int, ...]] = []

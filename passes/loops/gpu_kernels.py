@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""GPU kernels of a tree: loops that are bound to threads become what each thread of a kernel does.
+"""GPU kernels of a tree: loops bound to threads become the work of each thread of a kernel.
 
-Loops over blocks are outermost. All threads of a block run the other loops alike, so that they can wait for each other
-there; what is innermost is for those that its loops over threads name (`memory_scopes.py`).
+Loops over blocks are outermost. All threads of a block run the other loops alike, so that they can meet at barriers
+there. Innermost code runs on the threads that its loops over threads name (`memory_scopes.py`).
 """
 
 from __future__ import annotations
@@ -26,22 +26,23 @@ from .buffer_allocation import BufferPlace
 from .intrins import TENSORIZED
 from .memory_arenas import Arena
 from .memory_scopes import BLOCKS, THREADS, Sharing, independent_steps
-from .ranges import Guard, is_multiple, without
-from .tree import PARALLEL, SERIAL, VECTORIZED, Access, Block, Buffer, Loop, Node, loops_in
+from .ranges import Guard, is_multiple, substitute_zero
+from .tree import PARALLEL, SERIAL, VECTORIZED, Access, Block, Loop, Node, loops_in
+from .tree_buffers import Buffer
 from .tree_writer import Writer, WriterState
 from .whole_steps import WholeSteps
 
-#: Bytes that a thread loads or stores at once.
+#: Maximum number of bytes of one load or store of a thread.
 _MOST_AT_ONCE = 16
 
 
 class KernelWriter(Writer):
-    """Writes bound nests as kernels; all others as ever."""
+    """Writer that emits bound nests as kernels and all other nests like its base class."""
 
     turns_squares = False
-    #: Of the kernel that is written.
+    #: Sharing of the current kernel.
     _sharing: Sharing
-    #: Its memory, which is the same in each step of a loop.
+    #: Memory of the current kernel, which all steps of a loop use again.
     _taken: dict[Buffer, Value]
 
     def _loop(self, loop: Loop, state: WriterState) -> None:
@@ -50,7 +51,7 @@ class KernelWriter(Writer):
         elif state.threads is None and not self._tree.around(loop.name) and (steps := independent_steps(loop)):
             self._share(steps, state)
         elif state.threads is None and loop.kind == VECTORIZED:
-            super()._loop(replace(loop, kind=SERIAL), state)  # it is one thread's, whose elements come one by one
+            super()._loop(replace(loop, kind=SERIAL), state)  # one thread runs the loop, element by element
         elif state.threads is not None and loop.kind in THREADS:
             self._within(loop.name, loop.body, state.with_known(loop.name, state.threads[loop.kind]))
         elif loop.kind == PARALLEL and (state.threads is not None or state.is_shared):
@@ -59,7 +60,7 @@ class KernelWriter(Writer):
             super()._loop(loop, state)
 
     def _whole_steps(self, loop: Loop, state: WriterState) -> WholeSteps | None:
-        """Threads that ask do so at the same time: no code of its own is for what is left."""
+        """Return None: threads check their bounds together, so the remainder needs no code of its own."""
         return None
 
     def _launch(self, loop: Loop, state: WriterState) -> None:
@@ -78,7 +79,7 @@ class KernelWriter(Writer):
         loops.for_blocks(self._size(steps, state), math.prod(sizes.values()), block)
 
     def _share(self, steps: Sequence[Loop], state: WriterState) -> None:
-        """A nest that has no bound loops: a thread for each step of those that may run in any order."""
+        """Emit a nest without bound loops, with one thread for each combination of the independent steps."""
 
         def body(index: Number) -> None:
             at = self._at_step(steps, index, state)
@@ -88,7 +89,7 @@ class KernelWriter(Writer):
         loops.for_range(0, self._size(_steps(steps), state), body, grain=0)
 
     def _at_step(self, chain: Sequence[Loop], index: Number, state: WriterState) -> WriterState:
-        """Where loops are that go together, the last one fastest."""
+        """Return the state at a step of loops that are merged to one index; the last loop varies fastest."""
         known, rest = dict(state.known), index
         for each in reversed(chain[1:]):
             extent = as_index(self._size(each.extent, state))
@@ -107,7 +108,7 @@ class KernelWriter(Writer):
         return None
 
     def _node(self, node: Node, state: WriterState) -> None:
-        """By the threads that it is for, which are asked for around as much as is for the same ones."""
+        """Emit a node for the threads that run it. One test surrounds all nodes of the same threads."""
         limits = None if state.is_chosen else self._sharing.limits(node)
         if limits is None:
             self._emitted(node, state)
@@ -140,15 +141,17 @@ class KernelWriter(Writer):
     def _where(
         self, asked: Sequence[Guard], state: WriterState, mask: Value | None, body: Callable[[Value | None], None]
     ) -> None:
-        """A thread has all lanes of a vector or none of them where sizes say so; else it asks for each lane only where
-        not all have a point."""
+        """Guard all lanes of a vector together if sizes prove that a thread has all or none.
+
+        Otherwise a thread tests each lane only if not all lanes have a point.
+        """
         cut = [each for each in asked if each not in state.holding and _is_along_lanes(each, state)]
         if not cut:
             super()._where(asked, state, mask, body)
             return
         assert state.lanes is not None
         lanes = state.lanes
-        firsts = [without(each.at, lanes.name) for each in cut]
+        firsts = [substitute_zero(each.at, lanes.name) for each in cut]
         limits = [self._size(each.limit - lanes.width + 1, state) for each in cut]
         fits = [self._size(first, state) < limit for first, limit in zip(firsts, limits, strict=True)]
         is_whole = all(is_multiple(each, lanes.width) for each in (*firsts, *(guard.limit for guard in cut)))
@@ -167,15 +170,15 @@ class KernelWriter(Writer):
         super()._where(others, state, mask, point)
 
     def _alignment(self, access: Access, state: WriterState) -> int | None:
-        """A thread loads and stores a vector at once where it begins at a multiple of its size: all memory does."""
+        """Return the alignment of a vector access that begins at a multiple of its size, as all memory does."""
         if state.threads is None or state.lanes is None:
             return None
         memory, place = state.memory[access.buffer]
         lanes, width = state.lanes.width, getattr(access.buffer.element, "width", 0)
         strides, _ = memory.type.get_strides_and_offset()
-        starts = [without(index, state.lanes.name) for index in place.inside(access.indices)]
+        starts = [substitute_zero(index, state.lanes.name) for index in place.inside(access.indices)]
         known = [stride > 0 and is_multiple(at * stride, lanes) for at, stride in zip(starts, strides, strict=True)]
-        # In front of a thread's part in the block's memory are those of others.
+        # Other threads' parts of the block's memory precede a thread's own part.
         apart = not self._sharing.along(access.buffer) or math.prod(_known(place.sizes)) % lanes == 0
         if width % 8 or lanes & (lanes - 1) or not apart or not all(known):
             return None
@@ -194,7 +197,7 @@ def _steps(chain: Sequence[Loop]) -> Size:
 
 
 def _threads(sizes: Mapping[str, int]) -> dict[str, Number]:
-    """Which thread it is on each axis."""
+    """Return the thread's index on each axis."""
     x = ir.Attribute.parse("#gpu<dim x>")
     rest = number(result_of("gpu.thread_id", [], ir.IndexType.get(), dimension=x))
     found = {}
@@ -204,12 +207,15 @@ def _threads(sizes: Mapping[str, int]) -> dict[str, Number]:
 
 
 def _known(sizes: Iterable[Size]) -> list[int]:
-    """Those of memory in a kernel all are, as `Sharing` has asked for."""
+    """Return the sizes. All sizes of memory in a kernel are known, as `Sharing` has checked."""
     return [size for size in sizes if isinstance(size, int)]
 
 
 def _taken(buffer: Buffer, shape: Sequence[int], state: WriterState, is_own: bool) -> Value:
-    """Memory of each thread, or of the block: as many elements as LLVM may load at once where it needs fewer."""
+    """Allocate memory of a thread or of the block.
+
+    A small buffer of the block is padded to the number of elements that LLVM may load at once.
+    """
     least = 1 if is_own else _MOST_AT_ONCE // min(max(getattr(buffer.element, "width", 64) // 8, 1), _MOST_AT_ONCE)
     rest = math.prod(shape) % least
     sizes = [math.prod(shape) - rest + least] if rest else shape

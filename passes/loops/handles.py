@@ -31,7 +31,7 @@ from ...support.errors import RelaxError
 
 @dataclass(frozen=True)
 class BlockRV:
-    """A block of a PrimFunc, by its name."""
+    """Handle of a block of a PrimFunc, by name."""
 
     function: str
     name: str
@@ -39,14 +39,14 @@ class BlockRV:
 
 @dataclass(frozen=True)
 class LoopRV:
-    """A loop of a PrimFunc, by its variable's name."""
+    """Handle of a loop of a PrimFunc, by the name of its variable."""
 
     function: str
     name: str
 
 
 class Sampled(int):
-    """A number that a step has drawn: later steps name it, so that they follow it where another one is drawn."""
+    """Number drawn by a step. Later steps refer to it by name, so that they follow it if another number is drawn."""
 
     def __new__(cls, value: int, function: str, name: str) -> Sampled:
         made = super().__new__(cls, value)
@@ -59,21 +59,23 @@ class Sampled(int):
 
 @dataclass(frozen=True)
 class IndexMap:
-    """Indices made of indices: `lambda i, j: (i // 16, j, i % 16)`."""
+    """Map from indices to indices, such as `lambda i, j: (i // 16, j, i % 16)`."""
 
     parameters: tuple[str, ...]
     results: tuple[Size, ...]
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> IndexMap:
-        """What a function makes of variables."""
+        """Return the index map of a function of index variables."""
         with blaming("the index map", function):
             names = list(inspect.signature(function).parameters)
             made = function(*map(make_variable, names))
         results = _flat(made if isinstance(made, (tuple, list)) else (made,))
         wrong = next((each for each in results if not isinstance(each, (int, SymExpr)) or isinstance(each, bool)), None)
         if wrong is not None:
-            raise RelaxError(f"an index map gives indices made of its own with + - * // %, not {wrong!r}")
+            raise RelaxError(
+                f"an index map must return indices, computed from its parameters with + - * // %, not {wrong!r}"
+            )
         return cls(tuple(names), results)
 
     def at(self, indices: Sequence[Size]) -> tuple[Size, ...]:
@@ -81,12 +83,15 @@ class IndexMap:
         return tuple(substituted(result, values) for result in self.results)
 
     def is_injective(self, shape: Sequence[Size]) -> bool:
-        """Whether no two elements of a shape get the same indices: of a size that is not known, or is large, as many
-        steps are tried as it takes for the map to repeat itself, and where these are too many some of them."""
+        """Return True if no two elements of a shape get the same indices.
+
+        For a dynamic or large size, the test tries as many steps as the map needs to repeat itself. It samples the
+        points if there are too many.
+        """
         if self.inverse([f"_{number}" for number in range(len(self.results))], shape) is not None:
             return True
         apart = self._apart()
-        if len(apart) > 1:  # parameters of which no result is made together are looked at each by itself
+        if len(apart) > 1:  # parameters that share no result are tested separately
             extents = dict(zip(self.parameters, shape, strict=True))
             return all(each.is_injective([extents[name] for name in each.parameters]) for each in apart)
         divisors, factors = _numbers_in(self.results)
@@ -97,7 +102,7 @@ class IndexMap:
         return all(map(self._is_injective, _boxes(sizes)))
 
     def _apart(self) -> list[IndexMap]:
-        """Maps of fewer parameters, which have no results in common."""
+        """Split the map into maps of fewer parameters without common results."""
         groups = [{name} for name in self.parameters]
         for result in self.results:
             used = variables_of(result)
@@ -112,8 +117,11 @@ class IndexMap:
         ]
 
     def inverse(self, names: Sequence[str], shape: Sequence[Size]) -> IndexMap | None:
-        """From results, by these names, to parameters; None where a result is no sum of digits of these, or where not
-        each place of the results is that of one element of a shape."""
+        """Return the map from results, with these names, to parameters.
+
+        Return None if a result is no sum of the parameters' digits, or if some place of the results has no element of
+        the shape.
+        """
         extents = dict(zip(self.parameters, shape, strict=True))
         digits: dict[str, list[tuple[int, Size, Size]]] = {name: [] for name in self.parameters}
         for name, result in zip(names, self.results, strict=True):
@@ -157,7 +165,7 @@ class IndexMap:
 
 
 def _digit_of(monomial: Sequence[Atom], extents: Mapping[str, Size]) -> tuple[str, int, Size] | None:
-    """Of x // step % extent which x that is, its step and its extent."""
+    """Parse x // step % extent, and return the name of x, the step and the extent."""
     atom = monomial[0] if len(monomial) == 1 else None
     count: Size | None = None
     step: Size = 1
@@ -171,19 +179,19 @@ def _digit_of(monomial: Sequence[Atom], extents: Mapping[str, Size]) -> tuple[st
 
 
 def _flat(results: Sequence[Any]) -> tuple[Any, ...]:
-    """Results of a map; of one that gives ranges, pairs of begins and ends, these one after the other."""
+    """Return the results of a map as a flat tuple. A map to ranges gives pairs of begin and end."""
     if not any(isinstance(each, (tuple, list)) for each in results):
         return tuple(results)
     pairs = (each if isinstance(each, (tuple, list)) else (each, each + 1) for each in results)
     return tuple(end for pair in pairs for end in pair)
 
 
-#: The most points that are tried at once.
+#: Maximum number of points that one test enumerates.
 _MOST_POINTS = 1 << 21
 
 
 def _boxes(sizes: Sequence[int]) -> Iterator[list[int]]:
-    """All of some sizes, or where these are too many points boxes that go far along one of them each."""
+    """Yield the whole box if it has few points, else one box per dimension that is long in it."""
     if math.prod(sizes) <= _MOST_POINTS:
         yield list(sizes)
         return
@@ -194,7 +202,7 @@ def _boxes(sizes: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _numbers_in(sizes: Iterable[Size]) -> tuple[list[int], list[int]]:
-    """What indices are divided by, here and there, and multiplied by."""
+    """Return the divisors and the factors in indices, at any depth."""
     divisors, factors = [16], [16]
     for size in sizes:
         for monomial, factor in terms_of(size).items():
@@ -209,13 +217,13 @@ def _numbers_in(sizes: Iterable[Size]) -> tuple[list[int], list[int]]:
 
 
 def index_map_of(node: ast.Lambda) -> IndexMap:
-    """An index map that stands in a text. Raises RelaxError."""
+    """Return the index map that a Python lambda expression denotes. Raises RelaxError."""
     names = [argument.arg for argument in node.args.args]
     body = node.body.elts if isinstance(node.body, (ast.Tuple, ast.List)) else [node.body]
     try:
         return IndexMap(tuple(names), _flat([_result(each, names) for each in body]))
     except SymbolError as error:
-        raise RelaxError(f"an index map: {error}") from None
+        raise RelaxError(f"invalid index map: {error}") from None
 
 
 def _result(node: ast.expr, names: Sequence[str]) -> Size | tuple[Size, ...]:
@@ -225,7 +233,7 @@ def _result(node: ast.expr, names: Sequence[str]) -> Size | tuple[Size, ...]:
 
 
 def size_of(node: ast.expr, names: Sequence[str]) -> Size:
-    """An index made of some variables, as text has it. Raises RelaxError."""
+    """Return the index that a Python expression over some variables denotes. Raises RelaxError."""
     if isinstance(node, ast.Name) and node.id in names:
         return make_variable(node.id)
     if isinstance(node, ast.Constant) and type(node.value) is int:
@@ -237,4 +245,4 @@ def size_of(node: ast.expr, names: Sequence[str]) -> Size:
         return -size_of(operands[0], names)
     if len(operands) == 2 and sign in ("+", "-", "*", "//", "%"):
         return APPLIED[sign](*(size_of(each, names) for each in operands))
-    raise RelaxError(f"'{ast.unparse(node)}' is no index made of {', '.join(names)} with + - * // %")
+    raise RelaxError(f"'{ast.unparse(node)}' is no index computed from {', '.join(names)} with + - * // %")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Indices and their limits that bodies of blocks compute, as sizes: what can be reasoned about."""
+"""Indices and their limits in block bodies, as symbolic sizes that passes can reason about."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ARITHMETIC: dict[str, Callable[[Size, Size], Size]] = {
     "arith.muli": lambda x, y: x * y,
     "arith.floordivsi": lambda x, y: x // y,
 }
-#: Those that are what Python's are where what is divided is not negative.
+#: Divisions and remainders that agree with Python's for a non-negative dividend.
 _DIVISIONS: dict[str, Callable[[Size, Size], Size]] = {
     "arith.divui": lambda x, y: x // y,
     "arith.divsi": lambda x, y: x // y,
@@ -27,7 +27,7 @@ _EQ, _SLT, _SLE, _SGT, _SGE, _ULT, _ULE = 0, 2, 3, 4, 5, 6, 7
 
 
 def size_of(expr: Expr) -> Size | None:
-    """An index that is arithmetic of iters; None for what is not."""
+    """Return an expression that is arithmetic of iters as a size, or None for other expressions."""
     if isinstance(expr, IterIndex):
         return expr.value
     if not isinstance(expr, Compute):
@@ -46,12 +46,12 @@ def size_of(expr: Expr) -> Size | None:
 
 
 def places_of_load(load: Load) -> list[Size | None]:
-    """Its indices; None for those that are computed of more than iters."""
+    """Return the indices of a load; None for each index that depends on more than iters."""
     return [size_of(index) for index in load.indices]
 
 
 def indices_at(indices: Sequence[Size], values: Mapping[str, Expr]) -> list[Expr] | None:
-    """Indices where their variables have computed values; None for arithmetic of what is more than arithmetic."""
+    """Substitute computed values for the variables of indices, or return None if an index has no such expression."""
     found: list[Expr] = []
     for index in indices:
         used = variables_of(index) & values.keys()
@@ -66,7 +66,7 @@ def indices_at(indices: Sequence[Size], values: Mapping[str, Expr]) -> list[Expr
 
 
 def limits_of(condition: Expr) -> list[Size] | None:
-    """What is at least 0, all of it, exactly where a condition holds; None for other conditions."""
+    """Return sizes that are all non-negative exactly if a condition is true, or None for other conditions."""
     if not isinstance(condition, Compute):
         return None
     if condition.name == "arith.andi":
@@ -86,7 +86,7 @@ def limits_of(condition: Expr) -> list[Size] | None:
 
 
 def choice_of(expr: Expr) -> tuple[Expr, Expr, Expr] | None:
-    """The condition, and the values of a choice between two."""
+    """Return (condition, value if true, value if false) of a conditional expression, or None."""
     if isinstance(expr, Choice) or (isinstance(expr, Compute) and expr.name == "arith.select"):
         condition, yes, no = expr.parts()
         return condition, yes, no

@@ -31,9 +31,10 @@ from .bufferized import Scratch
 from .memories import EmitWait
 from .ranges import guards, range_of
 from .show import Shown
-from .tree import AROUND, SERIAL, Access, Block, Buffer, Loop, Tree, loops_in
+from .tree import AROUND, SERIAL, Access, Block, Loop, Tree, loops_in
+from .tree_buffers import Buffer
 
-#: The kind of a loop that an intrinsic runs, and all in it; the annotation that says which.
+#: Kind of a loop that an intrinsic computes, with all loops inside; annotation with the intrinsic's name.
 TENSORIZED, INTRIN = "tensorized", "tensor_intrin"
 _COMMUTATIVE = frozenset(
     "arith.addf arith.addi arith.mulf arith.muli arith.maximumf arith.minimumf arith.maxsi arith.minsi arith.maxui "
@@ -43,7 +44,10 @@ _MOST_READS = 6
 
 
 class Operand(NamedTuple):
-    """A part of a buffer: from where on, how far and in which steps, in the dimensions that are the intrinsic's."""
+    """Operand of an intrinsic.
+
+    A part of a buffer, with its start, and sizes and strides along the intrinsic's dimensions.
+    """
 
     access: Access
     dims: tuple[int, ...]
@@ -52,12 +56,15 @@ class Operand(NamedTuple):
 
 
 class Mismatch(Exception):
-    """Why loops are not what an intrinsic computes."""
+    """Reason why loops do not compute the same as an intrinsic."""
 
 
 class Engine(NamedTuple):
-    """How an intrinsic runs: what one run of it costs, or all runs by their number; the memories of operands, by name;
-    what waits for it, where it is asynchronous."""
+    """Execution of an intrinsic.
+
+    `cost` is the cost of one run, or a function from the number of runs to their cost. `memories` are the memories of
+    operands, by name. `wait` emits the wait for an asynchronous intrinsic.
+    """
 
     cost: float | Callable[[int], float] = 1.0
     memories: Mapping[str, str] = MappingProxyType({})
@@ -68,9 +75,11 @@ class Engine(NamedTuple):
 
 
 class TensorIntrin:
-    """`emit(*memrefs)`: the parameters of what it is described by, in their order. `needs_stack`: it is also given
-    where memory on the stack is taken. `is_targets`: a target's own, which auto_tensorize takes by its name alone;
-    `needs`: sets of features, of which a machine has one.
+    """Tensor intrinsic. `emit(*memrefs)` emits code for memrefs in the order of the description's parameters.
+
+    `needs_stack`: `emit` also gets the block for stack allocations. `is_targets`: the intrinsic belongs to a target,
+    and auto_tensorize uses it only by name. `needs`: alternative sets of features; the machine must have all features
+    of one set.
     """
 
     def __init__(
@@ -86,17 +95,17 @@ class TensorIntrin:
         self.emit, self._tree, self.needs_stack, self.is_targets = emit, tree, needs_stack, is_targets
         self.needs = tuple(needs)
         self.engine = engine or Engine()
-        # Where it is written, as registries ask of functions.
+        # Registries report where this function is defined.
         self.__wrapped__ = emit
 
     @cached_property
     def tree(self) -> Tree:
-        """The loops that it runs."""
+        """Return the loops that the intrinsic computes."""
         return self._tree() if callable(self._tree) else self._tree
 
 
 def _import_targets(name: str | None) -> None:
-    """A target's own begin with its name, as LLVM's intrinsics do."""
+    """Import the intrinsics of a target. Their names begin with the target's, as LLVM's intrinsics do."""
     if name is not None:
         load_tensor_intrins(name.partition(".")[0])
 
@@ -105,62 +114,70 @@ _INTRINS = NamedRegistry[TensorIntrin]("a tensor intrinsic", source=_import_targ
 
 
 def add_intrin(name: str, intrin: TensorIntrin) -> None:
-    """Refuses a name that is taken."""
+    """Register an intrinsic. Refuses a name that is taken."""
     _INTRINS.register(name, intrin)
 
 
 def all_intrins() -> list[Named[TensorIntrin]]:
-    """Every one, sorted by name, with its place."""
+    """Return all intrinsics, sorted by name, with the places of their registration."""
     return _INTRINS.all()
 
 
 def find_intrin(name: str) -> TensorIntrin:
-    """Raises RelaxError that names the nearest."""
+    """Return the intrinsic of a name. Raises RelaxError, which suggests the nearest name."""
     return _INTRINS.get(name)
 
 
 def described(description: Any) -> Tree:
-    """The loops that a description says, a module of one PrimFunc. Raises RelaxError for what is no description."""
+    """Return the loops of a description, which is a module with one PrimFunc.
+
+    Raises RelaxError for invalid descriptions.
+    """
     functions = prim_funcs_in(description.operation)
     if len(functions) != 1:
-        raise RelaxError(f"an intrinsic is described by one PrimFunc, not by {len(functions)}")
+        raise RelaxError(f"an intrinsic's description must be one PrimFunc, not {len(functions)}")
     tree = Scratch(functions[0]).read.tree
     blocks = tree.blocks()
     if len(blocks) != 1 or blocks[0].inits is not None:
         raise RelaxError(
-            "an intrinsic's description has one block, without an init, which decompose_reduction takes out"
+            "an intrinsic's description must have one block without an init; decompose_reduction removes an init"
         )
     _check_described(tree, blocks[0])
     return tree
 
 
 def _check_described(tree: Tree, block: Block) -> None:
-    """Its parameters are what one run uses of memory, all of it."""
+    """Check that the parameters are exactly the memory that one run uses."""
     steps = {each.name: each.extent for each in block.iters}
     if not all(isinstance(extent, int) for extent in steps.values()):
-        raise RelaxError("the sizes of an intrinsic's description are numbers")
+        raise RelaxError("the sizes of an intrinsic's description must be numbers")
     if block.loaded:
-        raise RelaxError(f"{_AT_VARIABLES}, '{block.loaded[0].name}' is read at places that are computed")
+        raise RelaxError(f"{_AT_VARIABLES}, '{block.loaded[0].name}' is read at computed indices")
     for access in block.accesses:
         name = access.buffer.name
         if not access.buffer.is_given:
-            raise RelaxError(f"an intrinsic's description has no memory of its own, like '{name}': make it a parameter")
+            raise RelaxError(
+                f"an intrinsic's description must not allocate memory, such as '{name}': make the buffer a parameter"
+            )
         for index, size in zip(access.indices, access.buffer.shape, strict=True):
             if str(index) not in steps:
                 raise RelaxError(f"{_AT_VARIABLES}, '{name}' is used at {index}")
             if steps[str(index)] != size:
                 problem = f"'{name}' has {size} elements along '{index}', which has {steps[str(index)]} steps"
-                raise RelaxError(f"an intrinsic's description uses all of its parameters: {problem}")
+                raise RelaxError(f"an intrinsic's description must use all of each parameter: {problem}")
     unused = next((each.name for each in tree.buffers if each not in block.buffers), None)
     if unused is not None:
-        raise RelaxError(f"an intrinsic's description uses all of its parameters: not '{unused}'")
+        raise RelaxError(f"an intrinsic's description must use all parameters: '{unused}' is unused")
 
 
-_AT_VARIABLES = "an intrinsic's description reads and writes at its block's variables alone"
+_AT_VARIABLES = "an intrinsic's description must use its block's variables as indices"
 
 
 def operands_of(tree: Tree, loop: Loop, intrin: TensorIntrin) -> list[Operand]:
-    """The parts of buffers that an intrinsic gets for one run of a loop. Raises Mismatch where that is another one."""
+    """Return the parts of buffers that an intrinsic gets for one run of a loop.
+
+    Raises Mismatch if the loop does not fit it.
+    """
     wanted = intrin.tree
     (target,) = wanted.blocks()
     block = _only_block(loop)
@@ -176,7 +193,9 @@ def operands_of(tree: Tree, loop: Loop, intrin: TensorIntrin) -> list[Operand]:
         operand = _operand(block, access, described_access, pairs, inner)
         if found.setdefault(place, operand) != operand:
             parts = f"parts of '{found[place].access.buffer.name}' and of '{access.buffer.name}'"
-            raise Mismatch(f"the intrinsic's '{described_access.buffer.name}' would be {parts}, it has to be one")
+            raise Mismatch(
+                f"the intrinsic's '{described_access.buffer.name}' would be {parts}, but it must be one part"
+            )
     operands = [found[place] for place in range(len(given))]
     _check_places(block, given, operands, intrin.engine.memories)
     return operands
@@ -185,36 +204,38 @@ def operands_of(tree: Tree, loop: Loop, intrin: TensorIntrin) -> list[Operand]:
 def _check_places(
     block: Block, given: Sequence[Buffer], operands: Sequence[Operand], memories: Mapping[str, str]
 ) -> None:
-    """Operands have to be where the intrinsic reaches them."""
+    """Check that each operand is in the memory that the intrinsic requires."""
     for described_as, operand in zip(given, operands, strict=True):
         buffer, wanted = operand.access.buffer, memories.get(described_as.name, operand.access.buffer.scope)
         if buffer.scope == wanted:
             continue
         step = "cache_write" if block.writes_of(buffer) else "cache_read"
         hint = f'sch.{step}({block.name}, "{buffer.name}", "{wanted}")'
-        raise Mismatch(f"'{buffer.name}' is in '{buffer.scope}', the intrinsic's '{described_as.name}' has to be in "
-                       f"'{wanted}': {hint} brings it there")  # fmt: skip
+        raise Mismatch(f"'{buffer.name}' is in '{buffer.scope}', but the intrinsic's '{described_as.name}' must be in "
+                       f"'{wanted}': {hint} copies it there")  # fmt: skip
 
 
 def _only_block(loop: Loop) -> Block:
     node: Any = loop
     while isinstance(node, Loop):
         if node.kind not in (SERIAL, TENSORIZED, AROUND):
-            raise Mismatch(f"'{node.name}' is {node.kind}: an intrinsic runs serial loops")
+            raise Mismatch(f"'{node.name}' is {node.kind}: an intrinsic replaces serial loops")
         if len(node.body) != 1:
-            raise Mismatch(f"'{node.name}' has {len(node.body)} things in it: an intrinsic computes one block")
+            raise Mismatch(f"'{node.name}' contains {len(node.body)} nodes: an intrinsic computes one block")
         node = node.body[0]
     assert isinstance(node, Block)
     return node
 
 
 def _ranges(tree: Tree, block: Block, inner: Mapping[str, Size]) -> dict[str, int]:
-    """How far each iter goes inside of the loop; those that stand still are left out."""
+    """Return the number of steps of each iter that moves inside of the loop."""
     if block.inits is not None:
-        raise Mismatch(f"'{block.name}' has an init: take it out before, decompose_reduction")
+        raise Mismatch(f"'{block.name}' has an init: remove it first with decompose_reduction")
     for guard in guards(block, tree.extents()):
         if not variables_of(guard.at).isdisjoint(inner):
-            raise Mismatch(f"'{block.name}' has points only where {guard.at} is below {guard.limit}: pad it before")
+            raise Mismatch(
+                f"'{block.name}' has points only where {guard.at} is below {guard.limit}: pad the block first"
+            )
     ranges: dict[str, int] = {}
     for each, at in zip(block.iters, block.bindings, strict=True):
         used = variables_of(at) & set(inner)
@@ -225,13 +246,13 @@ def _ranges(tree: Tree, block: Block, inner: Mapping[str, Size]) -> dict[str, in
         for name in used:
             steps *= inner[name] if isinstance(inner[name], int) else 0  # type: ignore[assignment]
         if reached is None or reached.extent != steps:
-            raise Mismatch(f"'{each.name}' is {at}, which does not go step by step inside of the loop")
+            raise Mismatch(f"'{each.name}' is {at}, which does not advance one by one inside of the loop")
         ranges[each.name] = steps
     return ranges
 
 
 def _paired(block: Block, target: Block, ranges: Mapping[str, int]) -> dict[str, str]:
-    """The intrinsic's variable for each iter that moves, in the same order."""
+    """Return the intrinsic's iter for each moving iter of the block, pairwise in order."""
     own = [each for each in block.iters if each.name in ranges]
     if len(own) != len(target.iters):
         raise Mismatch(f"{len(own)} variables of '{block.name}' move inside of the loop, the intrinsic has "
@@ -239,10 +260,10 @@ def _paired(block: Block, target: Block, ranges: Mapping[str, int]) -> dict[str,
     for mine, other in zip(own, target.iters, strict=True):
         if mine.kind != other.kind:
             kinds = _kind(mine.kind), _kind(other.kind)
-            raise Mismatch(f"'{mine.name}' is {kinds[0]}, the intrinsic's '{other.name}' is {kinds[1]}")
+            raise Mismatch(f"'{mine.name}' is {kinds[0]}, but the intrinsic's '{other.name}' is {kinds[1]}")
         steps = ranges[mine.name]
         if steps != other.extent:
-            raise Mismatch(f"'{mine.name}' has {steps} steps, the intrinsic's '{other.name}' {other.extent}")
+            raise Mismatch(f"'{mine.name}' has {steps} steps, but the intrinsic's '{other.name}' has {other.extent}")
     return {mine.name: other.name for mine, other in zip(own, target.iters, strict=True)}
 
 
@@ -251,7 +272,7 @@ def _kind(kind: str) -> str:
 
 
 def _same_reads(block: Block, target: Block, pairs: Mapping[str, str], inner: Mapping[str, Size]) -> tuple[int, ...]:
-    """The block's reads in the intrinsic's order, with which both compute the same."""
+    """Return the order of the block's reads for which the block computes the same as the intrinsic."""
     count = len(target.reads)
     if len(block.reads) != count or len(block.writes) != len(target.writes):
         raise Mismatch(f"inputs and outputs of '{block.name}' are {len(block.reads)} and {len(block.writes)}, the "
@@ -271,7 +292,7 @@ def _same_reads(block: Block, target: Block, pairs: Mapping[str, str], inner: Ma
 
 
 def orders_of(block: Block, target: Block) -> Iterator[tuple[int, ...]]:
-    """A block's reads in all orders in which it computes what another block of as many does."""
+    """Yield the orders of a block's reads for which it computes the same as another block with as many reads."""
     count = len(target.reads)
     for order in permutations(range(count)) if count <= _MOST_READS else ():
         numbers = {own: place for place, own in enumerate(order)}
@@ -302,7 +323,7 @@ def _same(mine: Expr, other: Expr, numbers: Mapping[int, int]) -> bool:
 def _operand(
     block: Block, access: Access, other: Access, pairs: Mapping[str, str], inner: Mapping[str, Size]
 ) -> Operand:
-    """The part of a buffer, where its dimensions that move are the intrinsic's in their order."""
+    """Return the part of a buffer, if its moving dimensions are the intrinsic's, in the same order."""
     if str(access.buffer.element) != str(other.buffer.element):
         raise Mismatch(f"'{access.buffer.name}' has {access.buffer.element}, the intrinsic's '{other.buffer.name}' has "
                        f"{other.buffer.element}")  # fmt: skip
@@ -317,7 +338,7 @@ def _operand(
     strides = []
     for dim, index in zip(moving, other.indices, strict=True):
         stride = _stride(moves[dim], steps[str(index)], inner)
-        # Code of an intrinsic takes elements of its last dimension to be contiguous.
+        # An intrinsic's code assumes that the elements of its last dimension are contiguous.
         if stride is None or (stride > 1 and index is other.indices[-1]):
             raise Mismatch(f"'{access.buffer.name}' is used at {access.indices[dim]}, the intrinsic's "
                            f"'{other.buffer.name}' at {index}")  # fmt: skip
@@ -327,7 +348,7 @@ def _operand(
 
 
 def _stride(move: Size, step: Size, inner: Mapping[str, Size]) -> int | None:
-    """How many elements further each step is, where that is always as many."""
+    """Return the constant distance between steps in elements, or None if it varies."""
     moved, stepped = (substituted(each, dict.fromkeys(inner, 1)) for each in (move, step))
     if not isinstance(moved, int) or not isinstance(stepped, int) or moved < stepped or stepped < 1:
         return None
@@ -335,5 +356,5 @@ def _stride(move: Size, step: Size, inner: Mapping[str, Size]) -> int | None:
 
 
 def _inside(at: Size, inner: Mapping[str, Size]) -> Size:
-    """How a binding moves inside of the loop."""
+    """Return the part of a binding that moves inside of the loop."""
     return at - substituted(at, dict.fromkeys(inner, 0))

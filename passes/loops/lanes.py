@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Vectorization of blocks: whether a body can be computed on vectors, and how it is emitted, on lanes or scalars."""
+"""Vectorization of blocks: test whether vectors can compute a body, and emission on lanes or scalars."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load, Outsi
 from .ranges import factor_of, guards
 from .tree import Access, Block
 
-#: Their fast-math flag lets a product and a sum become one instruction.
+#: Operations with a fast-math flag that lets a product and a sum become one instruction.
 _CONTRACTED = frozenset({"arith.mulf", "arith.addf", "arith.subf"})
 
 
 class LaneLoop(NamedTuple):
-    """The loop whose steps run at once."""
+    """Loop with steps that run at once."""
 
     name: str
     width: int
 
 
-# ---- whether ----
+# ---- legality ----
 
 
 def goes_along(block: Block, lanes: LaneLoop) -> bool:
-    """Whether a block has another point in each lane."""
-    indices = (*block.bindings, *(index for index, _ in block.where))  # `within` goes by the bindings
+    """Return True if a block has another point in each lane."""
+    indices = (*block.bindings, *(index for index, _ in block.where))  # `within` depends on the bindings
     return any(lanes.name in variables_of(index) for index in indices)
 
 
 def fits_lanes(block: Block, lanes: LaneLoop, extents: Mapping[str, Size]) -> bool:
-    """Whether a block's points of all lanes can be computed on vectors."""
+    """Return True if vectors can compute a block's points of all lanes."""
     if not goes_along(block, lanes):
         return True
     types = [access.buffer.element for access in block.accesses]
@@ -58,7 +58,7 @@ def fits_lanes(block: Block, lanes: LaneLoop, extents: Mapping[str, Size]) -> bo
 
 
 def _loads_row(block: Block, lanes: LaneLoop, load: Load) -> bool:
-    """Whether lanes load neighbours, at places that are computed but for the last dimension."""
+    """Return True if lanes load adjacent elements, at indices of which only the last one may depend on the lane."""
     if not load.indices or not is_storable(load.buffer.element):
         return False
     point, (*others, last) = block.point(), load.indices
@@ -74,18 +74,18 @@ def _loads_row(block: Block, lanes: LaneLoop, load: Load) -> bool:
 
 
 def moves_of(access: Access, lanes: LaneLoop) -> list[int]:
-    """By how much each index of an access, by the loops around, moves from lane to lane."""
+    """Return the distance from lane to lane along each index of an access, which is in terms of the outer loops."""
     moves = (factor_of(index, lanes.name) for index in access.indices)
     return [1 if move is None else move for move in moves]
 
 
 def is_row_of(moves: Sequence[int]) -> bool:
-    """Whether lanes are contiguous."""
+    """Return True if the elements of the lanes are contiguous."""
     return moves[-1:] == [1] and not any(moves[:-1])
 
 
 def runs_on_vectors(expr: Expr, element: Callable[[int], Type], is_row: Callable[[Load], bool]) -> bool:
-    """Whether all of an expression can be computed lane by lane at once; `is_row`: lanes load neighbours."""
+    """Return True if an expression can be computed for all lanes at once. `is_row`: lanes load adjacent elements."""
     for part in expr.walk():
         if isinstance(part, Choice) or (isinstance(part, Load) and not is_row(part)):
             return False
@@ -99,6 +99,7 @@ def runs_on_vectors(expr: Expr, element: Callable[[int], Type], is_row: Callable
 
 
 def may_trap(expr: Expr) -> bool:
+    """Check whether an expression contains an operation that may trap, such as an integer division."""
     return any(isinstance(part, Compute) and part.name in TRAPPING for part in expr.walk())
 
 
@@ -110,7 +111,7 @@ def _has_lanes(type_: Type) -> bool:
 
 
 class LaneEvaluation:
-    """Of expressions at one point, or at the points of several lanes."""
+    """Evaluation of expressions at one point, or at the points of several lanes."""
 
     def __init__(
         self,
@@ -146,6 +147,7 @@ class LaneEvaluation:
             return self._load(expr, [self.of(each) for each in expr.indices])
         if isinstance(expr, Choice):
             return self._choice(expr)
+        assert isinstance(expr, Compute), expr
         return self._compute(expr, [self.of(each) for each in expr.operands])
 
     def _choice(self, expr: Choice) -> Value:
@@ -153,7 +155,7 @@ class LaneEvaluation:
         known = dict(self._made)
 
         def side(which: Expr) -> Value:
-            # What is computed in one branch is not there in the other one.
+            # Values that one branch computes are not available in the other one.
             self._made = dict(known)
             return self.of(which)
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memories of devices that schedules stage buffers in: `sch.cache_read(block, 0, "npu.sram")`.
+"""Device memories in which schedules stage buffers: `sch.cache_read(block, 0, "npu.sram")`.
 
     rx.schedules.register_memory("npu.sram", bytes=256 << 10, alignment=64, copies_only=True, copy=emit_copy)
 
-All buffers that a PrimFunc has in one are parts of one arena, where none that live at the same time overlap.
+All buffers of a PrimFunc in one memory are parts of one arena. Buffers that live at the same time do not overlap.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ...support.blaming import place_of_caller
 from ...support.errors import RelaxError
 from ...support.registry import Named, NamedRegistry
 
-#: Those that every target has, or a GPU: names of them are no one's own.
+#: Memory names that every target or a GPU has. Device memories cannot use them.
 COMMON = ("global", "local", "shared")
 _MOST_BYTES = 1 << 48
 
 
 #: `copy(source, target)` emits a copy between memrefs of the same shape, with strides.
 EmitCopy = Callable[[Value, Value], object]
-#: `wait(pending)` emits that all but the last `pending` of what has been started are done.
+#: `wait(pending)` emits a wait until all started operations but the last `pending` ones are done.
 EmitWait = Callable[[int], object]
 
 
@@ -32,13 +32,13 @@ class DeviceMemory(NamedTuple):
     name: str
     bytes: int
     alignment: int
-    #: Whether only copies and tensor intrinsics come to it.
+    #: True if only copies and tensor intrinsics access the memory.
     copies_only: bool
-    #: How many parts of the same size it has, which are used at the same time.
+    #: Number of banks of equal size, which can be accessed at the same time.
     banks: int = 1
-    #: What emits copies into it and out of it; loops of loads and stores without.
+    #: Function that emits copies into and out of the memory. Without it, loops of loads and stores copy.
     copy: EmitCopy | None = None
-    #: What waits for these copies, in whose order they are done; without, they are done when they are emitted.
+    #: Function that emits waits for these copies, which finish in order. Without it, copies are synchronous.
     wait: EmitWait | None = None
 
 
@@ -56,29 +56,30 @@ def register_memory(
     copy: Callable[..., object] | None = None,
     wait: Callable[..., object] | None = None,
 ) -> None:
-    """Makes a memory known, for `cache_read`, `cache_write` and `set_scope`.
+    """Register a memory for `cache_read`, `cache_write` and `set_scope`.
 
-    `bytes` is how much of it a PrimFunc may use; buffers begin at multiples of `alignment`, a power of 2. With
-    `copies_only` blocks that are neither copies nor tensor intrinsics must not use it. Of `banks`, each of the same
-    size, a buffer that fits in one is in one, and those that live at the same time are in different ones if they can.
+    `bytes` is the part of the memory that a PrimFunc may use. Buffers begin at multiples of `alignment`, a power of 2.
+    With `copies_only`, only copies and tensor intrinsics may use the memory. The memory has `banks` parts of the same
+    size. A buffer that fits in a bank is in one bank, and buffers that live at the same time are in different banks if
+    possible.
 
-    `copy(source, target)` emits a copy into this memory, or out of it: two memrefs of one shape, with strides, parts of
-    any size. Blocks that only copy become such copies. With `wait` they may still go on when the code behind them runs:
-    `wait(pending)` emits that all but the last `pending` copies are done, where a block needs that. What has the same
-    `wait` function, of other memories or of intrinsics, is one queue: done one by one, in order. Refuses a name that is
-    taken.
+    `copy(source, target)` emits a copy into or out of this memory, between two memrefs of one shape, of any size, with
+    strides. Blocks that only copy become such copies. With `wait`, a copy may still run while the code behind it runs.
+    `wait(pending)` emits a wait until all but the last `pending` copies are done, where a block needs one. Memories and
+    intrinsics with the same `wait` function share one queue, which finishes its operations in order. Refuses a name
+    that is taken.
     """
     if name in COMMON or not all(part.isidentifier() for part in name.split(".")):
         raise RelaxError(f"register_memory: a name is like 'npu.sram', and none of {', '.join(COMMON)}; got {name!r}")
     if not 0 < bytes < _MOST_BYTES:
-        raise RelaxError(f"register_memory: '{name}' has a size in bytes of at least 1, got {bytes}")
+        raise RelaxError(f"register_memory: the size of '{name}' must be at least 1 byte, got {bytes}")
     if alignment < 1 or alignment & (alignment - 1):
-        raise RelaxError(f"register_memory: an alignment is a power of 2, got {alignment}")
+        raise RelaxError(f"register_memory: the alignment must be a power of 2, got {alignment}")
     if banks < 1 or (banks > 1 and bytes % (banks * alignment)):
-        problem = f"{bytes} bytes are no {banks} banks of a multiple of {alignment} bytes each"
+        problem = f"{bytes} bytes cannot form {banks} banks of a multiple of {alignment} bytes each"
         raise RelaxError(f"register_memory: '{name}': {problem}")
     if wait is not None and copy is None:
-        raise RelaxError(f"register_memory: '{name}' has a function that waits for copies, and none that copies")
+        raise RelaxError(f"register_memory: '{name}' has a wait= function for copies, but no copy= function")
     memory = DeviceMemory(name, bytes, alignment, copies_only, banks, copy, wait)
     _MEMORIES.add([Named(name, memory, place_of_caller(2))])
 
@@ -89,5 +90,5 @@ def find_memory(name: str) -> DeviceMemory | None:
 
 
 def all_memories() -> list[Named[DeviceMemory]]:
-    """Every one, sorted by name, with its place."""
+    """Return all memories, sorted by name, with the places of their registration."""
     return _MEMORIES.all()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory planning of devices' memories: the offset of each buffer in the arena of its memory."""
+"""Memory planning of device memories: the offset of each buffer in the arena of its memory."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from .buffer_allocation import BufferPlace
 from .device_copies import is_copy
 from .intrins import TENSORIZED
 from .memories import DeviceMemory, find_memory
-from .tree import PARALLEL, Buffer, Tree, blocks_in
+from .tree import PARALLEL, Tree, blocks_in
+from .tree_buffers import Buffer
 
 Places = dict[Buffer, tuple[str, BufferPlace]]
 
 
 class ArenaPart(NamedTuple):
-    """A buffer in an arena, and from which block to which it lives."""
+    """Buffer in an arena, with its live range from block `first` to block `last`."""
 
     buffer: Buffer
     offset: int
@@ -37,7 +38,7 @@ class Arena(NamedTuple):
 
 
 def arenas_of(tree: Tree, places: Mapping[Buffer, tuple[str, BufferPlace]]) -> dict[str, Arena]:
-    """For each memory that buffers are in, where they are. Raises RelaxError where they do not fit."""
+    """Return the arena of each memory that contains buffers. Raises RelaxError if the buffers do not fit."""
     by_memory: dict[str, list[Buffer]] = {}
     for buffer in places:
         if find_memory(buffer.scope) is not None:
@@ -59,7 +60,7 @@ def arenas_of(tree: Tree, places: Mapping[Buffer, tuple[str, BufferPlace]]) -> d
 
 
 def with_offsets(places: Places, arenas: Mapping[str, Arena]) -> Places:
-    """The places of buffers, with where they are in their arenas."""
+    """Return the places of buffers, with their offsets in the arenas."""
     offsets = {part.buffer: part.offset for arena in arenas.values() for part in arena.parts}
     return {buffer: (where, place._replace(offset=offsets.get(buffer))) for buffer, (where, place) in places.items()}
 
@@ -67,8 +68,10 @@ def with_offsets(places: Places, arenas: Mapping[str, Arena]) -> Places:
 def _planned(
     tree: Tree, memory: DeviceMemory, buffers: Sequence[Buffer], places: Mapping[Buffer, tuple[str, BufferPlace]]
 ) -> list[ArenaPart]:
-    """Largest first, each at the first offset where nothing that lives at the same time is, in the bank that has least
-    of these."""
+    """Plan an arena. The largest buffer comes first.
+
+    Each buffer gets the first offset that is free during its live range, in the bank with the fewest live buffers.
+    """
     wanted = [
         (buffer, _bytes(buffer, places[buffer][1]), *_interval(tree, buffer, places[buffer][0])) for buffer in buffers
     ]
@@ -82,7 +85,7 @@ def _planned(
 
 
 def _offset_of(memory: DeviceMemory, size: int, others: Sequence[ArenaPart]) -> int:
-    """Where `others`, by their offsets, are not."""
+    """Return an offset where no buffer of `others` is. `others` are sorted by offset."""
     length = memory.bytes // memory.banks
     taken = [sum(each.offset // length == bank for each in others) for bank in range(memory.banks)]
     for bank in sorted(range(memory.banks), key=taken.__getitem__) if memory.banks > 1 else ():
@@ -106,14 +109,16 @@ def _bytes(buffer: Buffer, place: BufferPlace) -> int:
     if place.elements is None:
         sizes = ", ".join(map(str, place.sizes))
         raise RelaxError(
-            f"'{buffer.name}' [{sizes}] is in '{buffer.scope}', where sizes must be known: split loops by numbers"
+            f"'{buffer.name}' [{sizes}] is in '{buffer.scope}', where sizes must be static: split loops by numbers"
         )
     return max(place.elements, 1) * -(-bit_width(str(buffer.element)) // 8)
 
 
 def _interval(tree: Tree, buffer: Buffer, owner: str) -> tuple[int, int]:
-    """From which block to which it lives. In a loop inside of one step of which it lives, all blocks are between: what
-    one step of that has written the next one may read.
+    """Return the first and the last block of a buffer's live range.
+
+    A buffer that outlives the steps of a loop lives in all blocks of the loop. The next step may read what one step has
+    written.
     """
     around = tree.body if not owner else tree.loop(owner).body
     order = {block.name: number for number, block in enumerate(tree.blocks())}

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory scopes and barriers of a kernel: which threads compute each block and own each buffer, where they wait.
+"""Memory scopes and barriers of a kernel: the threads that compute each block, owners of buffers, places of barriers.
 
-All threads of a block run the same loops: how often these go depends on no thread. Only what is innermost, a block of
-the tree, is for some of them: by the loops over threads around it, the innermost of each axis. A loop over threads in
-one of the same axis takes the place of that: all threads do together what each step of the outer one needs.
+All threads of a block run the same loops: no trip count depends on the thread. Only the innermost parts, the blocks of
+the tree, run on some of the threads. The innermost loop over threads of each axis selects these threads. A loop over
+threads inside of one with the same axis replaces the outer loop. All threads together compute what each step of the
+outer loop needs.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from .tree import (
     THREAD_AXES,
     VECTORIZED,
     Block,
-    Buffer,
     Loop,
     Node,
     Tree,
@@ -35,15 +35,16 @@ from .tree import (
     variable,
     written_by,
 )
+from .tree_buffers import Buffer
 from .turns import Turn, Turns
 
 BLOCKS, THREADS = THREAD_AXES[:3], THREAD_AXES[3:]
-#: Bytes of memory that a thread has for itself: more is slow, and the device keeps it for each thread that can run.
+#: Maximum number of bytes of one thread's memory. More is slow: the device reserves it for each resident thread.
 _MOST_OF_THREAD = 64 << 10
 
 
 class BufferScope(NamedTuple):
-    """Whose memory a buffer is: each thread's, or the block's, with a part for each step of some loops over threads."""
+    """Owner of a buffer: each thread, or the block, with one part per step of the loops `along` over threads."""
 
     is_own: bool
     along: tuple[Loop, ...] = ()
@@ -51,7 +52,7 @@ class BufferScope(NamedTuple):
 
 @dataclass(frozen=True)
 class _Leaf:
-    """A block, or what an intrinsic computes, and the loops around it in the kernel."""
+    """Block, or loops that an intrinsic computes, with the loops around it in the kernel."""
 
     node: Node
     around: tuple[Loop, ...]
@@ -60,11 +61,11 @@ class _Leaf:
         return blocks_in([self.node])
 
     def thread_loop(self, axis: str) -> Loop | None:
-        """The loop that says which threads of an axis compute it."""
+        """Return the loop over threads that selects the threads of an axis."""
         return next((loop for loop in reversed(self.around) if loop.kind == axis), None)
 
     def hidden(self) -> list[Loop]:
-        """Loops over threads in whose place others stand further inside."""
+        """Return the loops over threads that inner loops of the same axis replace."""
         return [loop for loop in self.around if loop.kind in THREADS and self.thread_loop(loop.kind) is not loop]
 
     def written(self) -> list[Buffer]:
@@ -75,13 +76,16 @@ class _Leaf:
 
 
 class _Use(NamedTuple):
-    """Of a buffer that several threads see: by whom, axis by axis; whether a thread comes to elements of others."""
+    """Use of a buffer that several threads access.
+
+    `threads` names the loop over threads of each axis. `wanders` is True if a thread reaches elements of other threads.
+    """
 
     buffer: Buffer
     is_written: bool
     threads: tuple[str, ...]
     wanders: bool
-    #: The versions that it is about, of a pipelined buffer, by dimension.
+    #: Versions of a pipelined buffer that the use accesses, by dimension.
     turns: tuple[tuple[int, Turn], ...] = ()
 
     def at(self, values: Mapping[str, Size]) -> _Use:
@@ -92,13 +96,13 @@ _FIRST, _ALL = "the first", "all"
 
 
 class Sharing:
-    """What threads share in the kernel that a nest is."""
+    """Buffers that the threads of a kernel share, and the barriers that they need."""
 
     def __init__(self, tree: Tree, root: Loop, places: Mapping[Buffer, tuple[str, BufferPlace]]):
         self._tree, self._places, self._turns = tree, places, Turns(tree, places)
         self.chain, self.nodes = _chain(root)
         self._check_blocks()
-        #: How many threads each axis has.
+        #: Number of threads of each axis.
         self.sizes = {axis: _size_of(axis, self.nodes) for axis in THREADS}
         self._check_size()
         self._axes = [axis for axis, size in self.sizes.items() if size > 1]
@@ -108,15 +112,15 @@ class Sharing:
         self.memory = self._whose([buffer for buffer, (where, _) in places.items() if where in names])
         for leaf in self._leaves:
             self._check_leaf(leaf)
-        #: Nodes before which all threads wait for each other.
+        #: Nodes that are preceded by a barrier.
         self.waits: set[str] = set()
         self._found: dict[str, frozenset[_Use]] = {}
         self._wait(self.nodes, frozenset())
 
-    # ---- who ----
+    # ---- threads of nodes ----
 
     def limits(self, node: Node) -> dict[str, int] | None:
-        """The threads that a node is for: those below a number on some axes; None where parts of it are for others."""
+        """Return the threads that run a node, as upper bounds by axis, or None if its parts need different threads."""
         found = [self._limits(leaf) for leaf in self._within(node)]
         waits = any(each.name in self.waits for each in _inside(node) if each is not node)
         return found[0] if found and not waits and all(each == found[0] for each in found) else None
@@ -135,13 +139,16 @@ class Sharing:
         return [self._by_name[each.name] for each in _inside(node) if each.name in self._by_name]
 
     def _is_for_all(self, leaf: _Leaf) -> bool:
-        """Whether threads that no loop names compute it, each for itself; else the first of them does."""
+        """Return True if all threads that no loop selects compute the leaf, each for itself.
+
+        Else only the first one does.
+        """
         return all(buffer in self.memory and self.memory[buffer].is_own for buffer in leaf.written())
 
-    # ---- whose ----
+    # ---- owners of buffers ----
 
     def along(self, buffer: Buffer) -> tuple[Loop, ...]:
-        """The loops over threads of which each step has a part of the block's memory."""
+        """Return the loops over threads with a separate part of the block's memory for each step."""
         return self.memory[buffer].along if buffer in self.memory else ()
 
     def _whose(self, buffers: Sequence[Buffer]) -> dict[Buffer, BufferScope]:
@@ -157,12 +164,13 @@ class Sharing:
         users, writers = self._users(buffer), self._writers(buffer)
         inside = [axis for leaf in writers for axis in self._axes if leaf.thread_loop(axis) not in (None, *around)]
         moved = [axis for leaf in users for axis in self._axes if leaf.thread_loop(axis) not in (None, *around)]
-        # Where no loop over threads is around, a thread's own has to be asked for: else the first one computes for all.
+        # Without an enclosing loop over threads, a buffer is a thread's own only on request. Otherwise the first thread
+        # computes it for all.
         is_own = len(along) == len(around) and not inside and (bool(around) or not moved or buffer.scope == "local")
         return BufferScope(True) if is_own and buffer.scope != "shared" else BufferScope(False, along)
 
     def _is_seen(self, buffer: Buffer, found: Mapping[Buffer, BufferScope]) -> bool:
-        """Whether one thread alone computes a buffer that was to be each thread's: with another one, which all see."""
+        """Return True if one thread computes a buffer of each thread together with a buffer that all threads see."""
         if not found[buffer].is_own:
             return False
         around = self._threads_around(buffer)
@@ -173,7 +181,10 @@ class Sharing:
         return False
 
     def _private(self, buffer: Buffer) -> tuple[Loop, ...]:
-        """The loops over threads around of which each step has a part for itself; the others' steps share one."""
+        """Return the enclosing loops over threads with a separate part of the buffer for each step.
+
+        Steps of the others share a part.
+        """
         found = []
         for loop in self._threads_around(buffer):
             hiding = [leaf for leaf in self._users(buffer) if leaf.thread_loop(loop.kind) is not loop]
@@ -189,7 +200,10 @@ class Sharing:
         return tuple(found)
 
     def _threads_around(self, buffer: Buffer) -> list[Loop]:
-        """The loops over several threads in one step of which a buffer lives, innermost of each axis."""
+        """Return the loops over several threads for one step of which a buffer lives.
+
+        Only the innermost loop of each axis counts.
+        """
         where, _ = self._places[buffer]
         around = next((leaf.around for leaf in self._users(buffer)), ())
         names = [loop.name for loop in around]
@@ -203,10 +217,13 @@ class Sharing:
     def _writers(self, buffer: Buffer) -> list[_Leaf]:
         return [leaf for leaf in self._leaves if buffer in leaf.written()]
 
-    # ---- where threads wait ----
+    # ---- barriers ----
 
     def _wait(self, nodes: Sequence[Node], pending: frozenset[_Use]) -> frozenset[_Use]:
-        """Finds the nodes before which threads wait: `pending` is what was done since they last did; what is then."""
+        """Find the nodes that need a barrier before them.
+
+        `pending` are the uses since the last barrier; returns the pending uses at the end.
+        """
         for node in nodes:
             if node.name in self.waits:
                 pending = frozenset()
@@ -219,7 +236,7 @@ class Sharing:
             before = pending
             pending = self._wait(node.body, frozenset(self._entered(node, use) for use in pending))
             if node.kind not in (*THREADS, VECTORIZED) and node.extent != 1:
-                # What ends a step comes before what begins the next one, and those that use the same versions again.
+                # The end of a step precedes the begin of the next step and the steps that use the same versions again.
                 for _ in range(1 + self._turns_of_steps(node)):
                     before_step = {node.name: variable(node.name, node.extent) - 1}
                     pending = self._wait(node.body, frozenset(use.at(before_step) for use in pending))
@@ -229,7 +246,7 @@ class Sharing:
         return pending
 
     def _turns_of_steps(self, loop: Loop) -> int:
-        """Of versions that a loop's steps take in turns, how many there are at most."""
+        """Return the largest number of versions that the steps of a loop use in turn."""
         turns = [turn for use in self._uses(loop) for _, turn in use.turns if loop.name in variables_of(turn.step)]
         return max((turn.turns for turn in turns), default=0)
 
@@ -264,14 +281,14 @@ class Sharing:
         )
 
     def _turns_of(self, leaf: _Leaf, buffer: Buffer) -> tuple[tuple[int, Turn], ...]:
-        """Of all that a leaf uses of a buffer, where that is the same version."""
+        """Return the versions of a buffer that all accesses of a leaf agree on, by dimension."""
         each = [self._turns.of(access)
                 for block in leaf.blocks() for access in block.placed_accesses if access.buffer is buffer]  # fmt: skip
         first = each[0] if each else {}
         return tuple((dim, turn) for dim, turn in first.items() if all(other.get(dim) == turn for other in each))
 
     def _wanders(self, leaf: _Leaf) -> bool:
-        """Whether an element may be another thread's in another step of a loop around the loops over threads."""
+        """Return True if an element's thread may differ between steps of a loop around the loops over threads."""
         threads = [number for number, loop in enumerate(leaf.around) if loop.kind in self._axes and loop.extent != 1]
         for number, loop in enumerate(leaf.around[: threads[-1]] if threads else ()):
             if loop.kind in (*THREADS, VECTORIZED) or loop.extent == 1:
@@ -281,12 +298,14 @@ class Sharing:
                 return True
         return False
 
-    # ---- what is refused ----
+    # ---- checks ----
 
     def _check_blocks(self) -> None:
         inside = next((each for each in loops_in(self.nodes) if each.kind in BLOCKS), None)
         if inside is not None:
-            self._refuse(f"'{inside.name}' is {inside.kind}: loops over blocks have to be outermost, one in another")
+            self._refuse(
+                f"'{inside.name}' is {inside.kind}: loops over blocks must be outermost and nested in each other"
+            )
 
     def _check_size(self) -> None:
         count = math.prod(self.sizes.values())
@@ -308,7 +327,7 @@ class Sharing:
                 self._check_apart(leaf, block, access.buffer)
 
     def _check_apart(self, leaf: _Leaf, block: Block, buffer: Buffer) -> None:
-        """Threads write elements of their own, of what several see."""
+        """Check that each thread writes elements of its own in a buffer that several threads see."""
         if buffer in self.memory and self.memory[buffer].is_own:
             return
         own = self._threads_around(buffer) if buffer in self.memory else []
@@ -325,11 +344,11 @@ class Sharing:
         _, place = self._places[buffer]
         if place.elements is None:
             shown = ", ".join(map(str, place.sizes))
-            self._refuse(f"a kernel needs memory for '{buffer.name}' of known sizes, not ({shown})")
+            self._refuse(f"a kernel needs static sizes for '{buffer.name}', not ({shown})")
         width = getattr(buffer.element, "width", 64)
         taken = place.elements * -(-width // 8)
         if memory.is_own and taken > _MOST_OF_THREAD:
-            least = f"{_MOST_OF_THREAD} at most: split its loops, or compute it where less of it is needed"
+            least = f"at most {_MOST_OF_THREAD} are allowed: split its loops, or compute it at a loop further inside"
             self._refuse(f"each thread needs {taken} bytes for '{buffer.name}', {least}")
 
     def _refuse(self, problem: str) -> NoReturn:
@@ -337,7 +356,10 @@ class Sharing:
 
 
 def _meet(some: frozenset[_Use], others: frozenset[_Use]) -> bool:
-    """Whether some write what others use, by other threads. By the same loops it is the thread's own step."""
+    """Return True if one of two sets of uses writes what other threads use in the other set.
+
+    Uses by the same loops belong to the same thread.
+    """
     return any(
         one.buffer is other.buffer
         and (one.is_written or other.is_written)
@@ -349,7 +371,10 @@ def _meet(some: frozenset[_Use], others: frozenset[_Use]) -> bool:
 
 
 def independent_steps(root: Loop) -> list[Loop]:
-    """The outermost loops of a nest of one block that may run in any order: each step makes elements of its own."""
+    """Return the outermost loops of a nest of one block that may run in any order.
+
+    Each step writes its own elements.
+    """
     found: list[Loop] = []
     node: Node = root
     block, *others = blocks_in([root])
@@ -372,7 +397,7 @@ def _moves(block: Block, loop: Loop) -> bool:
 
 
 def _chain(loop: Loop) -> tuple[list[Loop], Sequence[Node]]:
-    """The loops over blocks, outermost first, and what is in them."""
+    """Return the loops over blocks, outermost first, and the nodes inside of them."""
     chain: list[Loop] = []
     nodes: Sequence[Node] = [loop]
     while len(nodes) == 1 and isinstance(nodes[0], Loop) and nodes[0].kind in BLOCKS:
@@ -392,7 +417,7 @@ def _leaves(nodes: Sequence[Node], around: tuple[Loop, ...]) -> list[_Leaf]:
 
 
 def _inside(node: Node) -> list[Node]:
-    """A node and all that is in it."""
+    """Return a node and all nodes inside of it."""
     return [node, *(loops_in(node.body) if isinstance(node, Loop) else ()), *blocks_in([node])]
 
 

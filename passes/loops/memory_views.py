@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Views (aliases) of memory: arithmetic from their indices to those of the memory that they show."""
+"""Views (aliases) of memory: translation of a view's indices to indices of the underlying buffer."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ...bindings.ir import Operation, Value
 from ...dialects.core.symbols_expr import Size
 from ...emit.collapse import groups_of
 from ...emit.tensors import SlicePlace, kept_axes
-from .tree import Buffer
+from .tree_buffers import Buffer
 
-#: Gives the indices of a buffer behind those of a view of it.
+#: Function from the indices of a view to the indices of its buffer.
 Place = Callable[[Sequence[Size]], tuple[Size, ...]]
 
 
@@ -22,7 +22,7 @@ class View(NamedTuple):
 
 
 class Reader(Protocol):
-    """Who reads a function: what memory shows, and what sizes are."""
+    """Reader of a function, as views need it: known views of memory, and sizes."""
 
     views: dict[Value, View]
 

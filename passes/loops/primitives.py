@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Primitives of schedules by name.
+"""Registry of schedule primitives, by name.
 
     @register_primitive
     def unroll(edit: Edit, loop: LoopRV) -> None:
-        '''Emits a loop's body once for each of its steps.'''
+        '''Emit a loop's body once for each of its steps.'''
         found = edit.loop(loop)
         if not isinstance(found.extent, int):
-            edit.refuse(f"'{found.name}' goes {found.extent} times, which is known at run time only")
+            edit.refuse(f"'{found.name}' has {found.extent} steps, which is known at run time only")
         edit.replace(found.name, [replace(found, kind=UNROLLED)])
 
-A primitive changes `edit.tree`, and returns the loops and blocks that it speaks of. Where it refuses, nothing changes.
+A primitive changes `edit.tree`, and returns handles of the resulting loops and blocks. A refusal leaves the tree as it
+was.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any, NamedTuple, NoReturn, TypeVar, get_type_hints
 
-from ...support.errors import RelaxError
+from ...support.errors import OptionError, RelaxError
+from ...support.plugins import load_plugins, plugin_problems, where_to_get
 from ...support.registry import NamedRegistry
 from ...support.replacing import replace
 from ...support.suggest import suggest
@@ -36,14 +38,14 @@ T = TypeVar("T")
 class Primitive(NamedTuple):
     name: str
     function: Callable[..., Any]
-    #: Without the edit.
+    #: Signature without the edit.
     signature: inspect.Signature
-    #: What its parameters' annotations mean.
+    #: Types that the annotations of the parameters denote.
     hints: Mapping[str, object]
 
     @property
     def usage(self) -> str:
-        """How it is called: `split(loop, factors, preserve_unit_iters=True)`."""
+        """Return the call syntax: `split(loop, factors, preserve_unit_iters=True)`."""
         parameters = [each.replace(annotation=each.empty) for each in self.signature.parameters.values()]
         return f"{self.name}{inspect.Signature(parameters)}"
 
@@ -53,7 +55,7 @@ class Primitive(NamedTuple):
 
 
 class Refused(Exception):
-    """Why a step cannot be done."""
+    """Reason why a primitive cannot be applied."""
 
     def __init__(self, reason: str, name: str = ""):
         super().__init__(reason)
@@ -61,19 +63,19 @@ class Refused(Exception):
 
 
 class Edit:
-    """A tree while one primitive changes it."""
+    """Tree that one primitive changes."""
 
     def __init__(self, tree: Tree, gone: dict[str, str], random: Random | None = None):
         self.tree = tree
         self._gone = gone
-        #: What primitives draw numbers with.
+        #: Source of the numbers that primitives draw.
         self.random = random or Random(0)
-        #: What has been drawn, or was to be: the text of the step says it.
+        #: Drawn or requested decision, which the text of the step contains.
         self.decision: Any = None
-        #: What the refusal shows the loops around of.
+        #: Name of the node that a refusal shows with the loops around it.
         self._about = ""
 
-    # ---- what is asked for ----
+    # ---- look-up ----
 
     def loop(self, handle: LoopRV) -> Loop:
         self._expect(handle, LoopRV, "a loop")
@@ -88,15 +90,15 @@ class Edit:
         found = self.any_block(handle)
         if isinstance(found, Loop):
             inner = ", ".join(f"'{block.name}'" for block in blocks_in([found]))
-            self.refuse(f"'{found.name}' is a block around {inner}: this is done with one of these")
+            self.refuse(f"'{found.name}' is a block around {inner}: use one of the inner blocks")
         return found
 
     def node(self, handle: BlockRV | LoopRV) -> Block | Loop:
-        """A loop, or a block, maybe one around others."""
+        """Return a loop, or a block, which may be a block around others."""
         return self.loop(handle) if isinstance(handle, LoopRV) else self.any_block(handle)
 
     def any_block(self, handle: BlockRV) -> Block | Loop:
-        """A block, maybe one around others."""
+        """Return a block, which may be a block around others."""
         self._expect(handle, BlockRV, "a block")
         blocks: list[Block | Loop] = [*self.tree.blocks(), *self.tree.outer_blocks()]
         found = next((block for block in blocks if block.name == handle.name), None)
@@ -113,7 +115,7 @@ class Edit:
 
     def _missing(self, kind: str, name: str) -> NoReturn:
         if name in self._gone:
-            raise Refused(f"{kind} '{name}' is not there any more: {self._gone[name]}")
+            raise Refused(f"{kind} '{name}' does not exist any more: {self._gone[name]}")
         known = [each.name for each in (self.tree.blocks() if kind == "block" else self.tree.loops())]
         raise Refused(f"there is no {kind} '{name}'{suggest(name, known)} (there are {', '.join(known)})")
 
@@ -123,7 +125,7 @@ class Edit:
     # ---- changes ----
 
     def decided(self, decision: T) -> T:
-        """Notes a decision, which is given back."""
+        """Record a decision and return it."""
         self.decision = decision
         return decision
 
@@ -131,7 +133,7 @@ class Edit:
         self.tree = self.tree.replaced(name, lambda _: nodes)
 
     def insert(self, place: int, node: Node, loop: Loop | None = None) -> None:
-        """A nest of its own, as the n-th that the function has, or what is in a loop."""
+        """Insert a nest at an index of the function's body, or of a loop's body."""
         body = self.tree.body if loop is None else self.tree.loop(loop.name).body
         body = (*body[:place], node, *body[place:])
         if loop is None:
@@ -140,7 +142,7 @@ class Edit:
             self.replace(loop.name, [replace(self.tree.loop(loop.name), body=body)])
 
     def new_name(self, wanted: str, taken: Iterable[str] = ()) -> str:
-        """A name that nothing has, nor had."""
+        """Return a name that no node has or had."""
         return self.tree.new_name(wanted, {*self._gone, *taken})
 
     def new_names(self, wanted: Sequence[str]) -> list[str]:
@@ -150,7 +152,7 @@ class Edit:
         return found
 
     def handle(self, node: Loop | Block | str) -> Any:
-        """The handle of a node, or of a loop of that name."""
+        """Return the handle of a node, or of the loop with a name."""
         name = node if isinstance(node, str) else node.name
         is_block = isinstance(node, Block) or (isinstance(node, Loop) and node.kind == AROUND)
         return BlockRV(self.tree.name, name) if is_block else LoopRV(self.tree.name, name)
@@ -160,13 +162,28 @@ class Edit:
         return show_loops(self.tree, name if name in known else "")
 
 
-#: Each is a file of passes/primitives.
+#: Package with one file per primitive.
 _FAMILIES = f"{__name__.rpartition('.loops.')[0]}.primitives"
-_PRIMITIVES = NamedRegistry[Callable[..., Any]]("a schedule primitive", families=_FAMILIES)
+#: Primitives of the package relax-mlir-tvm.
+_OF_TVM = frozenset(
+    "annotate_buffer_access blockize cache_index cache_inplace decompose_padding fuse_reduction_epilogue get_consumers "
+    "get_output_blocks get_producers loop_partition read_at reindex_cache_write reverse_compute_inline rolling_buffer "
+    "sample_categorical sample_compute_location sample_partitioned_tile sample_perfect_tile set_axis_separator "
+    "unannotate unsafe_set_dtype write_at".split()
+)
+
+
+def _import_plugins(name: str | None) -> None:
+    """Import the plug-ins that announce primitives, unless the name is known without them."""
+    if name is None or not _PRIMITIVES.tried(name):
+        load_plugins("primitives")
+
+
+_PRIMITIVES = NamedRegistry[Callable[..., Any]]("a schedule primitive", families=_FAMILIES, source=_import_plugins)
 
 
 def register_primitive(function: Function) -> Function:
-    """Makes a function a primitive, `sch.<its name>`; use it as a decorator. Refuses a name that is taken."""
+    """Register a function as a primitive, `sch.<its name>`; use as a decorator. Refuses a name that is taken."""
     if not inspect.getdoc(function):
         raise RelaxError(f"primitive '{function.__name__}' has no doc string, which is its help")
     _PRIMITIVES.register(function.__name__, function)
@@ -174,7 +191,9 @@ def register_primitive(function: Function) -> Function:
 
 
 def find_primitive(name: str) -> Primitive:
-    """Raises RelaxError that names the nearest."""
+    """Return the primitive of a name. Raises RelaxError, which names the package to install, or the nearest name."""
+    if name in _OF_TVM and not has_primitive(name):
+        raise OptionError(f"unknown schedule primitive '{name}'{hint_for(name)}", notes=plugin_problems())
     function = _PRIMITIVES.get(name)
     signature, hints = _read(function)
     return Primitive(name, function, signature, hints)
@@ -184,7 +203,7 @@ def find_primitive(name: str) -> Primitive:
 def _read(function: Callable[..., object]) -> tuple[inspect.Signature, Mapping[str, object]]:
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())[1:]
-    # The handles' classes are often imported for type checkers alone.
+    # Modules often import the handles' classes for type checkers only.
     names: dict[str, object] = {"BlockRV": BlockRV, "LoopRV": LoopRV, "IndexMap": IndexMap}
     names |= getattr(inspect.unwrap(function), "__globals__", {})
     hints = {each.name: _meaning(each.annotation, names) for each in parameters}
@@ -192,12 +211,23 @@ def _read(function: Callable[..., object]) -> tuple[inspect.Signature, Mapping[s
 
 
 def _meaning(annotation: object, names: dict[str, object]) -> object:
-    """Of an annotation; of one with a name that only type checkers know, none."""
+    """Return the type that an annotation denotes, or None if only type checkers know its name."""
     try:
         return get_type_hints(SimpleNamespace(__annotations__={"it": annotation}), names)["it"]
     except NameError:
         return None
 
 
+def has_primitive(name: str) -> bool:
+    return _PRIMITIVES.find(name) is not None
+
+
 def primitive_names() -> list[str]:
     return _PRIMITIVES.names()
+
+
+def hint_for(name: str) -> str:
+    """Return the end of an error message for an unknown name: the package to install, or the nearest name."""
+    if name in _OF_TVM:
+        return f": {where_to_get('relax-mlir-tvm')}"
+    return suggest(name, primitive_names())

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Queues of devices: before which nodes of a tree code waits, so that no one uses what is still being written or read.
+"""Queues of devices: the waits that code needs before nodes of a tree, so that nothing uses data in flight.
 
-What is asynchronous, a copy or an intrinsic, is started where it stands and done some time later: those of one queue
-one by one, in order. A wait has all but the last `pending` of a queue done. Here every place is walked with what may
-not be done there, and how many have been started behind it at least; loops until nothing is added.
+An asynchronous copy or intrinsic starts in program order and is done some time later. Operations of one queue are done
+in order. A wait lasts until all but the last `pending` operations of a queue are done.
+
+This module walks all program points with the operations that may not be done there. For each, it knows the least number
+of operations that were started after it. Loops are walked until nothing is added.
 """
 
 from __future__ import annotations
@@ -18,12 +20,13 @@ from .intrins import INTRIN, TENSORIZED, find_intrin
 from .memories import EmitWait
 from .memory_arenas import Arena
 from .ranges import Range, guards, ranges_of
-from .tree import PARALLEL, Access, Block, Buffer, Loop, Node, Tree, blocks_in, loops_in, variable
+from .tree import PARALLEL, Access, Block, Loop, Node, Tree, blocks_in, loops_in, variable
+from .tree_buffers import Buffer
 from .turns import Places, Turn, Turns, place_in
 
-#: Parts of a buffer that one node may have used at the steps before, and are distinguished.
+#: Maximum number of distinct parts of a buffer per node, which earlier steps of the node may have used.
 _MOST_PARTS = 8
-#: For a node, the queues that are waited for before it, and how many may go on.
+#: Queues to wait for before a node, each with the number of operations that may still run.
 Waits = dict[str, dict[EmitWait, int]]
 
 
@@ -31,7 +34,7 @@ _Part = tuple[Range | Turn, ...]
 
 
 class _PartUse(NamedTuple):
-    """Of a part of a buffer, by the loops around."""
+    """Use of a part of a buffer, in terms of the outer loops."""
 
     buffer: Buffer
     is_written: bool
@@ -39,7 +42,7 @@ class _PartUse(NamedTuple):
 
 
 class _Started(NamedTuple):
-    """What may not be done yet."""
+    """Started operation that may not be done yet."""
 
     queue: EmitWait
     node: str
@@ -47,7 +50,7 @@ class _Started(NamedTuple):
 
 
 class _Leaf(NamedTuple):
-    """A node in which nothing is started, or that is started itself."""
+    """Node that is started itself or that starts nothing."""
 
     name: str
     uses: tuple[_PartUse, ...]
@@ -56,12 +59,12 @@ class _Leaf(NamedTuple):
 
 
 _Group = tuple[EmitWait, str, Buffer, bool]
-#: With how many have been started behind it at least, in its queue.
+#: Started operations, each with the least number of later operations in its queue.
 _State = dict[_Started, int]
 
 
 class Queues:
-    """`before[node]` are the waits before a node, `behind[loop]` those at the end of its steps, of "" at the end."""
+    """Waits of a tree: `before[node]` precedes a node, `behind[loop]` ends a loop step, `behind[""]` ends the tree."""
 
     def __init__(self, tree: Tree, copies: Mapping[str, DeviceCopy], arenas: Mapping[str, Arena], places: Places):
         self._tree, self._copies, self._places = tree, copies, places
@@ -84,11 +87,11 @@ class Queues:
                 continue
             for loop in self._tree.around(node.name):
                 if loop.extent != 1 and (loop.kind == PARALLEL or "." in loop.kind):
-                    raise RelaxError(f"'{node.name}' is started and waited for, which threads of '{loop.name}' cannot "
-                                     "share")  # fmt: skip
+                    raise RelaxError(f"'{node.name}' is asynchronous, and threads of '{loop.name}' cannot "
+                                     "share it")  # fmt: skip
 
     def _queue(self, node: Node) -> EmitWait | None:
-        """That a node is started in."""
+        """Return the queue in which a node is started."""
         if node.name in self._copies:
             return self._copies[node.name].memory.wait
         return find_intrin(str(node.annotations[INTRIN])).engine.wait if _is_intrinsic(node) else None
@@ -117,7 +120,10 @@ class Queues:
     def _awaited(
         self, waits: Waits, name: str, uses: Iterable[_PartUse], state: _State, own: EmitWait | None = None
     ) -> _State:
-        """Behind waits for all that these uses must not meet; what is in their own queue is done before anyway."""
+        """Return the state behind the waits for all operations that these uses conflict with.
+
+        Operations in the uses' own queue are done before anyway.
+        """
         for queue in {started.queue: None for started in state if started.queue is not own}:
             met = [
                 count
@@ -146,7 +152,7 @@ class Queues:
         behind = _moved(end, {loop.name: loop.extent - 1})
         inside = {each.name for each in _nodes_in(loop.body)}
         for started in entry:
-            # What was there before it has all behind it that the steps have started.
+            # An operation from before the loop precedes all operations that the steps have started.
             if started in behind and started.node not in inside:
                 least = min(count for each, count in entry.items() if each.node == started.node)
                 behind[started] = max(behind[started], least + self._started_in(loop, started.queue))
@@ -154,7 +160,7 @@ class Queues:
         return behind if certain else _joined(entry, behind)
 
     def _started_in(self, node: Node, queue: EmitWait) -> int:
-        """How many are started at least."""
+        """Return the least number of operations that a node starts in a queue."""
         if self._queue(node) is not None:
             return int(self._queue(node) is queue and self._leaf_of(node).is_certain)
         if isinstance(node, Block) or not isinstance(node.extent, int):
@@ -162,7 +168,10 @@ class Queues:
         return node.extent * sum(self._started_in(each, queue) for each in node.body)
 
     def _ended(self, loop: Loop, state: _State) -> _State:
-        """Memory that lives for one step of a loop is given back then, or is another one's."""
+        """Wait at the end of a step for uses of memory that lives for one step.
+
+        The memory is freed afterwards, or belongs to another buffer.
+        """
         uses = [
             _PartUse(buffer, True, self._whole(buffer))
             for buffer, (where, place) in self._places.items()
@@ -181,7 +190,7 @@ class Queues:
         return {started._replace(use=entered(started.use)): count for started, count in state.items()}
 
     def _widened(self, state: _State, wide: set[_Group]) -> _State:
-        """Where steps have used too many parts, all of a dimension along which they differ; from then on always."""
+        """Widen uses of too many parts to whole dimensions where the parts differ, and keep them wide from then on."""
         groups: dict[_Group, list[_Started]] = {}
         for started in state:
             groups.setdefault((started.queue, started.node, started.use.buffer, started.use.is_written), []).append(
@@ -199,7 +208,7 @@ class Queues:
             found[started] = min(state[each] for each in group)
         return found
 
-    # ---- what is used ----
+    # ---- uses ----
 
     def _leaf_of(self, node: Node) -> _Leaf:
         if node.name not in self._leaves:
@@ -237,7 +246,7 @@ class Queues:
         return tuple(found)
 
     def _meets(self, one: _PartUse, other: _PartUse) -> bool:
-        """Whether one of them writes what the other one uses."""
+        """Return True if one of two uses writes what the other one uses."""
         if not (one.is_written or other.is_written):
             return False
         if one.buffer is other.buffer:
@@ -273,7 +282,7 @@ def _joined(one: _State, other: _State) -> _State:
 
 
 def _moved(state: _State, values: Mapping[str, Size]) -> _State:
-    """With other values of loops' variables; what becomes the same is one."""
+    """Substitute values for loop variables, and merge states that become equal."""
     found: _State = {}
     for started, count in state.items():
         part = tuple(_at(each, values) for each in started.use.part)
@@ -290,7 +299,7 @@ def _at(part: Range | Turn, values: Mapping[str, Size]) -> Range | Turn:
 
 
 def _are_apart(one: Range | Turn, other: Range | Turn) -> bool:
-    """Whether no index is in both, at the same step of all loops."""
+    """Return True if the two parts have no index in common, at the same step of all loops."""
     if isinstance(one, Turn) or isinstance(other, Turn):
         return isinstance(one, Turn) and isinstance(other, Turn) and one.is_apart(other)
     distance = one.start - other.start

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Interval analysis of indices: first value and extent, while some loops run and others stand still."""
+"""Interval analysis of indices: start and extent over all steps of some loops, for fixed steps of the others."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...dialects.core.indices import is_below, is_never_negative
-from ...dialects.core.symbols_expr import Size, make, sole_atom, substituted, terms_of
+from ...dialects.core.symbols_expr import Size, from_terms, sole_atom, substituted, terms_of
 from ...dialects.core.symbols_terms import Atom
 from .tree import Block, Place
 
 
 class Range(NamedTuple):
-    """From `start` on, `extent` elements."""
+    """Interval of `extent` elements from `start` on."""
 
     start: Size
     extent: Size
 
 
 def factor_of(index: Size, name: str) -> int | None:
-    """What an index moves by at each step of a variable; None where that changes from step to step."""
+    """Return the distance by which an index moves at each step of a variable, or None if the distance varies."""
     factor = 0
     for monomial, coefficient in terms_of(index).items():
         if not _has(monomial, {name}):
@@ -31,13 +31,13 @@ def factor_of(index: Size, name: str) -> int | None:
     return factor
 
 
-def without(index: Size, name: str) -> Size:
-    """The index where a variable stands at 0."""
+def substitute_zero(index: Size, name: str) -> Size:
+    """Return the index with a variable set to 0."""
     return substituted(index, {name: 0})
 
 
 def is_multiple(index: Size, number: int) -> bool:
-    """Whether an index is known to be a multiple of a number, whatever its variables are."""
+    """Return True if an index is a multiple of a number for all values of its variables."""
     for monomial, coefficient in terms_of(index).items():
         rest = [atom for atom in monomial if atom.kind == "%" and all(is_multiple(each, number) for each in atom.args)]
         if coefficient % number and not rest:
@@ -46,7 +46,7 @@ def is_multiple(index: Size, number: int) -> bool:
 
 
 def turn_of(index: Size) -> tuple[Size, int] | None:
-    """x and the number of x % number; None for what is something else."""
+    """Return (x, number) of x % number, or None for other indices."""
     atom = sole_atom(index)
     if atom is None or atom.kind != "%" or not isinstance(atom.args[1], int):
         return None
@@ -54,8 +54,8 @@ def turn_of(index: Size) -> tuple[Size, int] | None:
 
 
 def range_of(index: Size, inner: Mapping[str, Size]) -> Range | None:
-    """The interval of an index while these variables take all values; None where unknown."""
-    start: Size = make({m: c for m, c in terms_of(index).items() if not _has(m, inner)})
+    """Return the interval of an index while these variables take all values, or None if it is unknown."""
+    start: Size = from_terms({m: c for m, c in terms_of(index).items() if not _has(m, inner)})
     extent: Size = 1
     for monomial, coefficient in terms_of(index).items():
         if not _has(monomial, inner):
@@ -82,7 +82,7 @@ def _atom_range(atom: Atom, inner: Mapping[str, Size]) -> Range | None:
         first = whole.start // by
         last = (whole.start + whole.extent - 1) // by
         span = last - first
-        # Where the first step is in a group is not always known: then it may reach one group more.
+        # The position of the first step in a group may be unknown: then the interval may reach one group more.
         return Range(first, span + 1) if isinstance(span, int) else Range(first, (whole.extent + by - 2) // by + 1)
     if set(atom.variables) <= set(inner) and atom.lowest is not None and atom.highest is not None:
         return Range(atom.lowest, atom.highest - atom.lowest + 1)
@@ -96,7 +96,10 @@ def _has(monomial: Sequence[Atom], names: Mapping[str, object] | set[str]) -> bo
 
 
 def ranges_of(places: Sequence[Place], inner: Mapping[str, Size], shape: Sequence[Size]) -> list[Range]:
-    """The region of a buffer of that shape that is reached; a whole dimension where that is unknown."""
+    """Return the region of a buffer of a shape that the places cover.
+
+    Dimensions with an unknown range are covered wholly.
+    """
     found = []
     for dim, size in enumerate(shape):
         indices = [place[dim] for place in places]
@@ -130,36 +133,39 @@ def _joined(ranges: Sequence[Range], size: Size) -> Range:
 
 
 class Guard(NamedTuple):
-    """What must hold for a point to be one: an index is below a limit, or not below 0, or both."""
+    """Condition of a point: an index is below a limit, not below 0, or both."""
 
     at: Size
     limit: Size
     below: bool
     beyond: bool
-    #: Whether it is about steps of reductions alone, so that these start without it.
+    #: True if only steps of reductions depend on the condition, so that the reductions' init does not need it.
     of_steps: bool = False
 
     def conditions(self, number: Callable[[Size], Any]) -> list[Any]:
-        """What has to be true, of what sizes are where it is asked for."""
+        """Return the conditions, in terms of the values that `number` gives for sizes."""
         at = number(self.at)
         beyond = [at < number(self.limit)] if self.beyond else []
         return [*beyond, at > -1] if self.below else beyond
 
 
 def _of_quotient(index: Size, limit: Size) -> tuple[Size, Size]:
-    """x < (n - 1) * y for x // y + 1 < n: where joined loops go too far, all that is made of them does. What is divided
-    by a size of 0 has no points."""
+    """Return x and (n - 1) * y for x // y + 1 < n.
+
+    If fused loops go too far, all indices made of them do. A quotient by a size of 0 has no points.
+    """
     more = terms_of(index).get((), 0)
     atom = sole_atom(index - more)
     if atom is None or atom.kind != "//" or not is_never_negative(atom.args[1]):
         return index, limit
     whole, by = atom.args
-    is_same = not more or (more > 0 and is_never_negative(whole))  # what is not negative, too
+    # adding a positive number to a non-negative one keeps the sign
+    is_same = not more or (more > 0 and is_never_negative(whole))
     return (whole, (limit - more) * by) if is_same else (index, limit)
 
 
 def guards(block: Block, extents: Mapping[str, Size]) -> list[Guard]:
-    """What of a block's points has to be asked for: loops may go beyond what it, or a loop that was split, has."""
+    """Return the conditions of a block's points: loops may exceed the extents of its iters or of split loops."""
     found: dict[tuple[Size, Size], Guard] = {}
     for index, limit in [_of_quotient(*each) for each in block.where]:
         if not is_below(index, limit, extents):

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions with what they start from, blocks that fill what the next one adds to are its inits; and what goes on with
-their sums."""
+"""Inits and epilogues of reductions.
+
+A block that fills the output of the next reduction becomes its init. A block that continues with a reduction's results
+gets them from a buffer of their own.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,17 @@ from collections.abc import Sequence, Set
 from ...dialects.core.symbols_expr import Size
 from ...support.replacing import replace
 from .body_scalars import Element, Expr
-from .tree import SPATIAL, Access, Block, Buffer, exchanged, iter_variable, unique
+from .tree import SPATIAL, Access, Block, exchange_buffers, iter_variable, unique
+from .tree_buffers import Buffer
 
 
 def with_inits(blocks: Sequence[Block], named: Set[str]) -> tuple[list[Block], list[int]]:
-    """A block that gives a reduction what it starts from is its init, as several are, for an output each: these have no
-    names of their own then. Those that a text names are blocks. Besides, which of the given blocks each was."""
+    """Merge blocks that initialize a reduction into the reduction, as its inits.
+
+    A reduction with several outputs may have one such block per output. Merged blocks lose their names; blocks that a
+    text names stay blocks.
+    Returns the blocks, and for each of them the number of its last original block.
+    """
     found: list[Block] = []
     ends: list[int] = []
     for number, block in enumerate(blocks):
@@ -32,7 +40,7 @@ def with_inits(blocks: Sequence[Block], named: Set[str]) -> tuple[list[Block], l
 
 
 def _joined(starts: Sequence[Block], block: Block) -> Block | None:
-    """A reduction with what others give it to start from as its init."""
+    """Return a reduction with the results of other blocks as its inits, or None if it does not start from them."""
     reduces = block.is_reduction and all(block.reads_output(number) for number in range(len(block.writes)))
     started = {start.writes[0].buffer: start for start in starts}
     in_order = [started[access.buffer] for access in block.writes if access.buffer in started]
@@ -52,13 +60,13 @@ def _joined(starts: Sequence[Block], block: Block) -> Block | None:
 
 
 def _started(start: Block, block: Block, writes: Sequence[Access]) -> list[Expr] | None:
-    """What a block writes, by the iters of a reduction that goes on with it; None where it does more than that."""
+    """Return a block's results in terms of the iters of a reduction, or None if the block is more than its init."""
     spatial = [each for each in block.iters if each.kind == SPATIAL]
     if start.is_reduction or start.reads or len(start.iters) != len(spatial):
         return None
     if any(access.buffer in start.buffers for access in block.reads):
         return None
-    # An index of several iters says nothing of each: those are in the same order.
+    # An index of several iters does not determine each of them, so pair iters in order.
     pairs = zip(start.iters, spatial, strict=True)
     values: dict[str, Size] = {own.name: 0 if own.extent == 1 else iter_variable(other) for own, other in pairs}
     for own, other in zip(start.writes[0].indices, writes[0].indices, strict=True):
@@ -75,7 +83,10 @@ def _started(start: Block, block: Block, writes: Sequence[Access]) -> list[Expr]
 
 
 def with_own_sums(blocks: Sequence[Block], buffers: list[Buffer]) -> list[Block]:
-    """What goes on with sums where they are gets them from memory of their own, which is added to the buffers."""
+    """Give a reduction a buffer of its own if another block overwrites its results.
+
+    That block reads from the new buffer.
+    """
     found: list[Block] = []
     following: list[Block] = []
     for block in blocks:
@@ -85,7 +96,7 @@ def with_own_sums(blocks: Sequence[Block], buffers: list[Buffer]) -> list[Block]
         if is_sum and _is_whole(users[0]) and _goes_on(block):
             own = replace(buffer, name=unique(users[0].name, (each.name for each in buffers)), is_given=False)
             buffers.append(own)
-            found[found.index(users[0])] = exchanged(users[0], buffer, own)
+            found[found.index(users[0])] = exchange_buffers(users[0], buffer, own)
             block = replace(block, reads=(*block.reads, Access(own, block.writes[0].indices)))
             following.append(block)
         found.append(block)
@@ -93,7 +104,7 @@ def with_own_sums(blocks: Sequence[Block], buffers: list[Buffer]) -> list[Block]
 
 
 def _is_whole(block: Block) -> bool:
-    """Whether each element of one buffer is written by points of its own."""
+    """Return True if a block writes each element of one buffer, at a point of its own."""
     write, *others = block.writes
     sizes = {str(iter_variable(each)): each.extent for each in block.iters if each.kind == SPATIAL}
     names = [str(index) for index in write.indices]
@@ -102,7 +113,7 @@ def _is_whole(block: Block) -> bool:
 
 
 def _goes_on(block: Block) -> bool:
-    """Whether it makes each element of one buffer of what the buffer held there."""
+    """Return True if a block computes each element of one buffer from the element's previous value."""
     buffer = block.writes[0].buffer
     is_read = any(access.buffer is buffer for access in block.reads) or buffer in block.loaded
     return not block.is_reduction and not is_read and block.reads_output(0) and _is_whole(block)

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Circular buffers (rolling_buffer): what must not change of the loops whose steps go on with one another's."""
+"""Circular buffers (rolling_buffer): check that steps of a schedule keep the loops that share a buffer."""
 
 from __future__ import annotations
 
 from .primitives import Edit
-from .tree import SERIAL, Buffer
+from .tree import SERIAL
+from .tree_buffers import Buffer
 
 
 def check_rolling(edit: Edit) -> None:
-    """Refuses a step after which another one than that before a loop's would have made what it goes on with."""
+    """Refuse a step that changes which iteration wrote the elements that an iteration of a rolling loop uses again."""
     for buffer in edit.tree.buffers:
         if buffer.rolling:
             _check(edit, buffer)
@@ -20,5 +21,5 @@ def _check(edit: Edit, buffer: Buffer) -> None:
     for block in users:
         around = edit.tree.around(block.name)[:count]
         if tuple(loop.name for loop in around) != buffer.rolling or around[-1].kind != SERIAL:
-            problem = f"steps of '{buffer.rolling[-1]}' go on with what the one before has left in '{buffer.name}'"
+            problem = f"steps of '{buffer.rolling[-1]}' use values of '{buffer.name}' from the previous step"
             edit.refuse(f"{problem}: schedule its loops, and '{block.name}', before rolling_buffer")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files of schedules: Python with a function for each kernel, which is read and never run.
+"""Files of schedules: Python with one function per kernel, which is parsed and never run.
 
 # schedule 1
 
@@ -26,19 +26,19 @@ _LINE = re.compile(r"line (\d+) of the schedule, ")
 
 
 class KernelSchedule(NamedTuple):
-    """The lines of a kernel as its attribute has them, and where each stands: "kernels.py:3"."""
+    """Lines of a kernel's schedule, as in its attribute, and the place of each in the file: "kernels.py:3"."""
 
     lines: list[str]
     places: list[str]
 
 
 def is_writable(kernel: str) -> bool:
-    """Whether a function can be called so."""
+    """Return True if a Python function can have the kernel's name."""
     return kernel.isidentifier() and not iskeyword(kernel)
 
 
 def file_of(schedules: Mapping[str, str], left_out: Mapping[str, str], about: str) -> str:
-    """The text of a file: `schedules` are traces by kernels, `left_out` says why others have none."""
+    """Return the text of a file. `schedules` are traces by kernel; `left_out` says why other kernels have none."""
     pieces = [f"{HEADER}\n# {about}\n"]
     for kernel, trace in schedules.items():
         body = "".join(f"    {line}\n" for line in trace.splitlines()[1:]) or "    pass\n"
@@ -50,7 +50,7 @@ def file_of(schedules: Mapping[str, str], left_out: Mapping[str, str], about: st
 
 
 def read_file(text: str, name: str) -> dict[str, KernelSchedule]:
-    """Schedules by kernels. Raises RelaxError with the line."""
+    """Return the schedules by kernel. Raises RelaxError, which names the line."""
     head = takewhile(lambda line: line.startswith("#") or not line.strip(), text.splitlines())
     if HEADER not in map(str.strip, head):
         raise RelaxError(f"{name}:1: a file of schedules begins with the line '{HEADER}', which is its version")
@@ -64,7 +64,7 @@ def read_file(text: str, name: str) -> dict[str, KernelSchedule]:
             shown = ast.unparse(statement).partition("\n")[0]
             raise RelaxError(f"{name}:{statement.lineno}: expected 'def <kernel>(sch):', got '{shown}'")
         if statement.name in found:
-            raise RelaxError(f"{name}:{statement.lineno}: a second schedule of '{statement.name}'")
+            raise RelaxError(f"{name}:{statement.lineno}: '{statement.name}' already has a schedule")
         steps = [each for each in statement.body if not isinstance(each, ast.Pass)]
         lines = [HEADER, *map(ast.unparse, steps)]
         places = [f"{name}:{each.lineno}" for each in (statement, *steps)]
@@ -73,7 +73,7 @@ def read_file(text: str, name: str) -> dict[str, KernelSchedule]:
 
 
 def at_file(error: RelaxError, kernel: str, places: Sequence[str]) -> RelaxError:
-    """What is wrong with a kernel's schedule, with the place in its file."""
+    """Return an error of a kernel's schedule with the place in the schedule's file."""
     where = _LINE.match(error.message)
     problem = error.message[where.end() :] if where else error.message
     place = places[int(where[1]) - 1 if where else 0]

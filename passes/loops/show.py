@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Printer of trees: TVMScript's loops and blocks."""
+"""Printer of trees as TVMScript loops and blocks."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from ...dialects.script.expr import Level, as_tuple, infix
 from ...dialects.script.printer import number
 from ...dialects.script.types import dtype_name, type_text
 from ...dialects.script.words import Sign, quoted, sign_of
-from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load
+from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load, Outside
 from .ranges import Guard, guards
-from .tree import AROUND, SERIAL, SPATIAL, Access, Block, Buffer, Loop, Node, Tree
+from .tree import AROUND, SERIAL, SPATIAL, Access, Block, Loop, Node, Tree
+from .tree_buffers import Buffer
 
 _INDENT = "    "
-#: The most operations of a block that are written as one expression each, whatever they share.
+#: Maximum number of operations of a block that are printed as one expression per result, without common subexpressions.
 _MOST_WRITTEN_OUT = 200
 
 
 def show_tree(tree: Tree) -> str:
-    """The whole function, with the memory that is its own."""
+    """Return the text of the whole function, with its own buffers."""
     given = ", ".join(f"{each.name}: T.Buffer({_buffer(each)})" for each in tree.buffers if each.is_given)
     lines = ["@T.prim_func", f"def {tree.name}({given}):"]
     for each in tree.buffers:
@@ -34,7 +35,10 @@ def show_tree(tree: Tree) -> str:
 
 
 def show_loops(tree: Tree, name: str = "") -> str:
-    """The loops around a block or loop and all in them, without what blocks compute; without a name all loops."""
+    """Return the text of the loops around a node and of all inside, without the blocks' bodies.
+
+    Without a name, return all loops.
+    """
     around = tree.around(name) if name else []
     nodes = [around[0]] if around else [node for node in tree.body if name in ("", node.name)]
     return "\n".join(show_nodes(tree, nodes, is_short=True))
@@ -60,7 +64,7 @@ def show_nodes(tree: Tree, nodes: Sequence[Node], *, is_short: bool = False) -> 
 
 
 def _goes_on(loop: Loop) -> bool:
-    """Whether a loop and the one in it are one line."""
+    """Return True if a loop and the loop inside are printed on one line."""
     if len(loop.body) != 1 or not isinstance(loop.body[0], Loop):
         return False
     return all(each.kind == SERIAL and not each.annotations for each in (loop, loop.body[0]))
@@ -103,14 +107,14 @@ def _block(tree: Tree, block: Block) -> Iterator[str]:
 
 
 def _annotations(block: Block) -> dict[str, Any]:
-    """Its own, and how the memory that it writes is laid out."""
+    """Return the block's annotations, and the alignments of the buffers that it writes."""
     written = list(dict.fromkeys(access.buffer for access in block.writes))
     aligned = [[number, *each] for number, buffer in enumerate(written) for each in buffer.alignments]
     return {**block.annotations, **({"buffer_dim_align": aligned} if aligned else {})}
 
 
 def _regions(block: Block) -> Iterator[str]:
-    """What it is said to read and write."""
+    """Yield the declared regions that a block reads and writes."""
     for each in block.regions:
         ends = ", ".join(f"{start}:{stop}" for start, stop in zip(each.starts, each.stops, strict=True))
         yield f"T.{'writes' if each.is_written else 'reads'}({each.buffer.name}[{ends}])"
@@ -132,9 +136,10 @@ def _assignments(block: Block, exprs: Sequence[Expr], indent: str) -> Iterator[s
 
 
 class Shown:
-    """Expressions as Python.
+    """Python text of expressions.
 
-    A part that several others use is written each time; in long ones once, in a line before: `lines`.
+    A shared subexpression is printed at each use. If the expressions are long, `lines` contains each shared
+    subexpression once.
     """
 
     def __init__(self, block: Block, exprs: Sequence[Expr]):
@@ -171,11 +176,17 @@ class Shown:
             return Text(f"{expr.buffer.name}[{inner}]")
         if isinstance(expr, Choice):
             return Text(f"T.if_then_else({inner})")
-        return Text(f"{_word(expr)}({inner})" if isinstance(expr, Compute) else str(expr.value))
+        if isinstance(expr, Compute):
+            return Text(f"{_word(expr)}({inner})")
+        assert isinstance(expr, Outside), expr
+        return Text(str(expr.value))
 
 
 def _shared(exprs: Sequence[Expr]) -> set[int]:
-    """The parts that are used more than once, where all written out would be long: 2 ** n operations for n steps."""
+    """Return the shared subexpressions if the written-out text would be long.
+
+    The text can have 2 ** n operations for n steps.
+    """
     sizes: dict[int, int] = {}
     uses: Counter[int] = Counter()
 
@@ -210,5 +221,5 @@ def _access(access: Access) -> str:
 
 
 def _buffer(buffer: Buffer) -> str:
-    """The size and the element type."""
+    """Return the shape and the element type."""
     return f"{as_tuple(list(map(str, buffer.shape)))}, {quoted(dtype_name(str(buffer.element)))}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Code size of a tree: unrolled loops, and lanes that run one by one, are emitted again and again."""
+"""Code size of a tree. Unrolled loops, and lanes that run one by one, repeat their code."""
 
 from __future__ import annotations
 
@@ -11,25 +11,28 @@ from .lanes import LaneLoop, fits_lanes, goes_along, is_row_of, moves_of
 from .primitives import Edit
 from .tree import UNROLLED, VECTORIZED, Block, Node, Tree
 
-#: Operations that a function may come to; more take LLVM minutes.
+#: Maximum number of operations of a function. LLVM takes minutes for more.
 MOST_OPERATIONS = 1 << 14
-#: Those that a function like exp becomes, and what a loop costs.
+#: Estimated operations of a function like exp, and of a loop.
 _OF_FUNCTION, _OF_LOOP = 128, 16
 
 
-#: Of nodes and expressions, which never change.
+#: Sizes of nodes and expressions, which are immutable.
 Sizes = dict[Node | Expr, int]
 
 
 def check_size(edit: Edit, before: Tree, most: int, known: Sizes) -> None:
-    """Refuses a step that makes the code longer than that."""
+    """Refuse a step that makes the code longer than `most` operations."""
     size = code_size(edit.tree, known)
     if size > most and size > code_size(before, known):
-        edit.refuse(f"it comes to {size} operations of code, {most} at most: choose shorter loops, or fewer")
+        edit.refuse(f"the code would have {size} operations, at most {most} are allowed: choose shorter or fewer loops")
 
 
 def code_size(tree: Tree, known: Sizes | None = None) -> int:
-    """`known` keeps what nodes come to, for trees that have most of their nodes in common."""
+    """Return the number of operations of a tree.
+
+    `known` caches the sizes of nodes, for trees that share most of them.
+    """
     extents, sizes = tree.extents(), Sizes() if known is None else known
     return sum(_of_node(node, None, extents, sizes) for node in tree.body)
 

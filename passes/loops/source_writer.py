@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lowering of a tree to loops that are to be read, and compiled by a compiler that makes vectors of them itself."""
+"""Lowering of a tree to readable loops for a compiler that vectorizes them itself."""
 
 from __future__ import annotations
 
@@ -8,24 +8,28 @@ from ...dialects.core.symbols_expr import Size, extremum, substituted, variables
 from ...emit import loops
 from ...emit.numbers import Number, as_index
 from ...support.replacing import replace
-from .ranges import Guard, factor_of, without
-from .tree import REDUCE, SERIAL, VECTORIZED, Buffer, Loop, Tree, blocks_in, loops_in, loops_of
+from .ranges import Guard, factor_of, substitute_zero
+from .tree import REDUCE, SERIAL, VECTORIZED, Loop, Tree, blocks_in, loops_in, loops_of
+from .tree_buffers import Buffer
 from .tree_reader import Read
 from .tree_writer import Writer, WriterState
 from .whole_steps import WholeSteps
 
-#: Elements of an array.
+#: Maximum number of elements of an array on the stack in a loop.
 _MOST_ON_STACK = 1 << 10
 
 
 class SourceWriter(Writer):
-    """Vectorized loops run in order, and loops end where their points do: no point is asked for."""
+    """Writer that emits vectorized loops as serial ones.
+
+    Loops end at the last valid point instead of testing each one.
+    """
 
     is_source = True
 
     def __init__(self, read: Read, tree: Tree):
         super().__init__(read, tree)
-        # Variables and short arrays of loops are on the stack, which may be small.
+        # The stack may be small: it has scalars, and short arrays of loops.
         for buffer, (loop, place) in self._places.items():
             is_short = place.elements is not None and place.elements <= (_MOST_ON_STACK if loop else 1)
             self._places[buffer] = loop, place._replace(on_stack=place.on_stack and is_short)
@@ -37,7 +41,7 @@ class SourceWriter(Writer):
         super()._loop(replace(loop, kind=SERIAL) if loop.kind == VECTORIZED else loop, state)
 
     def _rest(self, loop: Loop, whole: WholeSteps, state: WriterState) -> None:
-        """What is left of a loop of whole tiles: row by row where only the run says how many there are."""
+        """Emit the remainder of a loop over whole tiles, row by row if the number of rows is known at run time only."""
         inner = {each.name for each in loops_in(loop.body)}
         rows = {name for guard in whole.known for name in variables_of(guard.at) & inner}
         (limit, factor), *others = {(guard.limit, factor_of(guard.at, loop.name) or 1) for guard in whole.known}
@@ -63,19 +67,19 @@ class SourceWriter(Writer):
         guard = self._end_of(loop, state)
         if guard is not None:
             known = {name: value for name, value in state.known.items() if isinstance(value, int)}
-            left = substituted(guard.limit - without(guard.at, loop.name), known)
+            left = substituted(guard.limit - substitute_zero(guard.at, loop.name), known)
             end = extremum("min", [end, left])
             state = replace(state, holding=state.holding | {guard})
         if not isinstance(end, int) or not isinstance(first, int) or first < end:
             super()._steps(loop, first, end, state)
 
     def _end_of(self, loop: Loop, state: WriterState) -> Guard | None:
-        """What all that is in a loop asks for of its steps, where the loops around are known."""
+        """Return the condition that all blocks in a loop impose on its steps, if the loops around are known."""
         blocks = blocks_in([loop])
         if any(block.inits is not None for block in blocks):
             return None
         for guard in self._fact(self._guards, blocks[0]):
-            others = variables_of(without(guard.at, loop.name)) & self._extents.keys()
+            others = variables_of(substitute_zero(guard.at, loop.name)) & self._extents.keys()
             is_end = not guard.below and factor_of(guard.at, loop.name) == 1 and others <= state.known.keys()
             if (
                 is_end
@@ -87,8 +91,7 @@ class SourceWriter(Writer):
 
 
 def are_apart(loop: Loop, rows: set[str]) -> bool:
-    """Whether each block in a loop goes along one of these loops, and all that it reads or writes of what is written
-    there is its row's own."""
+    """Return True if each block moves along exactly one of these loops, and iterations share no written elements."""
     blocks = blocks_in([loop])
     inner = {each.name for each in loops_in(loop.body)}
     written = {access.buffer for block in blocks for access in block.writes}
@@ -99,7 +102,11 @@ def are_apart(loop: Loop, rows: set[str]) -> bool:
             return False
         (row,) = mine
         for access in (each for each in block.placed_accesses if each.buffer in written):
-            own = {(dim, without(index, row)) for dim, index in enumerate(access.indices) if factor_of(index, row) == 1}
+            own = {
+                (dim, substitute_zero(index, row))
+                for dim, index in enumerate(access.indices)
+                if factor_of(index, row) == 1
+            }
             own = {(dim, rest) for dim, rest in own if inner.isdisjoint(variables_of(rest))}
             places[access.buffer] = places.get(access.buffer, own) & own
     return all(places.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensor intrinsics as they are registered: by a function that emits what they do, or a PrimFunc that does it."""
+"""Registration of tensor intrinsics, implemented by a function that emits code or by a PrimFunc."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from .schedule import Schedule
 from .tree import Tree
 from .tree_writer import Writer
 
-#: What of a buffer's type shows in no result's: its layout may be another one than the PrimFunc's.
+#: Operations on a parameter with result types that do not depend on its layout: actual layouts may differ from the
+#: PrimFunc's.
 _ON_ANY_LAYOUT = frozenset(
     "memref.load memref.store memref.dim memref.extract_aligned_pointer_as_index memref.extract_strided_metadata "
     "tir.call_extern tir.call_pure_extern".split()
@@ -36,18 +37,16 @@ def register_tensor_intrin(
     memories: Mapping[str, str] | None = None,
     wait: Callable[..., object] | None = None,
 ) -> Callable[[Callable[..., object]], Callable[..., object]]:
-    """Registers an intrinsic, `sch.tensorize(loop, name)`, with the function that emits it; use it as a decorator.
+    """Register an intrinsic, `sch.tensorize(loop, name)`, with the function that emits it; use as a decorator.
 
-    It is described by a module of one PrimFunc (@T.prim_func, te.create_prim_func, rx.Module.parse), which has one
-    block of known sizes, without an init, and uses all of its parameters. Another PrimFunc with the same parameters,
-    the `implementation`, is what it does where no function says that: then nothing is decorated. Refuses a name that
-    is taken.
+    The description is a module with one PrimFunc (@T.prim_func, te.create_prim_func, rx.Module.parse). It has one block
+    of known sizes, without an init, and uses all of its parameters. Instead of a decorated function, another PrimFunc
+    with the same parameters, the `implementation`, may compute the intrinsic. Refuses a name that is taken.
 
-    `memories` says which memory an operand has to be in, by the description's name of it: {"A": "npu.sram"}. `cost` is
-    what auto_tensorize compares: what one run takes, cycles for instance, or a function of how many runs there are that
-    gives what all of them take. With `wait` it is asynchronous: what is emitted starts it, and it may still read and
-    write its operands when the code behind it runs. `wait(pending)` emits that all but the last `pending` runs are
-    done, as in register_memory.
+    `memories` maps the description's operands to the memories where they have to be: {"A": "npu.sram"}. auto_tensorize
+    compares `cost`, such as the cycles of one run, or a function from the number of runs to the cost of all. With
+    `wait`, the intrinsic is asynchronous: the emitted code starts it, and it may access its operands while the code
+    behind it runs. `wait(pending)` emits a wait until all but the last `pending` runs are done, as in register_memory.
     """
     tree = described(description)
     _check_memories(name, tree, memories or {})
@@ -73,28 +72,30 @@ def _check_memories(name: str, tree: Tree, memories: Mapping[str, str]) -> None:
         if memory not in COMMON and find_memory(memory) is None:
             known = [*COMMON, *(each.name for each in all_memories())]
             raise RelaxError(f"tensor intrinsic '{name}': there is no memory '{memory}'{suggest(memory, known)}; "
-                             "register_memory makes one known")  # fmt: skip
+                             "register_memory registers a memory")  # fmt: skip
 
 
 class _Implementation:
-    """Emits what a PrimFunc does, on other memory."""
+    """Emitter of a PrimFunc's body on other memory."""
 
     def __init__(self, name: str, module: Any, tree: Tree):
         functions = prim_funcs_in(module.operation)
         if len(functions) != 1:
-            raise RelaxError(f"tensor intrinsic '{name}': it is implemented by one PrimFunc, not by {len(functions)}")
-        # Names of blocks are places.
+            raise RelaxError(
+                f"tensor intrinsic '{name}': the implementation must be one PrimFunc, not {len(functions)}"
+            )
+        # Locations contain the names of blocks.
         self._text = module.operation.get_asm(enable_debug_info=True)
         _check_parameters(name, functions[0], tree)
         if _is_over_memory(functions[0]):
             _check_over_memory(name, functions[0])
         else:
-            Schedule(functions[0]).read_of(symbol_name(functions[0]))  # what has no form as loops is refused here
+            Schedule(functions[0]).read_of(symbol_name(functions[0]))  # refuses a PrimFunc that cannot be read as loops
 
     def __call__(self, *memrefs_and_stack: Any) -> None:
-        """Here, on memrefs; its own memory on the stack is taken in the block that comes last."""
+        """Emit the code at the insertion point, on memrefs. The last argument is the block for stack allocations."""
         *memrefs, stack = memrefs_and_stack
-        # Once more, in the context of what is compiled.
+        # Parse again, in the context of the function that is compiled.
         module = ir.Module.parse(self._text)
         (function,) = prim_funcs_in(module.operation)
         if _is_over_memory(function):
@@ -133,7 +134,7 @@ def _copy_body(function: Operation, memrefs: list[Value]) -> None:
 
 
 def _write(function: Operation, memrefs: list[Value], stack: IrBlock) -> None:
-    """The loops that its schedule makes of it."""
+    """Emit the loops of the PrimFunc's schedule."""
     schedule, name = Schedule(function), symbol_name(function)
     read, tree = schedule.read_of(name)
     given = [buffer for buffer in read.tree.buffers if buffer.is_given]

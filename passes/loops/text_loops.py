@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The loops that a text has around its blocks, lines of the attribute `tir.loops`: put around a tree's blocks.
+"""Loops of a text around a tree's blocks: lines of the attribute `tir.loops`.
 
 # loops 1
 for i_0 in loop(8):
     for i_1 in loop(16, "parallel"):
         block("C", [i_0 * 16 + i_1], [("C", "global")], where=[(i_0 * 16 + i_1, 100)])
 
-A loop that goes as far as an iter of a block is one of ("C", 0).
+A loop with the extent ("C", 0) has the extent of iter 0 of block C.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from .memories import COMMON, find_memory
 from .primitives import Edit, Refused, find_primitive
 from .ranges import Range, guards, ranges_of
 from .size import MOST_OPERATIONS, code_size
-from .tree import AROUND, REDUCE, Block, Buffer, Loop, Node, Tree, around_all, iter_variable, loops_of, unique, variable
+from .tree import AROUND, REDUCE, Block, Loop, Node, Tree, around_all, iter_variable, loops_of, unique, variable
+from .tree_buffers import Buffer
 
-#: The first line; the number changes when lines mean something else than before.
+#: First line of the text. Its number changes when the meaning of lines changes.
 HEADER = "# loops 1"
 _KINDS = {"parallel": "parallel", "vectorized": "vectorize", "unrolled": "unroll"}
 
@@ -38,8 +39,11 @@ def block_names(lines: Sequence[str]) -> set[str]:
 
 
 def with_text_loops(tree: Tree, lines: Sequence[str]) -> Tree:
-    """A tree with these loops; as it is where its blocks are others than the text's, or their memory is: then a pass
-    has changed the function since."""
+    """Return a tree with the text's loops.
+
+    The tree stays as it is if its blocks or their buffers differ from the text's: a pass has changed the function
+    since.
+    """
     reader = _LinesReader(tree)
     try:
         body = reader.nodes(parsed("\n".join(lines)).body, {})
@@ -57,7 +61,7 @@ def _calls(lines: Sequence[str], word: str) -> list[ast.Call]:
 
 
 class _Changed(Exception):
-    """The tree is not what the text says."""
+    """Difference between the tree and the text."""
 
 
 class _LinesReader:
@@ -65,9 +69,9 @@ class _LinesReader:
         self.left = {block.name: block for block in tree.blocks()}
         self._known = dict(self.left)
         self._taken = set(self.left)
-        #: Of each loop that does not run in order how it does.
+        #: Kinds of the loops that are not serial, by name.
         self.kinds: list[tuple[str, str]] = []
-        #: The buffers of the text that each block writes, with their scopes.
+        #: Buffers that each block of the text writes, with their scopes.
         self.memory: dict[str, list[tuple[str, str]]] = {}
 
     def nodes(self, statements: Sequence[ast.stmt], around: Mapping[str, Size]) -> tuple[Node, ...]:
@@ -98,7 +102,7 @@ class _LinesReader:
         assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
         name, bindings, memory = statement.value.args
         block = self.left.pop(ast.literal_eval(name), None)
-        if block is None:  # it is dead
+        if block is None:  # the block is dead
             return None
         assert isinstance(bindings, ast.List)
         if len(bindings.elts) != len(block.iters):
@@ -121,7 +125,7 @@ def _pairs(node: ast.expr) -> list[tuple[ast.expr, int]]:
 
 
 def _is_extent(block: Block, index: Size, limit: Size) -> bool:
-    """Whether a condition only says how far an iter goes, which is asked for anyway."""
+    """Return True if a condition only repeats the extent of an iter, which is checked anyway."""
     for each, binding in zip(block.iters, block.bindings, strict=True):
         if not isinstance(each.extent, int) or not isinstance(limit, int):
             continue
@@ -135,7 +139,7 @@ def _is_extent(block: Block, index: Size, limit: Size) -> bool:
 
 
 def _has_memory_of(tree: Tree, memory: Mapping[str, Sequence[tuple[str, str]]]) -> bool:
-    """Whether blocks write to the same buffer where the text says so, and nowhere else."""
+    """Return True if two blocks write to the same buffer exactly if they do so in the text."""
     found: dict[str, Buffer] = {}
     for block in tree.blocks():
         names = [name for name, _ in memory[block.name]]
@@ -148,7 +152,7 @@ def _has_memory_of(tree: Tree, memory: Mapping[str, Sequence[tuple[str, str]]]) 
 
 
 def _with_memory(tree: Tree, memory: Mapping[str, Sequence[tuple[str, str]]]) -> Tree:
-    """With the names and scopes that the text has."""
+    """Return the tree with the text's buffer names and scopes."""
     found: dict[Buffer, tuple[str, str]] = {}
     for block in tree.blocks():
         found |= {access.buffer: each for access, each in zip(block.writes, memory[block.name], strict=True)}
@@ -161,8 +165,10 @@ def _with_memory(tree: Tree, memory: Mapping[str, Sequence[tuple[str, str]]]) ->
 
 
 def _lives_in_steps(tree: Tree) -> bool:
-    """Whether all that is read of a buffer in one step of the loops around its users was written in it, before: it
-    lives as long as the step."""
+    """Return True if each step of the loops around a buffer's users first writes all elements that it reads.
+
+    The buffer then lives as long as the step.
+    """
     for buffer in tree.buffers:
         users = [block for block in tree.blocks() if buffer in block.buffers]
         shared = [] if buffer.is_given or len(users) < 2 else around_all([tree.around(block.name) for block in users])
@@ -192,7 +198,7 @@ def _is_step_whole(tree: Tree, buffer: Buffer, users: Sequence[Block], shared: S
 
 
 def _within(block: Block, inner: Mapping[str, Size]) -> dict[str, Size]:
-    """How far loops go in which a block has points."""
+    """Return the extents of the loops, limited to steps in which the block has points."""
     limits = {str(index): limit for index, limit in block.where}
     return {
         name: min(extent, limit) if isinstance(extent, int) and isinstance(limit := limits.get(name), int) else extent
@@ -206,7 +212,7 @@ def _contains(whole: Range, part: Range) -> bool:
 
 
 def _goes_to_the_end(tree: Tree, block: Block, buffer: Buffer) -> bool:
-    """Whether the points that are left out are none of the buffer's."""
+    """Return True if the points that guards leave out are outside of the buffer."""
     if not guards(block, tree.extents()):
         return True
     (access,) = block.writes_of(buffer)
@@ -214,11 +220,11 @@ def _goes_to_the_end(tree: Tree, block: Block, buffer: Buffer) -> bool:
     return all(extents.get(str(index)) == size for index, size in zip(access.indices, buffer.shape, strict=True))
 
 
-# ---- how loops run ----
+# ---- kinds of loops ----
 
 
 def _with_kinds(tree: Tree, kinds: Sequence[tuple[str, str]]) -> Tree:
-    """With loops that run otherwise than in order, where that is known to change nothing."""
+    """Return the tree with loops that do not run in order, where that provably changes no result."""
     for name, kind in reversed(kinds):
         if all(loop.name != name for loop in tree.loops()):
             continue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The steps of a schedule as text: Python that does them again, which is read and never run.
+"""Steps of a schedule as text: Python statements, which are parsed and never run.
 
 # schedule 1
 C = sch.get_block("C")
@@ -22,24 +22,24 @@ from ...support.errors import RelaxError
 from .handles import BlockRV, IndexMap, LoopRV, Sampled, index_map_of
 from .tree import Tree
 
-#: The first line; the number changes when steps mean something else than before.
+#: First line of the text. Its number changes when the meaning of steps changes.
 HEADER = "# schedule 1"
 Handle = BlockRV | LoopRV | Sampled
 
 
 class TraceStep(NamedTuple):
-    """What was asked for, and the handles that came of it."""
+    """Step of a schedule: the request and the resulting handles."""
 
     primitive: str
     arguments: tuple[Any, ...]
     options: tuple[tuple[str, Any], ...]
     results: tuple[Handle, ...]
-    #: Whether one handle came, not a list of them.
+    #: True if the step returns one handle instead of a list.
     is_single: bool = False
 
 
 class Request(NamedTuple):
-    """A line of a text: names stand for handles, which `names` get."""
+    """Line of a text. Names stand for handles; `names` are assigned the results."""
 
     line: int
     text: str
@@ -50,13 +50,13 @@ class Request(NamedTuple):
 
 
 class Name(NamedTuple):
-    """What a handle is called in a text."""
+    """Name of a handle in a text."""
 
     text: str
 
 
 class Words:
-    """What handles are called."""
+    """Unique names of handles in a text."""
 
     def __init__(self) -> None:
         self._names: dict[object, str] = {}
@@ -98,7 +98,7 @@ def lines_of(steps: Sequence[TraceStep]) -> list[str]:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value can stand in a text."""
+    """Return True if a text can represent the value."""
     if isinstance(value, (list, tuple)):
         return all(map(is_plain, value))
     if isinstance(value, dict):
@@ -108,7 +108,7 @@ def is_plain(value: Any) -> bool:
     return value is None or isinstance(value, (BlockRV, LoopRV, IndexMap, Name, bool, int, str))
 
 
-# ---- what steps are about ----
+# ---- handles of steps ----
 
 
 def handles_in(value: object) -> list[BlockRV | LoopRV]:
@@ -124,7 +124,7 @@ def function_of(step: TraceStep) -> str:
 
 
 def alive_steps(steps: Sequence[TraceStep], tree: Tree) -> list[TraceStep]:
-    """Without those on dead blocks: they are gone before the schedule is applied."""
+    """Remove the steps on dead blocks, which are erased before the schedule is applied."""
     read: set[str] = set()
     for block in reversed(tree.blocks()):
         if any(access.buffer.is_given or access.buffer.name in read for access in block.writes):
@@ -148,8 +148,10 @@ def alive_steps(steps: Sequence[TraceStep], tree: Tree) -> list[TraceStep]:
 
 
 def with_decisions(text: str, decisions: Mapping[str, Any] | None) -> str:
-    """A text in which what has been drawn is something else: by the first name that a line gives; all is drawn anew
-    where that is None. Raises RelaxError for names of lines that draw nothing.
+    """Return a text with other decisions, each by the first name that a line assigns, or without decisions for None.
+
+    Without decisions, a schedule draws all numbers anew.
+    Raises RelaxError for names of lines that draw nothing.
     """
     left = dict(decisions or {})
     lines = []
@@ -179,8 +181,10 @@ class Trace(str):
 
     @types_checked
     def with_decisions(self, decisions: Mapping[str, object] | None = None) -> Trace:
-        """With other decisions for what was drawn, by the name that the line gives first: `{"v0": [4, 8]}`. None: a
-        schedule that replays it draws all of them anew."""
+        """Return a trace with other decisions: `{"v0": [4, 8]}`.
+
+        A key is the first name that a line assigns. With None, a replay of the trace draws all numbers anew.
+        """
         return Trace(with_decisions(self, decisions))
 
 
@@ -188,10 +192,10 @@ class Trace(str):
 
 
 def read_requests(lines: Sequence[str]) -> Iterator[Request]:
-    """One after the other. Raises RelaxError that names the line."""
+    """Yield the steps of a text, in order. Raises RelaxError, which names the line."""
     if not lines or lines[0].strip() != HEADER:
         found = f"'{lines[0].strip()}'" if lines and lines[0].startswith("#") else "none"
-        raise RelaxError(f"a schedule's first line says which version it is: expected '{HEADER}', found {found}")
+        raise RelaxError(f"the first line of a schedule is its version: expected '{HEADER}', found {found}")
     for number, line in enumerate(lines[1:], 2):
         if line.strip() and not line.lstrip().startswith("#"):
             yield _request(number, line.strip())
@@ -205,7 +209,7 @@ def _request(number: int, text: str) -> Request:
     try:
         return _request_of(number, text, statement)
     except RecursionError:
-        raise _problem(number, text, "it is nested too deep") from None
+        raise _problem(number, text, "the expression is nested too deeply") from None
 
 
 def _request_of(number: int, text: str, statement: ast.stmt) -> Request:

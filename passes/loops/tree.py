@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loop tree: a PrimFunc as loops around blocks, immutable values. Nothing here is IR, but for types.
+"""Loop tree: a PrimFunc as immutable loops around blocks. Only types are IR.
 
-A block computes one element of its outputs for each point of its iters; `bindings` say which point, by the loops
-around. A point outside of its iters' extents is left out. Loops and blocks have names of their own in a function, which
-is how schedules speak of them.
+A block computes one element of its outputs for each point of its iters. `bindings` map the variables of the loops
+around to the point. Points outside of the iters' extents are left out. Loops and blocks have unique names in a
+function, which schedules use.
 """
 
 from __future__ import annotations
@@ -13,75 +13,56 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Union
 
-from ...bindings.ir import Type
 from ...dialects.core.indices import regrouped
 from ...dialects.core.symbols_expr import Size, make_variable, substituted, variables_of
 from ...support.replacing import replace
-from ...targets.core.backend import Machine
+from ...targets.core.machine import Machine
 from .body_scalars import Expr, Load
 from .index_exprs import places_of_load
+from .tree_buffers import Buffer
 
-SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "unrolled"
-#: What a loop of one step is that stands for a block around others, and is called as it.
+SERIAL = "serial"
+PARALLEL, VECTORIZED, UNROLLED = "parallel", "vectorized", "unrolled"
+#: Kind of a loop with one step that represents a block around others, and has the block's name.
 AROUND = "block"
-#: In order, where a step begins with what later ones need.
+#: Kind of a serial loop with steps that start work for later steps.
 PIPELINED = "pipelined"
-#: An annotation of a parallel loop: how many of its steps a thread takes at a time.
+#: Annotation of a parallel loop: number of steps that a thread takes at a time.
 GRAIN = "grain"
-#: An annotation of a pipelined loop: how many of its steps are under way.
+#: Annotation of a pipelined loop: number of steps in flight.
 STAGES = "num_stages"
-#: A GPU's threads, by their names in TVM.
+#: Axes of a GPU's threads, by their names in TVM.
 THREAD_AXES = tuple(f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx") for axis in "xyz")
-#: Threads of a block of them, at most.
+#: Maximum number of threads of a block.
 MOST_THREADS = Machine.block_threads
-SPATIAL, REDUCE = "S", "R"
-
-
-class StrideAlignment(NamedTuple):
-    """The stride of an axis is a multiple of a factor, and an offset more."""
-
-    axis: int
-    factor: int
-    offset: int
-
-
-@dataclass(frozen=True, eq=False)
-class Buffer:
-    """Memory of a PrimFunc: a parameter, or allocated for it. The blocks say where it is written."""
-
-    name: str
-    shape: tuple[Size, ...]
-    element: Type
-    #: Its memory: "global", "local" (registers, the stack), "shared" (of a GPU's threads).
-    scope: str = "global"
-    #: Whether it is a parameter.
-    is_given: bool = False
-    alignments: tuple[StrideAlignment, ...] = ()
-    #: Of memory that has several dimensions itself: before which of the buffer's dimensions each other one begins.
-    axis_separators: tuple[int, ...] = ()
-    #: Loops, outermost first, whose last one's steps go on with what those before have left in it.
-    rolling: tuple[str, ...] = ()
-
-    def laid_out(self, shape: tuple[Size, ...]) -> Buffer:
-        """With other dimensions; what is known of those that it had is gone."""
-        return replace(self, shape=shape, alignments=(), axis_separators=())
+SPATIAL = "S"
+REDUCE = "R"
 
 
 @dataclass(frozen=True)
 class Iter:
-    """A variable of a block: spatial ones have outputs of their own at each step, reductions the same ones."""
+    """Variable of a block. Each step of a spatial iter has outputs of its own; all steps of a reduction share them."""
 
     name: str
     kind: str
     extent: Size
 
 
-#: Indices; None for those that are computed of more than loops and iters.
+class SumOrder(NamedTuple):
+    """Order in which the steps of a block's reduction are added."""
+
+    #: Iters of the reduction, the outermost first.
+    iters: tuple[str, ...]
+    #: Text of an order with lanes, which no loops of a schedule have, or "".
+    lanes: str = ""
+
+
+#: Indices; None for an index that depends on more than loops and iters.
 Place = Sequence[Union[Size, None]]  # noqa: UP007  # made while this is imported
 
 
 class Access(NamedTuple):
-    """An element of a buffer, by the block's iters."""
+    """Element of a buffer, in terms of the block's iters."""
 
     buffer: Buffer
     indices: tuple[Size, ...]
@@ -92,7 +73,10 @@ class Access(NamedTuple):
 
 @dataclass(frozen=True)
 class Region:
-    """What a block is said to read or write of a buffer: by its iters, from where on and up to where."""
+    """Declared region that a block reads or writes.
+
+    `starts` and `stops` (exclusive) are in terms of the block's iters.
+    """
 
     buffer: Buffer
     starts: tuple[Size, ...]
@@ -106,27 +90,32 @@ class Region:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """`results[n]` goes to `writes[n]`. Scalars' elements are those of reads, then those of writes as they were."""
+    """Block. `results[n]` goes to `writes[n]`.
+
+    Elements in expressions are numbered: the reads, then the previous writes.
+    """
 
     name: str
     iters: tuple[Iter, ...]
-    #: The point of each iter, by the variables of the loops around.
+    #: Value of each iter, in terms of the variables of the loops around.
     bindings: tuple[Size, ...]
     reads: tuple[Access, ...]
     writes: tuple[Access, ...]
     results: tuple[Expr, ...]
-    #: What the outputs hold before the first step of the reductions; None where that is what they hold already.
+    #: Values of the outputs before the first step of the reductions, or None if the outputs' previous values are used.
     inits: tuple[Expr, ...] | None = None
-    #: Only where these indices, by the loops around, are below these limits there is a point: loops that were split
-    #: may go further than they did.
+    #: Conditions of a point: each index, in terms of the loops around, is below its limit. Split loops may exceed the
+    #: original extent.
     where: tuple[tuple[Size, Size], ...] = ()
-    #: The same of steps of the reductions alone, by the iters: the init is there without them.
+    #: Conditions of the reductions' steps only, in terms of the iters. The init does not depend on them.
     within: tuple[tuple[Size, Size], ...] = ()
     annotations: Mapping[str, Any] = field(default_factory=dict)
-    #: Whether it runs for some of its iters' points only: others that were the same block do for the rest.
+    #: True if the block runs for some of its iters' points only. Other parts of the original block run for the rest.
     is_part: bool = False
-    #: Said by annotate_buffer_access.
+    #: Regions that annotate_buffer_access declares.
     regions: tuple[Region, ...] = ()
+    #: Order of the reduction, or None for a block that a step has made.
+    sum_order: SumOrder | None = None
 
     @property
     def accesses(self) -> tuple[Access, ...]:
@@ -134,7 +123,7 @@ class Block:
 
     @cached_property
     def buffers(self) -> list[Buffer]:
-        """All that it reads or writes."""
+        """Return all buffers that the block reads or writes."""
         return list(dict.fromkeys([*(access.buffer for access in self.accesses), *self.loaded]))
 
     @property
@@ -146,35 +135,35 @@ class Block:
         return dict(zip((each.name for each in self.iters), self.bindings, strict=True))
 
     def point(self) -> Mapping[str, Size]:
-        """Its iters by the loops around."""
+        """Return the values of the iters in terms of the loops around."""
         return self._point
 
     @cached_property
     def placed_accesses(self) -> tuple[Access, ...]:
-        """Its accesses by the loops around."""
+        """Return the accesses in terms of the loops around."""
         return tuple(map(self.placed, self.accesses))
 
     def at(self, values: Mapping[str, Size]) -> Block:
-        """What it computes with other values in place of its iters."""
+        """Substitute values for the block's iters."""
         moved = self.with_accesses(lambda access: access.at(values)).with_exprs(lambda expr: expr.at(values))
         return replace(moved, regions=tuple(region.at(values) for region in self.regions))
 
     def with_accesses(self, change: Callable[[Access], Access]) -> Block:
-        """With each access changed."""
+        """Apply a function to each access."""
         return replace(self, reads=tuple(map(change, self.reads)), writes=tuple(map(change, self.writes)))
 
     def with_exprs(self, change: Callable[[Expr], Expr]) -> Block:
-        """With each result and each init changed."""
+        """Apply a function to each result and each init."""
         inits = None if self.inits is None else tuple(map(change, self.inits))
         return replace(self, results=tuple(map(change, self.results)), inits=inits)
 
     def placed(self, access: Access) -> Access:
-        """An access by the loops around."""
+        """Return an access in terms of the loops around."""
         return access.at(self.point())
 
     @cached_property
     def loads(self) -> list[Load]:
-        """What it reads at places that are computed, or only where a condition holds."""
+        """Return the reads at computed indices, or under a condition."""
         parts = (part for expr in (*self.results, *(self.inits or ())) for part in expr.walk())
         return list({id(part): part for part in parts if isinstance(part, Load)}.values())
 
@@ -184,11 +173,11 @@ class Block:
 
     @cached_property
     def elements(self) -> set[int]:
-        """The numbers of the elements that its results are made of."""
+        """Return the numbers of the elements that the results depend on."""
         return {number for expr in self.results for number in expr.elements()}
 
     def read_places(self, buffer: Buffer) -> list[Place]:
-        """Where it reads a buffer, by the loops around."""
+        """Return the indices of the reads of a buffer, in terms of the loops around."""
         point, count = self.point(), len(self.reads)
         read = (each for number, each in enumerate(self.placed_accesses) if number < count or number in self.elements)
         found: list[Place] = [each.indices for each in read if each.buffer is buffer]
@@ -199,25 +188,25 @@ class Block:
         return found
 
     def needed_places(self, buffer: Buffer) -> list[Place]:
-        """Between which it reads a buffer, as it is said to, or where."""
+        """Return the bounds of the declared read region of a buffer, or the places of its reads if none is declared."""
         said = [each.at(self.point()) for each in self.regions if each.buffer is buffer and not each.is_written]
         if not said:
             return self.read_places(buffer)
         return [place for each in said for place in (each.starts, tuple(stop - 1 for stop in each.stops))]
 
     def places(self, buffer: Buffer) -> list[Place]:
-        """Where it reads or writes a buffer."""
+        """Return the indices of all reads and writes of a buffer."""
         written = self.placed_accesses[len(self.reads) :]
         return [*self.read_places(buffer), *(each.indices for each in written if each.buffer is buffer)]
 
     def reads_of(self, buffer: Buffer) -> list[Access]:
-        """What it reads of a buffer; what it adds to as well."""
+        """Return the reads of a buffer, including outputs to which the block adds."""
         read = [access for access in self.reads if access.buffer is buffer]
         kept = [access for number, access in enumerate(self.writes) if self.reads_output(number)]
         return read + [access for access in kept if access.buffer is buffer]
 
     def reads_output(self, number: int) -> bool:
-        """Whether a result is made of what the output held before."""
+        """Return True if a result depends on the previous value of its output."""
         return len(self.reads) + number in self.elements
 
     def writes_of(self, buffer: Buffer) -> list[Access]:
@@ -226,7 +215,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """`for name in range(extent)`. Extents do not depend on other loops."""
+    """Loop `for name in range(extent)`. Extents do not depend on other loops."""
 
     name: str
     extent: Size
@@ -235,7 +224,7 @@ class Loop:
     annotations: Mapping[str, Any] = field(default_factory=dict)
 
     def inner_extents(self) -> dict[str, Size]:
-        """Of the loops in it."""
+        """Return the extents of the loops inside."""
         return {loop.name: loop.extent for loop in loops_in(self.body)}
 
 
@@ -244,16 +233,16 @@ Node = Union[Loop, Block]  # noqa: UP007  # made while this is imported
 
 @dataclass(frozen=True)
 class Tree:
-    """A PrimFunc. `buffers` are all that there are, parameters first."""
+    """PrimFunc as a tree. `buffers` are all its buffers, parameters first."""
 
     name: str
     buffers: tuple[Buffer, ...]
     body: tuple[Node, ...]
 
-    # ---- looking ----
+    # ---- queries ----
 
     def blocks(self) -> list[Block]:
-        """In the order in which they run."""
+        """Return the blocks in the order in which they run."""
         return list(self._blocks)
 
     def loops(self) -> list[Loop]:
@@ -269,7 +258,7 @@ class Tree:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Of all loops and blocks."""
+        """Return the names of all loops and blocks."""
         return frozenset({loop.name for loop in self._loops} | {block.name for block in self._blocks})
 
     def block(self, name: str) -> Block:
@@ -279,15 +268,15 @@ class Tree:
         return next(loop for loop in self._loops if loop.name == name)
 
     def block_names(self) -> list[str]:
-        """Of all, those around others, too."""
+        """Return the names of all blocks, including blocks around others."""
         return [*(block.name for block in self.blocks()), *(loop.name for loop in self.outer_blocks())]
 
     def outer_blocks(self) -> list[Loop]:
-        """Blocks around others."""
+        """Return the blocks around others."""
         return [loop for loop in self.loops() if loop.kind == AROUND]
 
     def around(self, name: str) -> list[Loop]:
-        """The loops around a block or a loop, outermost first."""
+        """Return the loops around a block or a loop, outermost first."""
         found = _path(self.body, name)
         assert found is not None
         return found
@@ -299,7 +288,7 @@ class Tree:
         return [block for block in self.blocks() if block.writes_of(buffer)]
 
     def readers(self, buffer: Buffer) -> list[Block]:
-        """Blocks that read what others have written; what one adds to its own sums does not count."""
+        """Return blocks that read what others have written. A reduction's reads of its own outputs do not count."""
         return [
             block
             for block in self.blocks()
@@ -307,42 +296,42 @@ class Tree:
         ]
 
     def nest_of(self, block: Block) -> int:
-        """Which of the nests that the function is has a block."""
+        """Return the number of the top-level nest that contains a block."""
         return next(number for number, node in enumerate(self.body) if block in blocks_in([node]))
 
     # ---- names ----
 
     def new_name(self, wanted: str, taken: Iterable[str] = ()) -> str:
-        """A name that no loop or block has."""
+        """Return a name that no loop or block has."""
         return unique(wanted, {*self.names, *taken})
 
     def new_buffer_name(self, wanted: str) -> str:
         return unique(wanted, {buffer.name for buffer in self.buffers})
 
-    # ---- changing ----
+    # ---- transformations ----
 
     def replaced(self, name: str, change: Callable[[Any], Sequence[Node]]) -> Tree:
-        """With other nodes in place of a loop or block; loops that have nothing in them any more are gone."""
+        """Replace a loop or block by other nodes, and remove loops that become empty."""
         return replace(self, body=_replaced(self.body, name, change))
 
     def mapped(self, change: Callable[[Block], Block]) -> Tree:
-        """With each block changed."""
-        return replace(self, body=mapped(self.body, change))
+        """Apply a function to each block."""
+        return replace(self, body=map_nodes(self.body, change))
 
     def with_buffer(self, buffer: Buffer) -> Tree:
         return replace(self, buffers=(*self.buffers, buffer))
 
     def without_unused(self) -> Tree:
-        """Buffers that no block names any more are gone; parameters stay."""
+        """Remove buffers that no block uses. Parameters stay."""
         used = {buffer for block in self.blocks() for buffer in block.buffers}
         return replace(self, buffers=tuple(each for each in self.buffers if each.is_given or each in used))
 
     def exchanged(self, old: Buffer, new: Buffer) -> Tree:
-        """With another buffer in place of one, at the same indices."""
-        return self.mapped(lambda block: exchanged(block, old, new)).redeclared(old, new)
+        """Replace a buffer by another one, with the same indices in all accesses."""
+        return self.mapped(lambda block: exchange_buffers(block, old, new)).redeclared(old, new)
 
     def redeclared(self, old: Buffer, new: Buffer) -> Tree:
-        """With another buffer in place of one, which no block names any more."""
+        """Replace the declaration of a buffer that no block uses any more."""
         return replace(self, buffers=tuple(new if each is old else each for each in self.buffers))
 
 
@@ -356,15 +345,17 @@ def unique(wanted: str, known: Iterable[str]) -> str:
 
 
 def variable(name: str, extent: Size) -> Size:
-    """What counts from 0 to before an extent."""
+    """Return a variable that counts from 0 to `extent` - 1."""
     return make_variable(name, max(extent - 1, 0) if isinstance(extent, int) else None)
 
 
 def iter_variable(each: Iter) -> Size:
+    """Return an iter's variable, which knows its largest value."""
     return variable(each.name, each.extent)
 
 
 def blocks_in(nodes: Iterable[Node]) -> list[Block]:
+    """Return the blocks in nodes, in program order."""
     found: list[Block] = []
     for node in nodes:
         found += [node] if isinstance(node, Block) else blocks_in(node.body)
@@ -372,7 +363,7 @@ def blocks_in(nodes: Iterable[Node]) -> list[Block]:
 
 
 def loops_in(nodes: Iterable[Node]) -> list[Loop]:
-    """Outer ones first."""
+    """Return all loops, outer ones first."""
     found: list[Loop] = []
     for node in nodes:
         if isinstance(node, Loop):
@@ -381,35 +372,38 @@ def loops_in(nodes: Iterable[Node]) -> list[Loop]:
 
 
 def names_in(nodes: Iterable[Node]) -> set[str]:
+    """Return the names of all loops and blocks in nodes."""
     nodes = list(nodes)
     return {loop.name for loop in loops_in(nodes)} | {block.name for block in blocks_in(nodes)}
 
 
-def mapped(nodes: Iterable[Node], change: Callable[[Block], Block]) -> tuple[Node, ...]:
+def map_nodes(nodes: Iterable[Node], change: Callable[[Block], Block]) -> tuple[Node, ...]:
+    """Apply a function to each block in nodes."""
     return tuple(
-        change(node) if isinstance(node, Block) else replace(node, body=mapped(node.body, change)) for node in nodes
+        change(node) if isinstance(node, Block) else replace(node, body=map_nodes(node.body, change)) for node in nodes
     )
 
 
-def rebound(nodes: Iterable[Node], values: Mapping[str, Size]) -> tuple[Node, ...]:
-    """With other values in place of loops' variables."""
+def rebind(nodes: Iterable[Node], values: Mapping[str, Size]) -> tuple[Node, ...]:
+    """Substitute values for the loops' variables."""
 
     def change(block: Block) -> Block:
         where = tuple((substituted(index, values), limit) for index, limit in block.where)
         bindings = tuple(regrouped(substituted(each, values)) for each in block.bindings)
         return replace(block, bindings=bindings, where=where)
 
-    return mapped(nodes, change)
+    return map_nodes(nodes, change)
 
 
-def exchanged(block: Block, old: Buffer, new: Buffer) -> Block:
+def exchange_buffers(block: Block, old: Buffer, new: Buffer) -> Block:
+    """Return a block that accesses a buffer in place of another one."""
     other = block.with_accesses(lambda access: Access(new, access.indices) if access.buffer is old else access)
     regions = tuple(replace(each, buffer=new) if each.buffer is old else each for each in block.regions)
     return replace(other.with_exprs(lambda expr: expr.with_buffers({old: new})), regions=regions)
 
 
 def nested(loops: Iterable[tuple[str, Size]], *nodes: Node) -> tuple[Node, ...]:
-    """Nodes in new loops with these names and extents, outermost first."""
+    """Return nodes in new loops with these names and extents, outermost first."""
     for name, extent in reversed(list(loops)):
         nodes = (Loop(name, extent, nodes),)
     return nodes
@@ -420,12 +414,12 @@ def written_by(blocks: Iterable[Block]) -> list[Buffer]:
 
 
 def around_all(paths: Sequence[Sequence[Loop]]) -> list[Loop]:
-    """The loops that paths, of the loops around blocks, have in common."""
+    """Return the common prefix of paths, which are loops around blocks."""
     return [level[0] for level in zip(*paths, strict=False) if all(loop.name == level[0].name for loop in level)]
 
 
 def loops_of(block: Block, kind: str = "") -> set[str]:
-    """The loops by which its iters move, all or those of a kind."""
+    """Return the loops that move the block's iters, of all kinds or of one kind."""
     pairs = zip(block.iters, block.bindings, strict=True)
     return {name for each, binding in pairs if kind in ("", each.kind) for name in variables_of(binding)}
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""From IR to a tree of loops: each operation of linalg of a PrimFunc over memory is loops around a block.
+"""Reader of a loop tree from IR: each linalg operation of a PrimFunc over memory becomes loops around a block.
 
-An operation that fills what the next one adds to is that block's init. Views are arithmetic of indices.
+An operation that fills a reduction's output becomes the reduction's init. Views become index arithmetic.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ...dialects.tir.prim_func import ASSERT, schedule_lines
 from ...emit.collapse import groups_of
 from ...emit.generic import GenericOp
 from ...emit.linalg import REDUCTION
+from ...emit.reduction_order import order_of
 from ...emit.tensors import SlicePlace, kept_axes
 from ...support.replacing import replace
 from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load, Outside, attributes_of
@@ -35,16 +36,17 @@ from .tree import (
     SPATIAL,
     Access,
     Block,
-    Buffer,
     Iter,
     Node,
+    SumOrder,
     Tree,
-    exchanged,
+    exchange_buffers,
     iter_variable,
     nested,
     unique,
     variable,
 )
+from .tree_buffers import Buffer
 
 _NO_MEMORY = frozenset({"memref.dealloc", "func.return", "memref.dim", "memref.assume_alignment"})
 _ITER_NAMES = "ijklmnopqrstuvwxyz"
@@ -52,7 +54,7 @@ _NUMBER = re.compile(r"_\d+$")
 
 
 class Measured(NamedTuple):
-    """The size of a memref along an axis."""
+    """Size of a memref along an axis."""
 
     memref: Value
     axis: int
@@ -60,18 +62,21 @@ class Measured(NamedTuple):
 
 class Read(NamedTuple):
     tree: Tree
-    #: What each symbol in sizes is; the memory of each buffer.
+    #: Value of each symbol in sizes, and memory of each buffer.
     values: dict[str, Value | Measured]
     memory: dict[Buffer, Value]
     checks: Sequence[Check] = ()
 
 
 def read_tree(function: Operation) -> Read:
-    """Raises RelaxError, with the place, for what has no form as loops around blocks."""
+    """Read a PrimFunc over memory.
+
+    Raises RelaxError with the location of an operation that is no loops around blocks.
+    """
     lines = schedule_lines(function, LOOPS) or []
     first = _Reader(function, {}, block_names(lines))
     read = first.read()
-    # Sizes that operations have in common are one symbol.
+    # Equal sizes share one symbol.
     read = _Reader(function, first.same, block_names(lines)).read() if first.same else read
     return read._replace(tree=with_text_loops(read.tree, lines)) if lines else read
 
@@ -79,7 +84,7 @@ def read_tree(function: Operation) -> Read:
 class _Reader:
     def __init__(self, function: Operation, same: Mapping[str, str], named: Set[str]):
         self._function, self._named = function, named
-        #: Of symbols, those that are equal to earlier ones: as it is known, and as it is found.
+        #: Symbols that equal earlier symbols: known from the first pass, and found in this pass.
         self._known, self.same = same, dict[str, str]()
         self.views: dict[Value, View] = {}
         self._sizes: dict[Value, Size] = {}
@@ -89,7 +94,7 @@ class _Reader:
         self.memory: dict[Buffer, Value] = {}
         self._buffer_names: set[str] = set()
         self._loaded = loaded_memory(function)
-        #: With how many of the operations that are blocks stand before each.
+        #: Checks, each with the number of blocks before it.
         self._checks: list[tuple[Operation, int]] = []
 
     def read(self) -> Read:
@@ -97,7 +102,7 @@ class _Reader:
         name = symbol_name(function)
         if len(function.regions[0].blocks) != 1:
             raise located_error(
-                f"@{name} has branches between blocks of IR: it has no loops to schedule", function.location
+                f"@{name} has branches between IR blocks, so it has no loops to schedule", function.location
             )
         block = body_of(function)
         for number, argument in enumerate(block.arguments):
@@ -112,7 +117,7 @@ class _Reader:
         blocks, ends = with_inits(nodes, self._named)
         body = _in_loops(with_own_sums(self._named_after_writers(blocks), self._buffers))
         if not body:
-            raise located_error(f"@{name} has no operation of linalg: there is nothing to schedule", function.location)
+            raise located_error(f"@{name} has no linalg operation: there is nothing to schedule", function.location)
         tree = Tree(name, tuple(self._buffers), body)
         return Read(tree, self.values, self.memory, [self._check(tree, ends, *each) for each in self._checks])
 
@@ -133,8 +138,10 @@ class _Reader:
         return Check(op, frozenset(buffer.name for buffer in loaded), guarded)
 
     def _named_after_writers(self, blocks: Sequence[Block]) -> list[Block]:
-        """Memory of its own is called as the block that writes it first: allocations may have been one, and another
-        one's."""
+        """Rename local buffers after the first block that writes them.
+
+        Passes may have merged their allocations or replaced them.
+        """
         taken = {buffer.name for buffer in self._buffers if buffer.is_given}
         found = list(blocks)
         for number, buffer in enumerate(self._buffers):
@@ -144,7 +151,7 @@ class _Reader:
             named = replace(buffer, name=unique(writer.name, taken))
             taken.add(named.name)
             self._buffers[number], self.memory[named] = named, self.memory.pop(buffer)
-            found = [exchanged(block, buffer, named) for block in found]
+            found = [exchange_buffers(block, buffer, named) for block in found]
         return found
 
     def _given(self, argument: Value, otherwise: str) -> None:
@@ -180,12 +187,12 @@ class _Reader:
             self._refuse(op)
 
     def _refuse(self, op: Operation) -> None:
-        hint = "only operations of linalg, and views of what they work on, can be scheduled"
+        hint = "only linalg operations, and views of their operands, can be scheduled"
         raise located_error(f"@{symbol_name(self._function)} has a '{op.name}': {hint}", op.location)
 
     def _allocated(self, op: Operation) -> None:
         if self._loaded and is_check(op, [each for each, _ in self._checks]):
-            raise located_error("memory has a size that is computed from what blocks write", op.location)
+            raise located_error("the size of an allocation depends on values that blocks write", op.location)
         name = self._name(op.location, "buffer")
         dynamic = iter(list(op.operands))
         shape = tuple(self.size(next(dynamic)) if size == DYNAMIC else int(size) for size in op.result.type.shape)
@@ -220,7 +227,7 @@ class _Reader:
         count = generic.input_count - sum(number < generic.input_count for number in scalars)
         name = name_of(op.location) or symbol_name(self._function)
         reads, writes = tuple(accesses[:count]), tuple(accesses[count:])
-        return Block(name, iters, tuple(variables), reads, writes, results)
+        return Block(name, iters, tuple(variables), reads, writes, results, sum_order=_sum_order(op, iters))
 
     def _extent(self, places: Sequence[tuple[Value, int]]) -> Size:
         found, *others = [self.size_of(*place) for place in places]
@@ -232,7 +239,7 @@ class _Reader:
         return found
 
     def _is_same(self, one: str, other: str) -> None:
-        """Of two symbols that are equal each other's, the first is called as the second from now on."""
+        """Record that two symbols are equal: later reads use the second one for the first."""
         one, other = (_last(each, self.same) for each in (one, other))
         if one != other and other in self.values and isinstance(self.values.get(one), Measured):
             self.same[one] = other
@@ -270,7 +277,7 @@ class _Reader:
         return make_variable(name)
 
     def size(self, value: Value) -> Size:
-        """An index as a size."""
+        """Convert an index to a size."""
         if value not in self._sizes:
             self._sizes[value] = self._size(value)
         return self._sizes[value]
@@ -294,6 +301,14 @@ class _Reader:
         return make_variable(symbol)
 
 
+def _sum_order(op: Operation, iters: Sequence[Iter]) -> SumOrder:
+    """Return the stated order of an operation's reduction. Without one it is the order of the iters."""
+    order = order_of(op)
+    if order is None:
+        return SumOrder(tuple(each.name for each in iters if each.kind == REDUCE))
+    return SumOrder(tuple(iters[dim].name for dim in order.flat), str(order) if order.lanes > 1 else "")
+
+
 def _last(name: str, names: Mapping[str, str]) -> str:
     while name in names:
         name = names[name]
@@ -301,7 +316,7 @@ def _last(name: str, names: Mapping[str, str]) -> str:
 
 
 class _Body:
-    """The body of an operation as expressions."""
+    """Conversion of an operation's body to expressions."""
 
     def __init__(self, reader: _Reader, variables: Sequence[Size], known: dict[Value, Expr]):
         self._reader, self._variables, self._known = reader, variables, known
@@ -331,22 +346,22 @@ class _Body:
     def _load(self, op: Operation) -> Expr:
         memref, *indices = op.operands
         if memref not in self._reader.views:
-            raise located_error("an element of memory that is no parameter's is read", op.location)
+            raise located_error("a body reads an element of memory that is no parameter", op.location)
         view = self._reader.views[memref]
         if made_by(memref) is not None and made_by(memref).name != "memref.alloc":  # type: ignore[union-attr]
-            raise located_error("an element of a view at a place that is computed is read", op.location)
+            raise located_error("a body reads an element of a view at a computed index", op.location)
         return Load(view.buffer, tuple(self.of(index) for index in indices))
 
 
 def _check_pure(op: Operation) -> None:
-    """An operation's other effects than its results would be lost."""
+    """Refuse operations with effects besides their results: the effects would be lost."""
     for each in operations_in(op):
         if not len(each.results) and each.name not in ("linalg.yield", "scf.yield", "scf.if"):
             raise located_error(f"the body of a block has a '{each.name}', which no schedule can move", each.location)
 
 
 def _scalar(value: Value) -> Expr:
-    """A number from outside."""
+    """Return the expression of a value from outside of the operation."""
     maker = made_by(value)
     if maker is None or maker.name != "arith.constant":
         return Outside(value)
@@ -354,13 +369,13 @@ def _scalar(value: Value) -> Expr:
 
 
 def _is_outside(op: Operation) -> bool:
-    """Whether an operation stands in the function itself."""
+    """Return True if an operation is directly in the function."""
     parent = op.parent
     return parent is not None and parent.operation.name == "func.func"
 
 
 def _is_scalar(op: Operation) -> bool:
-    """Whether it is arithmetic of numbers that stand before the blocks."""
+    """Return True if an operation is scalar arithmetic before the blocks."""
     is_arithmetic = op.name.partition(".")[0] in ("arith", "math", "affine", "index")
     return (
         is_arithmetic and not len(op.regions) and not any(isinstance(each.type, ir.MemRefType) for each in op.operands)
@@ -368,8 +383,10 @@ def _is_scalar(op: Operation) -> bool:
 
 
 def name_of(location: Location) -> str:
-    """The name that a location has, of several the last one: what the operation gives in the end. Empty where none can
-    be a name of Python's."""
+    """Return the last name in a location, which names the operation's final result.
+
+    Return "" if no name is a Python identifier.
+    """
     names = _names_of(location)
     return names[-1] if names else ""
 
@@ -379,8 +396,10 @@ def _names_of(location: Location) -> list[str]:
 
 
 def may_have_block(function: Operation, name: str) -> bool:
-    """Whether a PrimFunc that has not been read may have a block of a name: blocks are called as places of what is in
-    it, or as itself, several of one name with a number behind it."""
+    """Return True if an unread PrimFunc may have a block with this name.
+
+    Blocks are named after locations in the PrimFunc or after the PrimFunc, with a number if several share a name.
+    """
     places = [function.location, *(op.location for op in operations_in(function))]
     names = {symbol_name(function), *(each for place in places for each in _names_of(place))}
     return not names.isdisjoint((name, _NUMBER.sub("", name)))
@@ -405,7 +424,7 @@ _ARITHMETIC: dict[str, Callable[..., Size]] = {
 
 
 def _in_loops(blocks: Sequence[Block]) -> tuple[Node, ...]:
-    """A loop for each iter, named as it; no two loops or blocks of one name."""
+    """Wrap each block in one loop per iter, named after it, with unique names of loops and blocks."""
     names: set[str] = set()
     nodes: list[Node] = []
     named = []

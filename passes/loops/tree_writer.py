@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Lowering of a tree to IR: loops, vectors, memory.
 
-A vectorized loop runs all its steps at once, in lockstep: what is inside is emitted once, on vectors. An unrolled loop
-is emitted once for each step. Both have no variable in IR.
+A vectorized loop runs all its steps in lockstep: its body is emitted once, on vectors. The body of an unrolled loop is
+emitted once per step. Neither loop has a variable in IR.
 """
 
 from __future__ import annotations
@@ -37,22 +37,9 @@ from .intrins import INTRIN, TENSORIZED, find_intrin, operands_of
 from .lanes import LaneEvaluation, LaneLoop, fits_lanes, goes_along, is_row_of, moves_of
 from .memory_arenas import Arena, arenas_of, with_offsets
 from .queues import Queues, Waits
-from .ranges import Guard, guards, without
-from .tree import (
-    GRAIN,
-    PARALLEL,
-    REDUCE,
-    UNROLLED,
-    VECTORIZED,
-    Access,
-    Block,
-    Buffer,
-    Loop,
-    Node,
-    Tree,
-    blocks_in,
-    loops_of,
-)
+from .ranges import Guard, guards, substitute_zero
+from .tree import GRAIN, PARALLEL, REDUCE, UNROLLED, VECTORIZED, Access, Block, Loop, Node, Tree, blocks_in, loops_of
+from .tree_buffers import Buffer
 from .tree_reader import Measured, Read
 from .whole_steps import MOST_PEELED, WholeSteps, is_worth_it, whole_steps
 
@@ -60,7 +47,7 @@ T = TypeVar("T")
 
 
 def write_tree(function: Operation, read: Read, tree: Tree, writer: type[Writer]) -> None:
-    """The function runs as the tree says, from here on."""
+    """Replace a function's code by the tree's."""
     block = body_of(function)
     end = last_of(block)
     tree, joined = flattened(tree, {each for each, value in read.memory.items() if not is_dense(value.type)})
@@ -76,7 +63,7 @@ def write_tree(function: Operation, read: Read, tree: Tree, writer: type[Writer]
 
 
 def _is_replaced(op: Operation) -> bool:
-    """What the tree was read from; its loops are behind."""
+    """Return True for operations that the tree was read from. Its loops precede them."""
     return (
         op.name.startswith("linalg.")
         or op.name in ("memref.dealloc",)
@@ -85,29 +72,29 @@ def _is_replaced(op: Operation) -> bool:
 
 
 def _starts_along(loop: Loop) -> bool:
-    """Whether a reduction with an init goes along it."""
+    """Return True if a reduction with an init moves along the loop."""
     return any(loop.name in loops_of(block, REDUCE) for block in blocks_in([loop]) if block.inits is not None)
 
 
 @dataclass(frozen=True)
 class WriterState:
-    """Where code is emitted: what is known of loops around."""
+    """State at the point where code is emitted: facts about the loops around."""
 
-    #: Loops' variables: values, or numbers where they are unrolled.
+    #: Values of the loops' variables; integers for unrolled loops.
     known: Mapping[str, Value | int] = field(default_factory=dict)
     lanes: LaneLoop | None = None
-    #: The memory of each buffer.
+    #: Memory and allocated part of each buffer.
     memory: Mapping[Buffer, tuple[Value, BufferPlace]] = field(default_factory=dict)
-    #: Where memory on the stack is taken: of the function, or of one step of a loop that threads share.
+    #: Block for stack allocations: of the function, or of one step of a loop that threads share.
     stack: IrBlock | None = None
-    #: In a kernel: which thread of its block it is, by the axes of threads; whether only those are here that do this.
+    #: In a kernel: index of the thread by axis, and True inside of the test for the threads that run the code.
     threads: Mapping[str, Number] | None = None
     is_chosen: bool = False
-    #: Inside a nest without bound loops, whose steps threads share.
+    #: True inside of a nest without bound loops that threads share.
     is_shared: bool = False
-    #: Where reductions have no step at all: only what they start from is written.
+    #: True where reductions have no step: only their inits are written.
     only_starts: bool = False
-    #: What holds here, as loops around run their steps in parts; how many do.
+    #: Guards that are known to be true in this part of the loops around, and the number of loops with such parts.
     holding: frozenset[Guard] = frozenset()
     peeled: int = 0
 
@@ -116,10 +103,10 @@ class WriterState:
 
 
 class Writer:
-    #: Whether loops are written for a compiler of C or the like: memory on the stack is taken in the loop that it is
-    #: for (LLVM keeps only what is taken at the begin in registers), and all whole steps are apart.
+    #: True for code that a compiler for C or the like reads. Stack memory is then allocated in the loop that uses it,
+    #: and all whole steps are separate. (LLVM keeps only allocations at the function's begin in registers.)
     is_source = False
-    #: Whether shuffles of vectors cost less than elements one by one.
+    #: True if shuffles of vectors cost less than loads of single elements.
     turns_squares = True
 
     def __init__(self, read: Read, tree: Tree):
@@ -128,19 +115,19 @@ class Writer:
         places = places_of(tree)
         self._arenas = arenas_of(tree, places)
         self._places = with_offsets(places, self._arenas)
-        #: What is one copy of a device, by the nodes' names; where code waits for such.
+        #: Nodes that are one copy of a device, by name; waits of the code.
         self._copies = copies_of(tree)
         self._queues = Queues(tree, self._copies, self._arenas, self._places)
-        #: What the function does before a node, by its name, and behind all.
+        #: Operations before each node, with the final operations last; the same by the node's name.
         self._between = placed(read.checks, tree.body)
         self._before = {node.name: ops for node, ops in zip(tree.body[1:], self._between[1:], strict=False)}
         self._bytes: dict[str, Value] = {}
         self._facts: dict[object, Any] = {}
-        #: Of squares in registers that code was just written to read down: IR block, memory, place, columns.
+        #: Squares in registers that the last code read by columns: IR block, memory, place, columns.
         self._squares: dict[Buffer, tuple[IrBlock, Value, list[Number | int], list[Value]]] = {}
 
     def _fact(self, of: Callable[..., T], *about: Any) -> T:
-        """What a function says of a block or an access; unrolled loops emit these many times."""
+        """Return a cached fact about a block or an access; unrolled loops need each many times."""
         key = (of, about)
         if key not in self._facts:
             self._facts[key] = of(*about)
@@ -153,7 +140,7 @@ class Writer:
         return fits_lanes(block, lanes, self._extents)
 
     def write(self, stack: IrBlock | None = None) -> None:
-        """Here; memory on the stack is taken here, too, or at the begin of another block."""
+        """Emit the tree at the insertion point. Stack memory is allocated there, or at the begin of `stack`."""
         memory = {
             buffer: (value, BufferPlace((), buffer.shape))
             for buffer, value in self._read.memory.items()
@@ -166,7 +153,7 @@ class Writer:
             ir.Operation.create("memref.dealloc", operands=[arena])
 
     def _arena(self, arena: Arena) -> Value:
-        """All that the function has in a memory of a device: where it begins stands for that of the memory."""
+        """Allocate the arena of a device memory; its begin represents the begin of the memory."""
         type_ = ir.MemRefType.get([arena.bytes], ir.IntegerType.get_signless(8))
         attributes = {
             **linalg.segments(0, 0),
@@ -190,7 +177,7 @@ class Writer:
 
     def _wait(self, waits: Waits, name: str, state: WriterState) -> None:
         for wait, pending in waits.get(name, {}).items():
-            # Where reductions only start, nothing of what would be behind the awaited one has been started.
+            # If reductions only start, nothing behind the awaited operation has been started.
             call_owner(f"wait= at '{name or self._tree.name}'", wait, 0 if state.only_starts else pending)
 
     def _copied(self, copy: DeviceCopy, state: WriterState) -> None:
@@ -203,7 +190,7 @@ class Writer:
             emit_copy(copy, partial(self._size, state=at), at.memory)
 
     def _within(self, name: str, nodes: Sequence[Node], state: WriterState) -> None:
-        """What a loop repeats, with the memory that lives for one of its steps."""
+        """Emit the body of a loop, with the memory that lives for one of its steps."""
         own = [(buffer, place) for buffer, (where, place) in self._places.items() if where == name]
         held: list[Value] = []
         memory = dict(state.memory) if own else {}
@@ -227,7 +214,7 @@ class Writer:
         is_heap = not place.on_stack
         if is_heap:
             return result_of("memref.alloc", dynamic, type_, **attributes), True
-        # In a loop it would be taken at each step.
+        # Inside of a loop, each step would allocate it.
         with ir.InsertionPoint.at_block_begin(state.stack):
             return result_of("memref.alloca", dynamic, type_, **attributes), False
 
@@ -258,7 +245,7 @@ class Writer:
         return None
 
     def _rest(self, loop: Loop, whole: WholeSteps, state: WriterState) -> None:
-        """The steps behind the whole ones."""
+        """Emit the steps after the whole steps."""
         self._steps(loop, whole.end, loop.extent, state)
 
     def _whole_steps(self, loop: Loop, state: WriterState) -> WholeSteps | None:
@@ -280,7 +267,7 @@ class Writer:
         return None
 
     def _tensorized(self, loop: Loop, state: WriterState) -> None:
-        """The intrinsic, on the parts of memory that one run of the loop uses."""
+        """Emit the intrinsic, on the parts of memory that one run of the loop uses."""
         if state.only_starts:
             return
         self._squares.clear()
@@ -302,7 +289,7 @@ class Writer:
     # ---- indices ----
 
     def _size(self, size: Size, state: WriterState) -> Number | int:
-        """A size or an index here: a number where all that it is made of is one."""
+        """Emit a size or an index; an integer if all its variables are integers."""
         return emit_size(size, lambda name: self._variable(name, state))
 
     def _variable(self, name: str, state: WriterState) -> Number | int:
@@ -331,27 +318,27 @@ class Writer:
     def _where(
         self, asked: Sequence[Guard], state: WriterState, mask: Value | None, body: Callable[[Value | None], None]
     ) -> None:
-        """What is done where these guards hold, for the lanes that have a point."""
+        """Emit code under the guards, for the lanes that have a point."""
         conditions: list[Number | bool] = []
         for guard in asked:
             if guard in state.holding:
                 continue
             if state.lanes is not None and state.lanes.name in variables_of(guard.at):
-                left = self._size(guard.limit - without(guard.at, state.lanes.name), state)
+                left = self._size(guard.limit - substitute_zero(guard.at, state.lanes.name), state)
                 mask = vectors.first_lanes(left, state.lanes.width, mask)
                 continue
             conditions += guard.conditions(partial(self._size, state=state))
         loops.when_all(conditions, lambda: body(mask))
 
     def _point(self, block: Block, steps: Sequence[Guard], state: WriterState, mask: Value | None) -> None:
-        """One point of a block, or one vector of them."""
+        """Emit one point of a block, or one vector of points."""
         if block.inits is not None:
             self._start(block, block.inits, state, mask)
         if not state.only_starts:
             self._where(steps, state, mask, lambda both: self._store(block, block.results, state, both))
 
     def _start(self, block: Block, inits: Sequence[Expr], state: WriterState, mask: Value | None) -> None:
-        """Before the first step of the reductions."""
+        """Emit the inits, which run before the first step of the reductions."""
         pairs = zip(block.iters, block.bindings, strict=True)
         first = [self._size(index, state) == 0 for each, index in pairs if each.kind == REDUCE]
         loops.when_all(first, lambda: self._store(block, inits, state, mask))
@@ -406,7 +393,7 @@ class Writer:
         return memory, [self._size(index, state) for index in self._fact(BufferPlace.inside, place, access.indices)]
 
     def _alignment(self, access: Access, state: WriterState) -> int | None:
-        """The alignment in bytes of adjacent lanes that is known, where the target needs it."""
+        """Return the known alignment of adjacent lanes in bytes, if the target needs it."""
         del access, state
         return None
 
@@ -427,8 +414,10 @@ class Writer:
         return self._gathered(access, state, mask) if turned is None else turned
 
     def _turned(self, access: Access, moves: Sequence[int], state: WriterState) -> Value | None:
-        """Of lanes that go down a column of a square in registers that column, by its rows as vectors: what all columns
-        need is transposed once. None of others."""
+        """Return a column of a square in registers as a vector, or None for other accesses.
+
+        The square is loaded by rows and transposed once for all columns.
+        """
         assert state.lanes is not None
         width = state.lanes.width
         memory, at = self._at(access, state.with_known(state.lanes.name, 0))
@@ -446,7 +435,7 @@ class Writer:
         return found[3][cast(int, column)]
 
     def _gathered(self, access: Access, state: WriterState, mask: Value | None) -> Value:
-        """Elements that are not contiguous, one after the other; nothing where a lane has no point."""
+        """Load elements that are not contiguous one by one. Masked lanes load nothing."""
         assert state.lanes is not None
         elements = []
         for lane in range(state.lanes.width):

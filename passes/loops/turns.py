@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Versions of pipelined buffers that steps of loops take turns with: `(i + 1) % 2`, and which of them are others."""
+"""Versions of pipelined buffers that loop steps use in turn: `(i + 1) % 2`, and tests for different versions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import NamedTuple
 from ...dialects.core.symbols_expr import Size, substituted, terms_of, variables_of
 from .buffer_allocation import BufferPlace
 from .ranges import turn_of
-from .tree import THREAD_AXES, VECTORIZED, Access, Block, Buffer, Loop, Tree, blocks_in, variable
+from .tree import THREAD_AXES, VECTORIZED, Access, Block, Loop, Tree, blocks_in, variable
+from .tree_buffers import Buffer
 
 Places = Mapping[Buffer, tuple[str, BufferPlace]]
 
 
 class Turn(NamedTuple):
-    """The index step % turns."""
+    """Index step % turns."""
 
     step: Size
     turns: int
@@ -24,7 +25,7 @@ class Turn(NamedTuple):
         return turn(substituted(self.step, values), self.turns)
 
     def is_apart(self, other: Turn) -> bool:
-        """Whether it is known to be another one, at the same step of all loops."""
+        """Return True if the two versions provably differ at the same step of all loops."""
         distance = self.step - other.step
         return isinstance(distance, int) and self.turns == other.turns and distance % self.turns != 0
 
@@ -35,20 +36,20 @@ def turn(step: Size, turns: int) -> Turn:
 
 
 def place_in(places: Places, buffer: Buffer) -> BufferPlace:
-    """Of parameters, too."""
+    """Return the place of a buffer. Parameters are whole."""
     _, place = places.get(buffer, ("", BufferPlace((), buffer.shape)))
     return place
 
 
 class Turns:
-    """Of a tree."""
+    """Versions of the pipelined buffers of a tree."""
 
     def __init__(self, tree: Tree, places: Places):
         self._places = places
-        #: Steps that run at the same time use several versions.
+        #: Loops with steps that run at the same time, and so use several versions.
         self._apart = {loop.name for loop in tree.loops() if loop.kind in (*THREAD_AXES[3:], VECTORIZED)}
         written = {access.buffer for block in tree.blocks() for access in block.writes}
-        #: Along which dimensions steps take turns, between how many.
+        #: Number of versions along each dimension that has them.
         self._of: dict[tuple[Buffer, int], int] = {}
         for block in tree.blocks():
             for access in (each for each in block.placed_accesses if each.buffer in written):
@@ -59,7 +60,10 @@ class Turns:
                         self._of[access.buffer, dim] = found[1]
 
     def of(self, access: Access) -> dict[int, Turn]:
-        """By the dimensions of an access, which is by the loops around. Few turns may make the step an index itself."""
+        """Return the versions that an access uses, by dimension, in terms of the loops around.
+
+        With few versions, the step may be the index itself.
+        """
         found = {}
         place = place_in(self._places, access.buffer)
         for dim, index in enumerate(place.inside(access.indices)) if self._of else ():
@@ -70,7 +74,10 @@ class Turns:
         return found
 
     def entered(self, loop: Loop, buffer: Buffer, dim: int, known: Turn) -> Turn:
-        """As it is written in a loop that takes turns: at its first step, 1 is the version of the step behind."""
+        """Return a version in terms of a loop that uses versions in turn.
+
+        At the loop's first step, 1 is the version of the next step.
+        """
         if loop.name in variables_of(known.step):
             return known
         for block in _users(loop, buffer):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loop peeling: how many steps of a loop need not ask whether their points are there."""
+"""Loop peeling: number of steps of a loop that need no bounds checks."""
 
 from __future__ import annotations
 
@@ -7,29 +7,32 @@ from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from ...dialects.core.symbols_expr import Size, ceildiv_sizes, extremum, variables_of
-from .ranges import Guard, factor_of, range_of, without
+from .ranges import Guard, factor_of, range_of, substitute_zero
 from .tree import UNROLLED, VECTORIZED, Block, Loop, blocks_in, loops_in
 
-#: Of the loops around one that runs in two parts, those that may, too: each doubles the code.
+#: Maximum number of nested loops that are peeled: each doubles the code.
 MOST_PEELED = 2
 
 
 class WholeSteps(NamedTuple):
-    """The first steps of a loop, up to `end`, and what is known to hold in them."""
+    """First steps of a loop, up to `end`, with the guards that are true in all of them."""
 
     end: Size
     known: frozenset[Guard]
-    #: Whether there is one more step at most.
+    #: True if at most one more step follows.
     is_almost_all: bool
 
 
 def is_worth_it(loop: Loop) -> bool:
-    """Whether it pays to have code of its own for steps that need not ask."""
+    """Return True if separate code for steps without bounds checks pays off."""
     return any(each.kind in (VECTORIZED, UNROLLED) for each in loops_in(loop.body))
 
 
 def whole_steps(loop: Loop, guards: Callable[[Block], Sequence[Guard]], known: Collection[Guard]) -> WholeSteps | None:
-    """The steps before those that go too far; None where no steps do. `known` are guards that hold in all steps."""
+    """Return the steps before the first step that exceeds a limit, or None if there are none.
+
+    Guards in `known` are true in all steps.
+    """
     inside = loops_in(loop.body)
     extents = {each.name: each.extent for each in inside}
     found: dict[Guard, Size] = {}
@@ -47,19 +50,19 @@ def whole_steps(loop: Loop, guards: Callable[[Block], Sequence[Guard]], known: C
 
 
 def _steps_within(guard: Guard, loop: Loop, inside: dict[str, Size]) -> Size | None:
-    """How many steps of a loop are within a guard whatever the loops inside do."""
+    """Return the number of steps of a loop that are within a guard for all steps of the inner loops."""
     factor = factor_of(guard.at, loop.name)
     if guard.below or not factor or factor < 0 or loop.name in variables_of(guard.limit):
         return None
-    reached = range_of(without(guard.at, loop.name), inside)
+    reached = range_of(substitute_zero(guard.at, loop.name), inside)
     if reached is None:
         return None
     return ceildiv_sizes(guard.limit - (reached.start + reached.extent - 1), factor)
 
 
 def _is_split(guard: Guard, loop: Loop, inside: dict[str, Size]) -> bool:
-    """Whether a loop has as many steps as there are with points within a guard, each of them with some of its own."""
-    factor, reached = factor_of(guard.at, loop.name), range_of(without(guard.at, loop.name), inside)
+    """Return True if the loop's steps just cover the points within a guard, each step with points of its own."""
+    factor, reached = factor_of(guard.at, loop.name), range_of(substitute_zero(guard.at, loop.name), inside)
     assert factor and reached is not None
     is_short = isinstance(reached.extent, int) and reached.extent <= factor
     return is_short and loop.extent == ceildiv_sizes(guard.limit - reached.start, factor)

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .memory_plan import PlannedBuffer
+from .planned_buffer import PlannedBuffer
 
 #: Orders of placement: largest first, then longest-lived first, then last needed first. Later orders are tried only if
 #: the region exceeds the peak of live bytes.

@@ -26,7 +26,8 @@ from ...emit.numbers import Size, is_same
 from . import scalar_arguments
 from .dynamic_sizes import Sizes, round_up
 from .memory_notes import note_plan
-from .memory_plan import MemoryPlan, PlannedBuffer, dims_of, is_small
+from .memory_plan import MemoryPlan, is_small
+from .planned_buffer import PlannedBuffer, dims_of
 from .sites import maker
 from .size_bounds import allowed_ranges, size_bounds, symbol_ranges
 

@@ -13,7 +13,8 @@ from ...dialects.core.dialect import row_of
 from ...dialects.relax.known_constants import CONSTANTS
 from ..core.facts import CallFact, MemoryFact, origins_of, type_text
 from ..core.journal import Journal
-from .memory_plan import MemoryPlan, PlannedBuffer
+from .memory_plan import MemoryPlan
+from .planned_buffer import PlannedBuffer
 
 
 def note_plan(function: str, inputs: Sequence[str], plan: MemoryPlan) -> None:

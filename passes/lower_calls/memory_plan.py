@@ -21,14 +21,15 @@ from ...bindings.rewriting import located_error
 from ...dialects.core.aliases import aliases, written_by
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
-from ...dialects.core.infos import TensorInfo, bit_width, is_dtype, no_element_type
+from ...dialects.core.infos import TensorInfo, is_dtype, no_element_type
 from ...dialects.core.ir_attributes import ANY_ORDER, CONCURRENT
 from ...dialects.core.symbols import Dim, Size, SymExpr, at_most, equal, product
-from ...dialects.core.symbols_expr import make, terms_of
+from ...dialects.core.symbols_expr import from_terms, terms_of
 from ...emit.memrefs import ALIGNMENT
-from ...targets.core.backend import Machine
+from ...targets.core.machine import Machine
 from .arranging import arranged
 from .gathering import Gathering
+from .planned_buffer import PlannedBuffer, dims_of, measured, storage_bytes
 from .size_bounds import Ranges, size_bounds, symbol_ranges
 from .stacking import SizeGroup, stacked
 
@@ -36,68 +37,6 @@ from .stacking import SizeGroup, stacked
 _SMALL_BYTES, _STACK_BYTES = 256, 8192
 #: Upstream's operations that write their tensors into new memory.
 _PRODUCERS = frozenset("func.call tensor.from_elements tensor.splat".split())
-
-
-@dataclass(eq=False)
-class PlannedBuffer:
-    """Memory of a tensor and its views."""
-
-    info: TensorInfo
-    first: int
-    last: int
-    #: The enclosing blocks, outermost first.
-    path: tuple[Block, ...]
-    #: Index of the function result stored in the buffer, or None.
-    output: int | None = None
-    #: Place in the arena: an offset in bytes, or the index of a slot.
-    offset: int | None = None
-    slot: int | None = None
-    is_on_stack: bool = False
-    #: The aliased buffer, if the buffer has no memory of its own, and the offset in bytes there or in the slot.
-    within: PlannedBuffer | None = None
-    shift: Size = 0
-    #: Buffers that may be overlapped although live at the same position: they are read completely before the write.
-    covers: set[PlannedBuffer] = field(default_factory=set)
-    #: True for a view of existing elements, for which nothing is computed.
-    is_view: bool = False
-    #: `is_divided`: other buffers alias parts of it, with other types or offsets. `is_written`: changed after creation.
-    is_divided: bool = False
-    #: True if parts have other element types. C allows arrays of several types only in memory from malloc.
-    has_several_types: bool = False
-    is_written: bool = False
-
-    @property
-    def root(self) -> PlannedBuffer:
-        """Return the buffer at the end of the chain of aliases, which has memory of its own."""
-        return self if self.within is None else self.within.root
-
-    @property
-    def start(self) -> Size:
-        """Return the offset in bytes from the root's place in the arena, or from its slot."""
-        return self.shift if self.within is None else self.shift + self.within.start
-
-    def __post_init__(self) -> None:
-        #: Size in bytes, or None if unknown or too long an expression. `is_fixed`: all sizes are static.
-        self.size, self.is_fixed = measured(self.info)
-        #: Upper bound of the size in bytes, or None.
-        self.room = self.size if isinstance(self.size, int) else None
-
-
-def dims_of(info: TensorInfo) -> tuple[Dim, ...]:
-    """Return the sizes of a tensor, or a single unknown size for an unknown rank."""
-    return (None,) if info.shape is None else tuple(info.shape)
-
-
-def storage_bytes(dtype: str) -> int:
-    """Return the storage size of an element in whole bytes."""
-    return -(-bit_width(dtype) // 8)
-
-
-@lru_cache(maxsize=4096)
-def measured(info: TensorInfo) -> tuple[Dim, bool]:
-    """Return the size of a tensor in bytes, and True if all its sizes are static."""
-    dims = dims_of(info)
-    return product((*dims, storage_bytes(info.dtype))), all(isinstance(dim, int) for dim in dims)
 
 
 class KernelUpdate(NamedTuple):
@@ -365,7 +304,7 @@ def _count_of(size: SymExpr) -> tuple[int, SymExpr]:
     """Split a size into its greatest common factor and the rest: 12*n + 8*m into 4 and 3*n + 2*m."""
     terms = terms_of(size)
     count = gcd(*terms.values())
-    return count, _as_symbolic(make({monomial: factor // count for monomial, factor in terms.items()}))
+    return count, _as_symbolic(from_terms({monomial: factor // count for monomial, factor in terms.items()}))
 
 
 def _as_symbolic(size: Dim) -> SymExpr:

@@ -15,7 +15,7 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.core.ir_attributes import MAIN_OPERATOR, OPERATOR
 from ...emit.memrefs import MOST_BYTES
 from ..core.facts import types_of
-from .memory_plan import dims_of, storage_bytes
+from .planned_buffer import dims_of, storage_bytes
 
 
 def call_site(op: Operation, kernel: Operation | None) -> Attribute:

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from operator import add, le, mul
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ...dialects.core.symbols import Size, SymbolError
 from ...dialects.core.symbols_expr import SymExpr, extremum, terms_of
 from ...emit.memrefs import ALIGNMENT
 from .arranging import Timeline, arranged, may_meet
-
-if TYPE_CHECKING:
-    from .memory_plan import PlannedBuffer
+from .planned_buffer import PlannedBuffer
 
 #: Factors of the products.
 Counts = tuple[int, ...]

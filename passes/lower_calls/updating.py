@@ -10,8 +10,9 @@ from ...bindings.navigation import ancestors, last_of, made_by
 from ...dialects.core.aliases import aliases
 from ...dialects.core.codec import decode
 from ...emit.memrefs import is_same_shape
-from .memory_plan import KernelUpdate, MemoryPlan, PlannedBuffer
+from .memory_plan import KernelUpdate, MemoryPlan
 from .overwriting import Kernel
+from .planned_buffer import PlannedBuffer
 
 
 def updates_of(

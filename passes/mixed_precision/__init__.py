@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What operators gain and lose by floats of 16 bits, and how a function is made of both."""
+"""Mixed precision: operators in 16 bits, and functions of f32 and 16-bit floats."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A precision among the stages of a target."""
+"""The stage of a target for mixed precision."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from ...support.errors import OptionError
 from ...support.suggest import suggest
 from ..core.stages import Stages
 
-#: What products may be computed in, and the type of it.
+#: Names of precisions for products, and their element types.
 PRECISIONS = {"bf16": "bf16", "f16": "f16", "f32": ""}
 
 
 def with_precision(stages: Stages, precision: str) -> Stages:
-    """The stages, with one that computes f32's products in a precision: when norms have gone into weights, before what
-    operators make of constants is computed. Products of dequantized numbers are left to a partition that comes behind,
-    and to the stage `integers`, which comes behind that."""
+    """Return the stages with one that computes f32 products in a precision.
+
+    The stage runs after norms are folded into weights, and before operators on constants are folded. Products of
+    dequantized numbers are left to a later partition, and to the later stage `integers`.
+    """
     if precision not in PRECISIONS:
         known = ", ".join(PRECISIONS)
         raise OptionError(f"precision '{precision}': expected one of {known}{suggest(precision, PRECISIONS)}")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which operators are computed in 16 bits: always, never, or where their operands are.
+"""Registry of operators in 16 bits: always, never, or following their operands.
 
     rx.rules.register_precision("mynpu.gemm", "always")
 
-What is not registered follows from the operator's row: contractions always, what treats elements one by one or moves
-them follows, everything else never.
+Unregistered operators follow their row: contractions always use 16 bits. Elementwise operators and data movement
+follow. All others never use 16 bits.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _FACTS = NamedRegistry[Precision]("a precision of", clash=lambda fact, taken: fa
 
 
 def register_precision(op: str | Sequence[str], precision: Precision) -> None:
-    """States for an operator (or several) whether it is computed in 16 bits: "always", "follow" or "never".
+    """State whether one or more operators are computed in 16 bits: "always", "follow" or "never".
 
-    It goes before what this project's table says. Refuses unknown operators, and a second word about the same one.
+    A registration overrides this project's table. Unknown operators and contradictory registrations are refused.
     """
     known = get_args(Precision)
     if precision not in known:
@@ -38,7 +38,7 @@ def register_precision(op: str | Sequence[str], precision: Precision) -> None:
 
 
 def precision_of(row: OpDef) -> Precision:
-    """What holds for an operator: a registration, the table, or the default of its row."""
+    """Return the precision of an operator: its registration, the table's entry, or the default of its row."""
     registered = _FACTS.find(row.full_name)
     if registered is not None:
         return registered.thing
@@ -57,15 +57,16 @@ def _of(precision: Precision, names: str) -> dict[str, Precision]:
 
 
 _TABLE: dict[str, Precision] = {
-    # Their results leave the range of f16, or lose what makes them, where operands do not.
+    # Results may leave the range of f16, or lose their digits, although operands do not.
     **_of("never", "exp log power square sinh cosh tan acosh asinh atanh log_add_exp rsqrt divide ewise_fma"),
-    **_of("never", "floor_divide mod floor_mod left_shift right_shift bitcast quantize dequantize one_hot"),
-    # They sum wide, and what they give is in the range of what they are given, or of 1.
+    **_of("never", "floor_divide mod floor_mod left_shift right_shift bitcast one_hot"),
+    **_of("never", "quantize dequantize requantize"),
+    # Accumulators are wide, and results are in the range of the operands or of 1.
     **_of("follow", "nn.softmax nn.log_softmax nn.layer_norm nn.rms_norm nn.group_norm nn.instance_norm nn.batch_norm"),
     **_of("follow", "nn.avg_pool1d nn.avg_pool2d nn.avg_pool3d nn.max_pool1d nn.max_pool2d nn.max_pool3d mean max min"),
     **_of("follow", "nn.adaptive_avg_pool1d nn.adaptive_avg_pool2d nn.adaptive_avg_pool3d nn.pad image.resize2d"),
-    # Caches stay of the type that they are kept in.
+    # Caches keep their element type.
     **_of("follow", "nn.attention_cached"),
-    # They look at sizes only.
+    # Only sizes matter.
     **_of("follow", "shape_of size zeros_like ones_like"),
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A function of f32 as one of two precisions: each value is there in one of them, and in the other where it is wanted.
+"""Conversion of a function of f32 to two precisions. Each value exists in one, and in the other where users want it.
 
-Operations are taken in their order. One that is computed in 16 bits has other operands and types of results; what
-others want of it in f32 is cast behind it, once for all of them. So no value is cast there and back.
+Operations are visited in order. An operation in 16 bits has new operands and result types. Its result is cast to f32
+once, for all users that want f32. No value is therefore cast to the other precision and back.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _CONSTANT = "arith.constant"
 
 
 class _Kind:
-    """A type that values have in the program, and of those of f32 what it is in 16 bits. One object for each."""
+    """A type of values in the program, and its 16-bit counterpart for f32. One object per type."""
 
     __slots__ = ("dtype", "gone", "info", "is_gone", "low", "type")
 
     def __init__(self, type_: Type, low: str):
         self.type, self.info = type_, (info := decode(type_))
-        #: The element type of a tensor; empty for anything else.
+        #: Element type of a tensor, or an empty text.
         self.dtype = info.dtype if isinstance(info, TensorInfo) else ""
         self.is_gone = False
         self.low, self.gone = type_, self
         if isinstance(info, TensorInfo) and info.dtype == _HIGH:
             self.low = encode(info.with_dtype(low), type_.context)
-            #: That of values which are computed in 16 bits now.
+            #: Kind of values that are computed in 16 bits by now.
             self.gone = _Gone(self)
 
 
@@ -52,7 +52,7 @@ class _Gone(_Kind):
 
 
 class _Kinds(dict[Value, _Kind]):
-    """Those of values, asked once."""
+    """Kinds of values, memoised."""
 
     def __init__(self, low: str):
         super().__init__()
@@ -71,25 +71,25 @@ class _Kinds(dict[Value, _Kind]):
 
 
 class TwoPrecisions:
-    """One run over an operation. Values are those of the program, of f32 there, where nothing else is said."""
+    """One run over an operation. Values are the program's, in f32 there, unless stated otherwise."""
 
     def __init__(self, low: str, precision: Callable[[Operation, OpDef], Precision], *, wide_results: bool):
         self._low = low
         self._precision = precision
-        #: Whether products give f32, where they have an attribute that asks for it.
+        #: True if products return f32, for operators with an attribute for it.
         self._wide_results = wide_results
         self._kinds = _Kinds(low)
-        #: In 16 bits in addition to the value itself: a cast, a constant.
+        #: Additional 16-bit form of values: a cast, or a constant.
         self._lows: dict[Value, Value] = {}
-        #: Casts of those that are there in 16 bits only.
+        #: Casts to f32 of values that exist only in 16 bits.
         self._highs: dict[Value, Value] = {}
         self._constants: dict[Value, Operation] = {}
-        #: What is made of constants alone: it is computed at compile time.
+        #: Values computed only from constants, that is, at compile time.
         self._made_of_constants: set[Value] = set()
-        #: Those of which an operation is the only user that are there in 16 bits now, and what they were.
+        #: Single-use constants that are in 16 bits by now, with their old elements.
         self._changed: list[tuple[Value, Operation, Attribute]] = []
         self._superfluous: list[Operation] = []
-        #: What takes the place of casts to 16 bits, in the end: what uses them wants the type that they have.
+        #: Replacements of casts to 16 bits, applied at the end. The users want the casts' types.
         self._same: list[tuple[Value, Value]] = []
 
     def run(self, root: Operation) -> None:
@@ -139,7 +139,7 @@ class TwoPrecisions:
         return self._highs[value]
 
     def _to_low(self, value: Value, kind: _Kind) -> Value | None:
-        """The value in 16 bits; None for a constant with a number that there is not."""
+        """Return the value in 16 bits, or None for a constant that is not finite in 16 bits."""
         found = self._lows.get(value)
         if found is not None:
             return found
@@ -162,13 +162,13 @@ class TwoPrecisions:
         return found
 
     def _cast(self, value: Value, type_: Type, dtype: str) -> Value:
-        """The value cast to a tensor type of the same shape, where all that can use the value can use it too."""
+        """Cast the value to a tensor type of the same shape, at a position that dominates the value's users."""
         owner = value.owner
         is_argument = isinstance(owner, ir.Block)
         point = ir.InsertionPoint.at_block_begin(owner) if is_argument else ir.InsertionPoint.after(owner)
         location = (owner.owner if is_argument else owner).location
         made = ir.Operation.create(_CAST, [type_], [value], self._attributes[dtype], loc=location, ip=point)
-        # What was to use it may turn out to stay as it is.
+        # The intended user may keep its precision after all.
         self._superfluous.append(made)
         return made.result
 
@@ -184,7 +184,7 @@ class TwoPrecisions:
         self._kinds[value] = kind
 
     def _take_back(self) -> None:
-        """Constants that were to be operands of what stays as it is."""
+        """Restore constants of an operation that keeps its precision."""
         for value, constant, attribute in self._changed:
             self._set(value, constant, attribute, self._kinds.of(attribute.type))
         self._changed.clear()
@@ -197,7 +197,7 @@ class TwoPrecisions:
                 operation.operands[index] = self._high(value)
 
     def _give_high_to_earlier(self, operations: Iterable[Operation]) -> None:
-        """Blocks that stand before may use what has come to be of 16 bits behind them."""
+        """Cast operands of earlier blocks that became 16-bit values later."""
         seen: set[Value] = set(self._constants)
         for operation in operations:
             for index, value in enumerate(operation.operands):
@@ -206,11 +206,11 @@ class TwoPrecisions:
             seen.update(operation.results)
 
     def _pass_cast(self, operation: Operation, value: Value, kind: _Kind) -> bool:
-        """A cast to 16 bits of what is there in them, or from them to anything."""
+        """Bypass a cast to 16 bits of a value that exists in 16 bits, or accept a cast from 16 bits to any type."""
         result = operation.result
         given, wanted = kind.dtype, self._kinds[result].dtype
         if given == self._low and wanted == _HIGH:
-            # This is to be computed in f32; what is always computed in 16 bits need not cast back.
+            # The result is to be f32. An operator that always uses 16 bits need not cast back.
             self._lows[result] = value
         if given != _HIGH:
             return True
@@ -222,7 +222,7 @@ class TwoPrecisions:
         return kind.is_gone and wanted != _HIGH
 
     def _make_low(self, operation: Operation, row: OpDef, given: Sequence[Value], kinds: Sequence[_Kind]) -> bool:
-        """Has an operation computed in 16 bits, if it can be."""
+        """Convert an operation to 16 bits if possible."""
         precision = self._precision(operation, row)
         if precision == "never" or row.infer is None:
             return False
@@ -247,7 +247,7 @@ class TwoPrecisions:
         return False
 
     def _are_there(self, values: Iterable[tuple[Value, _Kind]]) -> bool:
-        """Whether values that the run computes have been computed in 16 bits, one of them at least."""
+        """Check whether all computed values are in 16 bits. At least one must be."""
         is_one = False
         for value, kind in values:
             if kind.is_gone:
@@ -260,7 +260,10 @@ class TwoPrecisions:
         return value in self._constants or value in self._made_of_constants
 
     def _give_types(self, operation: Operation, row: OpDef) -> bool:
-        """Says what an operation gives on its operands, in 16 bits if it can; False where it does not take them."""
+        """Set the result types on the new operands, in 16 bits if possible.
+
+        Return False if the operands are invalid.
+        """
         results = list(operation.results)
         stated = [self._kinds.of(result.type) for result in results]
         is_wide = self._wide_results and "out_dtype" in row.attrs and "out_dtype" not in operation.attributes

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-outline-tensors is made of."""
+"""Parts of relax-outline-tensors."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which functions are of upstream's operations on tensors: every compilation asks, so little is imported for it."""
+"""Check for functions of upstream's tensor operations. Every compilation imports this file, so it imports little."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ...bindings.navigation import operations_in
 
 
 def is_plain(function: Operation) -> bool:
-    """Whether a function computes with upstream's operations on tensors, outside of any PrimFunc."""
+    """Check whether a function computes with upstream's tensor operations outside of any PrimFunc."""
     operations = operations_in(function)
     dialects = {op.name.partition(".")[0] for op in operations}
     if "relax" in dialects and "linalg" not in dialects:
-        return False  # a graph of relax, in which scalars of tensors are
+        return False  # a relax graph may contain scalars of tensors
     return any(map(is_on_tensors, operations))
 
 
@@ -25,5 +25,5 @@ def is_on_tensors(op: Operation) -> bool:
 
 
 def is_of_graphs(op: Operation) -> bool:
-    """Scalars of tensors without dimensions, and such tensors."""
+    """Check for scalars of tensors without dimensions, and for such tensors."""
     return op.name == "tensor.from_elements" or (op.name == "tensor.extract" and len(op.operands) == 1)

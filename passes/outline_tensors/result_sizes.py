@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes of what upstream's operations on tensors give: numbers, or what their operands and attributes say of them."""
+"""Result sizes of upstream's tensor operations: numbers, or sizes derived from operands and attributes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import last_of
 
-#: A number, an expression over symbols, an index as a value of the program, or None where it is not known.
+#: A number, an expression over symbols, an index value of the program, or None if unknown.
 Size = Any
-#: What is known of a tensor's sizes.
+#: Callable that returns the known sizes of a tensor.
 ShapeOf = Callable[[Value], Sequence[Size]]
 
 
 def result_sizes(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
-    """Those of a result, one for each of its dimensions."""
+    """Return the sizes of a result, one per dimension."""
     type_ = op.results[index].type
     own = [None if size == DYNAMIC else size for size in type_.shape]
     if None not in own:
@@ -35,20 +35,20 @@ def result_sizes(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
 
 
 def slice_parts(op: Operation) -> list[list[Size]]:
-    """Offsets, sizes and strides of a slice that is taken or put."""
+    """Return offsets, sizes and strides of an extracted or inserted slice."""
     first = 1 if op.name == "tensor.extract_slice" else 2
     names = ("static_offsets", "static_sizes", "static_strides")
     return [_mixed(op, name, _segment(op, first + place)) for place, name in enumerate(names)]
 
 
 def _mixed(op: Operation, name: str, values: Sequence[Value]) -> list[Size]:
-    """Numbers of an attribute, where one is dynamic the next value."""
+    """Return an attribute's numbers, with the next value in place of each dynamic number."""
     rest = iter(values)
     return [next(rest) if number == DYNAMIC else number for number in ir.DenseI64ArrayAttr(op.attributes[name])]
 
 
 def _segment(op: Operation, index: int) -> list[Value]:
-    """A group of operands, as the operation says how many are in each."""
+    """Return a group of operands by the operation's segment sizes."""
     counts = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
     start = sum(counts[:index])
     return list(op.operands)[start : start + counts[index]]
@@ -66,7 +66,7 @@ def _padded(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
 
 
 def _sliced(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
-    """A result of fewer dimensions has lost some of size 1."""
+    """Return a slice's sizes. A rank-reduced result has lost dimensions of size 1."""
     sizes = slice_parts(op)[1]
     lost = len(sizes) - len(op.results[0].type.shape)
     for axis in reversed(range(len(sizes))):
@@ -92,7 +92,7 @@ def _joined(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
 
 
 def _chosen(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
-    """What both branches have."""
+    """Return the sizes that both branches share."""
     ends = [last_of(region.blocks[0]).operands[index] for region in op.regions]
     one, other = (shape_of(each) for each in ends)
     return [mine if mine == yours else None for mine, yours in zip(one, other, strict=True)]

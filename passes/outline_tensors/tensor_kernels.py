@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PrimFuncs of one operation on tensors each, with what it starts from; equal ones are one."""
+"""PrimFuncs of single tensor operations with their initial values. Equal PrimFuncs are merged."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def is_tensor(value: Value) -> bool:
 
 
 def is_start(op: Operation | None) -> bool:
-    """What is made where it is needed: memory without values, or filled with a constant, and constants."""
+    """Check for operations that are cloned into a PrimFunc: new or filled memory, and scalar constants."""
     if op is None:
         return False
     if op.name == "arith.constant":
@@ -39,18 +39,18 @@ def is_start(op: Operation | None) -> bool:
 
 
 def _is_memory(op: Operation) -> bool:
-    """Elements that nothing has written yet."""
+    """Check for memory without initial elements."""
     return op.name in MEMORY and not any(map(is_tensor, op.operands))
 
 
 class TensorKernel:
-    """An operation, what it needs from around, and what is made again inside."""
+    """An operation, its inputs from outside, and the operations cloned into its PrimFunc."""
 
     def __init__(self, op: Operation):
         self.op = op
-        #: For each result the memory that it is made in, where that is new.
+        #: New memory for each result, or None if the result overwrites an existing tensor.
         self.destinations = _destinations(op)
-        #: In their order; what `given` needs comes first.
+        #: Operations to clone, in order. Producers come first.
         self.again: list[Operation] = []
         self.given: list[Value] = []
         for value in used_by(op):
@@ -62,13 +62,13 @@ class TensorKernel:
             if value not in self.given:
                 self.given.append(value)
         elif maker not in [*self.again, *filter(None, self.destinations)]:
-            # The sizes of memory, which may be values of the program, are among them.
+            # The sizes of memory may be values of the program.
             for operand in maker.operands:
                 self._need(operand)
             self.again.append(maker)
 
     def write(self, arguments: Sequence[Value]) -> list[Value]:
-        """The body of a PrimFunc; arguments are what is given, then the memory of results."""
+        """Write the body of a PrimFunc. Arguments are the inputs, then the memory of the results."""
         values = {old: _as_type(new, old) for old, new in zip(self.given, arguments, strict=False)}
         outputs = arguments[len(self.given) :]
         for memory, new in zip(self.destinations, outputs, strict=True):
@@ -102,7 +102,7 @@ def _cloned(op: Operation, values: dict[Value, Value]) -> Operation:
 
 
 def _as_type(new: Value, old: Value) -> Value:
-    """Indices are passed as integers."""
+    """Cast a value to another one's type. Indices are passed as integers."""
     if new.type == old.type:
         return new
     name = "tensor.cast" if is_tensor(old) else "arith.index_cast"
@@ -110,7 +110,7 @@ def _as_type(new: Value, old: Value) -> Value:
 
 
 def _as_tensor(value: Value) -> Value:
-    """A scalar, which no PrimFunc returns, as a tensor of no dimensions."""
+    """Wrap a scalar in a tensor without dimensions, because PrimFuncs return no scalars."""
     if is_tensor(value):
         return value
     if isinstance(value.type, ir.IndexType):
@@ -121,14 +121,14 @@ def _as_tensor(value: Value) -> Value:
 
 
 class TensorKernels:
-    """The PrimFuncs that a module gets."""
+    """PrimFuncs added to a module."""
 
     def __init__(self, module: Operation):
         self._module = module
         self._made: dict[str, Operation] = {}
 
     def made_of(self, kernel: TensorKernel, given: Sequence[Value], results: Sequence[TensorInfo]) -> Operation:
-        """The PrimFunc of an operation for these arguments, added where there is none like it."""
+        """Return the PrimFunc of an operation for these arguments. Add it unless an equal one exists."""
         context = self._module.context
         inputs = [parameter_type(decode(each.type), context, on_memrefs=False) for each in given]
         outputs = [parameter_type(each, context, on_memrefs=False) for each in results]
@@ -138,7 +138,7 @@ class TensorKernels:
             made = make_prim_func(name, inputs, outputs, lambda *each: kernel.write(each), attributes=private)
         _generalize(made)
         limit_indices(made)
-        # Constants in it are small ones.
+        # Its constants are small.
         key = _NAME.sub("", made.get_asm(), count=1)
         if key in self._made:
             made.erase()
@@ -148,7 +148,7 @@ class TensorKernels:
 
 
 def _generalize(function: Operation) -> None:
-    """As linalg.generic, which passes look into, with tir's functions of numbers, which targets have code for."""
+    """Convert to linalg.generic, which passes analyse, and to tir's math functions, for which targets have code."""
     run_upstream(function, ["linalg-generalize-named-ops"])
     for op in operations_in(function):
         name = _intrinsic_of(op)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Nothing reads outside of a tensor: what upstream's operations leave to their users is checked, or limited."""
+"""Bounds checks: operations of upstream leave bounds to their users, so accesses are checked or clamped here."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _SAME = ("tensor.cast", GENERIC)
 
 
 class Needs(NamedTuple):
-    """What the loops of a PrimFunc need of its arguments."""
+    """Requirements of a PrimFunc's loops on its arguments."""
 
-    #: The sizes that arguments must have that may have others, by their numbers.
+    #: Required sizes by argument, for arguments that may have other sizes.
     shapes: dict[int, list[Dim]]
-    #: Argument, axis, and the last element that is read along it, where windows slide.
+    #: Argument, axis, and the last element that sliding windows read along it.
     reaches: list[tuple[int, int, Dim]]
 
 
 def needs_of(function: Operation, shapes: Sequence[Sequence[Dim]]) -> Needs:
-    """Loops run over several tensors as far as the last of them, which is the result, reaches."""
+    """Derive the requirements. The last tensor, which is the result, determines the trip count of shared loops."""
     arguments = list(body_of(function).arguments)
     needs = Needs({}, [])
     for op in operations_in(function):
@@ -63,14 +63,14 @@ def _note_needs(generic: GenericOp, arguments: Sequence[Value], shapes: Sequence
 
 
 def check_reach(axis: int, size: Dim, last: Dim) -> None:
-    """The program stops where windows slide over the end of a tensor."""
+    """Emit a check that windows do not slide over the end of a tensor."""
     if not isinstance(size, int) or not isinstance(last, int):
         holds = _number(last) < _number(size)
         _require(holds, f"windows slide over the end of dimension {axis} of a tensor")
 
 
 def _root(value: Value) -> Value:
-    """Where a tensor of the same sizes comes from."""
+    """Return the tensor of equal sizes from which a tensor is derived."""
     maker = made_by(value, *_SAME)
     while maker is not None:
         outputs = len(maker.operands) - len(maker.results)
@@ -80,7 +80,7 @@ def _root(value: Value) -> Value:
 
 
 def limit_indices(function: Operation) -> None:
-    """Elements that a body takes by indices which it computes: the nearest there is."""
+    """Clamp computed indices of element reads to the tensor's bounds."""
     for op in operations_in(function):
         if op.name != "tensor.extract":
             continue
@@ -99,7 +99,7 @@ def _size(tensor: Value, axis: int) -> Number:
 
 
 def check_slice(name: str, slices: Sequence[Sequence[Size]], whole: Sequence[Size]) -> None:
-    """The program stops where a slice, its offsets, sizes and strides, is not within a tensor."""
+    """Emit a check that a slice with these offsets, sizes and strides is within its tensor."""
     for axis, parts in enumerate(zip(*slices, whole, strict=True)):
         offset, size, stride, extent = parts
         if all(isinstance(each, int) for each in parts) or (

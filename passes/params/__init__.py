@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Changing what graph functions take: parameters that become constants, sizes that become numbers, other orders."""
+"""Changes to parameters of graph functions: constants for parameters, numbers for sizes, other orders."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What functions of the same weights compute of them alike: such work is done once for all of them."""
+"""Equal computations on shared weights in several functions, which can be done once."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ...bindings.navigation import body_of, parent_of, use_count
 from ...dialects.relax.function_attributes import argument_names
 from ..fold.constant_graph import ConstantGraph, FoldLimits
 
-#: Numbers what is computed: the same number for the same work on the same weights, in whatever function.
+#: Value numbering: equal work on equal weights has the same number in all functions.
 Numbers = dict[Hashable, int]
 
 
 @dataclass(frozen=True)
 class Consumer:
-    """A function that takes the weights, and the places of these among its parameters."""
+    """A function that takes the weights, and their positions among its parameters."""
 
     function: Operation
     places: Sequence[int]
@@ -27,18 +27,18 @@ class Consumer:
 
     @cached_property
     def names(self) -> list[str]:
-        """Of all parameters, as the function had them when it was asked first."""
+        """Names of all parameters, as of the first access."""
         return argument_names(self.function)
 
     @cached_property
     def weights(self) -> list[Value]:
-        """While the function still takes them."""
+        """The weights. Valid while the function still has these parameters."""
         arguments = body_of(self.function).arguments
         return [arguments[place] for place in self.places]
 
     @cached_property
     def keys(self) -> dict[Value, int]:
-        """What each value is that depends on constants and weights alone."""
+        """Value numbers of the values that depend only on constants and weights."""
         found = {weight: self._number(("weight", place)) for place, weight in enumerate(self.weights)}
         for op in self.graph.operations.values():
             attributes = tuple((name, op.attributes[name]) for name in sorted(op.attributes))
@@ -49,7 +49,7 @@ class Consumer:
 
     @cached_property
     def values(self) -> dict[int, list[Value]]:
-        """The values of each key."""
+        """The values of each number."""
         found: dict[int, list[Value]] = {}
         for value, key in self.keys.items():
             found.setdefault(key, []).append(value)
@@ -60,7 +60,7 @@ class Consumer:
         return frozenset(place for place, weight in enumerate(self.weights) if use_count(weight))
 
     def weights_of(self, value: Value) -> frozenset[int]:
-        """The weights that a value is made of."""
+        """Return the weights from which a value is computed."""
         given = {weight: place for place, weight in enumerate(self.weights)}
         needed = self.graph.needed_for([value], given)
         return frozenset(given[operand] for op in needed for operand in op.operands if operand in given)
@@ -75,7 +75,9 @@ def consumers_of(
     limits: FoldLimits,
     can_lift: Callable[[Operation], bool],
 ) -> tuple[list[Consumer], list[int]]:
-    """The functions, and the keys of what is worth making beforehand: what all that use its weights make of them."""
+    """Return the functions, and the numbers of the values worth precomputing: values that all users of their weights
+    compute.
+    """
     apart: set[Operation] = set()
     while True:
         numbers: Numbers = {}

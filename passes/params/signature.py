@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A graph function that is to take something else: changed in a copy, which takes its place if it is valid."""
+"""Changes to the signature of a graph function, made in a copy that replaces the function if it is valid."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from ...dialects.verification import verify_ir
 from ...support.errors import OptionError
 from ...support.suggest import counted, suggest
 
-#: On a function: how many of its parameters, the first ones, are not known before it is called. As TVM calls it.
+#: Attribute of a function: number of leading parameters that are known only when it is called. TVM uses the same name.
 NUM_INPUT = "num_input"
 
-# Their operations say sizes by types and attributes alone; others have operands for sizes.
+# Operations of these dialects state sizes only in types and attributes. Others have operands for sizes.
 _SIZED_BY_TYPES = ("scf", "func", "arith")
 
 
 def graph_function(module: Operation, name: str, what: str) -> Operation:
-    """The graph function of this name. Raises RelaxError where there is none, or it has callers in the module."""
+    """Return the graph function of this name. Raise RelaxError if there is none, or the module calls it."""
     graphs = {symbol_name(each): each for each in functions_in(module) if has_body(each) and not is_prim_func(each)}
     if name not in graphs:
         known = ", ".join(f"@{each}" for each in graphs) or "none"
@@ -39,7 +39,7 @@ def graph_function(module: Operation, name: str, what: str) -> Operation:
     for op in operations_in(module):
         if name in references_of(op):
             raise located_error(
-                f"{what}: @{name} is called here, by arguments as they are now: inline it first (relax-inline)",
+                f"{what}: @{name} is called here with its present parameters: inline it first (relax-inline)",
                 op.location,
             )
     return graphs[name]
@@ -47,13 +47,13 @@ def graph_function(module: Operation, name: str, what: str) -> Operation:
 
 @contextmanager
 def changing_copy(function: Operation, what: str, *, retypes: bool = True) -> Iterator[Operation]:
-    """A copy that takes the function's place afterwards; the module stays as it was where anything is raised.
+    """Yield a copy that replaces the function afterwards. After an exception the module is unchanged.
 
-    `retypes`: types of values change in it, so that it may be valid no longer.
+    `retypes`: types of values change in the copy, so that it is verified.
     """
     with function.context, function.location:
         copy = function.clone(ip=ir.InsertionPoint(function)).operation
-        # Two of one name would confuse who looks it up.
+        # Two functions of one name would confuse symbol lookups.
         function.detach_from_parent()
         try:
             yield copy
@@ -68,7 +68,7 @@ def changing_copy(function: Operation, what: str, *, retypes: bool = True) -> It
 
 
 def state_type(function: Operation) -> None:
-    """Its type is what its body takes and gives."""
+    """Set the function's type to the types of its parameters and returned values."""
     body = body_of(function)
     given = [value.type for value in last_of(body).operands]
     type_ = ir.FunctionType.get([argument.type for argument in body.arguments], given)
@@ -76,7 +76,7 @@ def state_type(function: Operation) -> None:
 
 
 def bind_sizes(function: Operation, sizes: Mapping[str, Dim], what: str) -> None:
-    """Puts numbers in the place of symbols. Raises RelaxError where that cannot be; then the function is half done."""
+    """Replace symbols by numbers. Raise RelaxError if that is impossible. The function is then partly changed."""
     if not sizes:
         return
     for op in operations_in(function):
@@ -85,19 +85,21 @@ def bind_sizes(function: Operation, sizes: Mapping[str, Dim], what: str) -> None
         if (op.name == "func.call" or by_operands) and not symbols_of_operation(op).isdisjoint(sizes):
             help_ = "inline it first (relax-inline)" if op.name == "func.call" else "bind sizes before it is lowered"
             names = ", ".join(sorted(symbols_of_operation(op) & sizes.keys()))
-            raise located_error(f"{what}: '{op.name}' says by itself what {names} is: {help_}", op.location)
+            raise located_error(f"{what}: '{op.name}' states {names} by operands: {help_}", op.location)
     substitute(function, sizes)
 
 
 def check_removable(function: Operation, places: Collection[int], what: str) -> None:
-    """Raises RelaxError where arguments cannot be taken away one by one."""
+    """Raise RelaxError if parameters cannot be removed individually."""
     for group, gone in _groups_and_gone(function, places):
         if gone and (group.is_optional or group.has_rest):
-            raise OptionError(f"{what}: parameter '{group.name}' is optional or of any length, and several arguments")
+            raise OptionError(
+                f"{what}: parameter '{group.name}' is optional or variadic, and consists of several arguments"
+            )
 
 
 def remove_arguments(function: Operation, places: Collection[int]) -> None:
-    """Takes dead arguments away, where that is possible."""
+    """Remove unused parameters."""
     gone = set(places)
     body, attributes = body_of(function), function.attributes
     if INPUT_GROUPS in attributes:
@@ -115,7 +117,10 @@ def remove_arguments(function: Operation, places: Collection[int]) -> None:
 
 
 def _close_gaps(body: Block, gone: Collection[int]) -> None:
-    """Moves arguments to the front, so that only the last ones are erased: before others, each has to move these."""
+    """Move arguments to the front and erase the last ones.
+
+    Erasing an earlier one would move all later ones each time.
+    """
     arguments = list(body.arguments)
     kept = [argument for place, argument in enumerate(arguments) if place not in gone]
     for free, argument in zip(arguments, kept, strict=False):
@@ -128,7 +133,7 @@ def _close_gaps(body: Block, gone: Collection[int]) -> None:
 
 
 def add_arguments(function: Operation, names: Sequence[str], types: Sequence[Type]) -> list[Value]:
-    """New arguments behind the others."""
+    """Append parameters."""
     body, attributes = body_of(function), function.attributes
     if INPUT_GROUPS in attributes:
         groups = decode_groups(attributes[INPUT_GROUPS], len(body.arguments))
@@ -140,7 +145,7 @@ def add_arguments(function: Operation, names: Sequence[str], types: Sequence[Typ
 
 
 def _groups_and_gone(function: Operation, places: Collection[int]) -> Iterator[tuple[Group, int]]:
-    """The groups of arguments, if there are any, and how many of each are at these places."""
+    """Yield the groups of parameters, and the number of removed parameters in each."""
     if INPUT_GROUPS not in function.attributes:
         return
     start, given = 0, set(places)
@@ -150,11 +155,11 @@ def _groups_and_gone(function: Operation, places: Collection[int]) -> Iterator[t
 
 
 def input_count(function: Operation, inputs: int | None, what: str) -> int:
-    """How many of a function's arguments, the first ones, are no weights: as stated, else as the function says."""
+    """Return the number of leading parameters that are no weights: as stated, or by the function's attribute."""
     if inputs is None and NUM_INPUT not in function.attributes:
         raise OptionError(
-            f"{what}: nothing says which parameters of @{symbol_name(function)} are weights: give inputs=N, the number "
-            f"of those before them, or the function the attribute {NUM_INPUT}"
+            f"{what}: it is unknown which parameters of @{symbol_name(function)} are weights: pass inputs=N, the "
+            f"number of parameters before the weights, or set the function's attribute {NUM_INPUT}"
         )
     count = ir.IntegerAttr(function.attributes[NUM_INPUT]).value if inputs is None else inputs
     if not 0 <= count <= len(body_of(function).arguments):
@@ -164,7 +169,7 @@ def input_count(function: Operation, inputs: int | None, what: str) -> int:
 
 
 def bundle_arguments(function: Operation, first: int, name: str, what: str) -> None:
-    """Makes one list of the arguments from a place on, for those who call the function."""
+    """Bundle the parameters from a position on into one list for callers."""
     names = argument_names(function)
     if name in names[:first]:
         raise OptionError(f"{what}: @{symbol_name(function)} has a parameter '{name}' already: give params=NAME")
@@ -173,7 +178,7 @@ def bundle_arguments(function: Operation, first: int, name: str, what: str) -> N
 
 
 def bundle_results(function: Operation, name: str, what: str) -> None:
-    """Makes one list of what a function gives."""
+    """Bundle the results into one list."""
     names = [""] * len(last_of(body_of(function)).operands)
     function.attributes[RESULT_GROUPS] = encode_groups(_bundled(_groups(function, RESULT_GROUPS, names), 0, name, what))
     function.attributes[RESULT_NAMES] = ir.ArrayAttr.get([ir.StringAttr.get(name)])
@@ -181,7 +186,10 @@ def bundle_results(function: Operation, name: str, what: str) -> None:
 
 
 def _forget_structure(function: Operation) -> None:
-    """How its model was called says nothing of other arguments and results: tensors are passed one by one."""
+    """Drop the model's call structure, which does not fit other parameters and results.
+
+    Tensors are passed one by one.
+    """
     if STRUCTURE in function.attributes:
         del function.attributes[STRUCTURE]
 
@@ -193,12 +201,12 @@ def _groups(function: Operation, attribute: str, names: Sequence[str]) -> list[G
 
 
 def _bundled(groups: Sequence[Group], first: int, name: str, what: str) -> list[Group]:
-    """Single values from a place on as one list."""
+    """Bundle the single values from a position on into one list."""
     starts = list(accumulate((group.size for group in groups), initial=0))
     if first not in starts:
         raise OptionError(f"{what}: the parameters before #{first} end in the middle of a list")
     place = starts.index(first)
     for group in groups[place:]:
         if group != Group(VALUE, 1, group.name):
-            raise OptionError(f"{what}: '{group.name}' is a list or optional, which a list does not hold")
+            raise OptionError(f"{what}: '{group.name}' is a list or optional, and cannot be an element of a list")
     return [*groups[:place], Group(LIST, starts[-1] - first, name)]

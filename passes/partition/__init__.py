@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which parts of a model an external codegen takes, and how they become functions of their own."""
+"""Partition of a model into parts for external codegens, and their outlining into functions."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""External codegens: what each takes of a model, by patterns in the order of priority."""
+"""External codegens: the parts of a model that each takes, by patterns in the order of priority."""
 
 from __future__ import annotations
 
@@ -23,44 +23,45 @@ from ..core.options import quoted, split_options
 from ..core.pipeline import Pipeline
 from ..patterns.match import Match, Refusal, matches_of, why_not
 from ..patterns.tree import Check, GraphPattern, maker_of, walk
+from ..recipes.recipe import Recipe
 from .options import CodegenOption, declared_options, option_values
 from .pricing import BYTES_PER_S, CROSSING_S, seconds_of
 from .steps import Steps, steps_of
 
 C = TypeVar("C", bound="type[Codegen]")
-#: Members of Codegen that others call, and that are not there to be given.
+#: Members of Codegen that others call, and that subclasses do not define.
 _HELPERS = frozenset({"functions", "steps", "composites", "name"})
-#: From what on words are taken for one that is misspelt: a letter of four, two that have changed places.
+#: Similarity from which on a word counts as misspelt: one letter of four, or two swapped letters.
 _ALIKE = 0.75
 
 
 class PatternRow(NamedTuple):
-    """A line of a codegen's table; a tuple of the first two or three does as well."""
+    """Row of a codegen's table. A tuple of the first two or three fields is accepted, too."""
 
-    #: `<codegen>.<what>`.
+    #: Name of the pattern, `<codegen>.<what>`.
     name: str
     pattern: GraphPattern
     check: Check | None = None
-    #: Whether there are no parts of such matches alone: views, which are worth it only together with what computes.
+    #: Form no parts of such matches only. Views, for instance, are worth it only next to computations.
     beside: bool = False
 
 
 class Composite(NamedTuple):
-    """A pattern with its name, `<codegen>.<what>`, and its check."""
+    """Pattern with its name, `<codegen>.<what>`, and its check."""
 
     name: str
     pattern: GraphPattern
     beside: bool = False
 
     def matches(self, op: Operation) -> Iterator[Match]:
-        """The ways in which it matches the results of an operation. Errors of checks say whose they are."""
+        """Yield the matches for the results of an operation. Errors of checks name the codegen and the pattern."""
         try:
             yield from matches_of(self.pattern, op)
-        except (Exception, SystemExit) as error:  # attributes' conditions are strangers' code, as checks are
+        except (Exception, SystemExit) as error:  # checks and conditions on attributes are users' code
             raise self._named(error) from error
 
     def why_not(self, op: Operation) -> Refusal | None:
-        """What keeps it from matching; None where it matches."""
+        """Return the reason why the pattern does not match, or None if it matches."""
         try:
             return why_not(self.pattern, op)
         except (Exception, SystemExit) as error:
@@ -78,128 +79,153 @@ class Composite(NamedTuple):
 
     @property
     def heads(self) -> frozenset[str]:
-        """The operations that the pattern can end with, where it is looked for."""
-        return frozenset(name for head in self.pattern.heads or () for name in head.names)
+        """Return the names of operations that a match can end with. The search begins at these."""
+        return frozenset(self.pattern.heads or ())
 
 
-#: Functions that code calls by tvm-ffi's ABI have it in front of their names.
+#: Prefix of symbols of functions that are called by tvm-ffi's ABI.
 SYMBOLS = "__tvm_ffi_"
 
 
 class ObjectCode(NamedTuple):
-    """Native code of a part, which is linked into the program: no Python runs when it is called.
+    """Native code of a part, which is linked into the program. Calls run no Python.
 
     A function @f of the part @p is the symbol `__tvm_ffi_p.f`, called by tvm-ffi's ABI.
     """
 
     objects: tuple[bytes, ...]
-    #: What a function gets behind its inputs at each call, elements attributes: the program keeps them once, mapped.
+    #: Constants that a function receives after its inputs at each call, as elements attributes. The program stores them
+    #: once, mapped.
     constants: Mapping[str, Sequence[Attribute]] = MappingProxyType({})
 
 
-#: What `compile` gives: bytes that `load` gets, or objects that are linked.
+#: Result of `compile`: bytes, which `load` receives, or objects, which are linked.
 Code = bytes | ObjectCode
 
 
 class Codegen(ExternalRuntime):
-    """What makes code of parts of a model, and runs it: one that ships neither `load` nor objects has a runtime of its
-    name, which is registered by itself. It is made without arguments.
+    """Generator of code for parts of a model, which also runs the code. The constructor takes no arguments.
+
+    A codegen with neither `load` nor objects needs a runtime of its name, which is registered separately.
     """
 
-    #: `("mynpu.mm_relu", pattern)`, `("mynpu.mm_relu", pattern, check)` or a PatternRow; earlier ones are tried first.
+    #: `("mynpu.mm_relu", pattern)`, `("mynpu.mm_relu", pattern, check)` or a PatternRow; earlier rows are tried first.
     patterns: ClassVar[Sequence[PatternRow | tuple[str, GraphPattern] | tuple[str, GraphPattern, Check]]] = ()
-    #: Operators that its patterns want to see on constants too, the dequantization of weights for instance: programs
-    #: that are partitioned fold them afterwards.
+    #: Operators that the patterns match on constants, too, such as the dequantization of weights. Partitioned programs
+    #: fold these operators afterwards.
     keeps: ClassVar[Sequence[str]] = ()
-    #: Operators whose results it does not promise for NaN and infinities, by name, and why: its library's maximum hands
-    #: on the operand that is a number, for instance. relax-check says of such results that they deviate.
+    #: Operators with results that are not guaranteed for NaN and infinities, by name, and the reason. For instance, a
+    #: library's maximum may return the operand that is a number. relax-check reports such results as deviations.
     deviations: ClassVar[Mapping[str, str]] = {}
-    #: Where its functions take tensors: a program for another device refuses parts of it.
+    #: Devices that have the tensors of its functions. A program for another device refuses parts of this codegen.
     devices: ClassVar[Sequence[str]] = ("cpu",)
-    #: Whether each match is a part of its own, which gets its constants as inputs: for libraries whose functions do one
-    #: operation. What is between parts is in the program's plan of memory, constants are where its device reads them.
+    #: True if each match is a separate part, which gets its constants as inputs, for libraries with one operation per
+    #: function. The program's memory plan covers the values between parts, and constants are in the memory of their
+    #: device.
     separate: ClassVar[bool] = False
-    #: Whether a match may have inner outputs: values inside of the pattern that operations outside of the match read,
-    #: which then are outputs of its step, too. False refuses such matches, as TVM does.
+    #: True if a match may have inner outputs: values inside of the pattern that operations outside of the match read.
+    #: They are outputs of its step, too. False refuses such matches, as TVM does.
     inner_outputs: ClassVar[bool] = True
+    #: True if results have the same bits for any number of threads, in each call, and for each row of any batch.
+    #: relax-check --same-bits compares them.
+    same_bits: ClassVar[bool] = False
+    #: How rx.quantize quantizes models for this codegen. A pattern of floats that an entry names matches the quantized
+    #: layer, between dequantize and quantize.
+    recipe: ClassVar[Recipe | None] = None
     #: Passes, as text, that run on each of its modules before `compile`.
     pipeline: ClassVar[str] = ""
-    #: How far its modules are lowered after them: by the stages of this target, up to this one; not at all without.
+    #: Target and last stage of the lowering after `pipeline`. Default: none.
     target: ClassVar[str] = ""
     stage: ClassVar[str] = ""
 
-    #: What can be stated in addition to its name, `mynpu{cores=4}`: each option, or for text what it means.
+    #: Options in addition to the name, `mynpu{cores=4}`. A description by itself declares an option with a text value.
     options: ClassVar[Mapping[str, CodegenOption | str]] = {}
 
     def compile(self, module: object, options: Mapping[str, object]) -> Code | Callable[[], Code]:
-        """Code of a part, an rx.Module, for each of its public functions; what `load` gets.
+        """Compile the public functions of a part, an rx.Module, and return code for `load` or objects.
 
-        Raise RelaxError, with the reason, for what cannot be done: then it stays with the target. `options` has a value
-        for each option of the class: what was given with the codegen's name, mynpu{cores=4}, or its default.
+        Raise RelaxError, with the reason, for a part that is not supported: the part then stays with the target.
+        `options` has a value for each option of the class: the value from the codegen's text, mynpu{cores=4}, or the
+        default.
 
-        What takes long and does not need the module may be returned as a function that gives the code: those of several
-        parts are called at once, each by a thread.
+        If a long step does not need the module, return a function that makes the code. Threads call such functions of
+        several parts at the same time.
         """
         raise RelaxError(f"codegen '{self.name}' has no compile()")
 
     def fingerprint(self, options: Mapping[str, object]) -> str:
-        """What else the code depends on than the part and the options: versions of the codegen and of compilers that it
-        calls, the machine, where it asks that. The same text, part and options give the same code, which is then found
-        in the cache. Empty: nothing is kept.
+        """Return everything else that the code depends on, or "" to disable the cache for this codegen.
+
+        Examples: versions of the codegen and of compilers that it calls, or the machine, if the codegen queries it. The
+        cache returns the stored code for the same text, part and options.
         """
         del options
         return ""
 
     def workspace(self, function: Operation) -> int:
-        """Bytes of memory that a function of a part needs while it runs: it is given them as its last output.
+        """Return the bytes of memory that a function of a part needs at run time, passed as its last output.
 
-        relax-allocate-workspace asks; the attribute relax.workspace of a function says it, too.
+        relax-allocate-workspace calls this method, unless a function has the attribute relax.workspace.
         """
         del function
         return 0
 
     @staticmethod
     def functions(module: Any) -> dict[str, Operation]:
-        """The public functions of a part, by name: what `load` gives has these names."""
+        """Return the public functions of a part, by name. The result of `load` has functions of these names."""
         found = functions_in(module.operation)
         return {symbol_name(each): each for each in found if not is_private(each)}
 
     @classmethod
     def steps(cls, module: Any, *, whole: bool = True) -> dict[str, Steps]:
-        """What each public function of a part computes, as a list; `whole`: what a pattern has matched is one step."""
+        """Return the computation of each public function of a part, as a list of steps.
+
+        With `whole`, all that a pattern has matched is one step.
+        """
         return steps_of(cls.functions(module), module.operation, whole=whole)
 
     def cost(self, composite: str, operations: Sequence[Operation]) -> float:
-        """Seconds for what a pattern has matched, without what crosses to it and back: for relax-partition{plan=cost}.
+        """Return the seconds for a match, without transfers to and from the codegen, for relax-partition{plan=cost}.
 
-        By default half of what the target takes.
+        Default: half of the target's time.
         """
         del composite
         return seconds_of(operations) / 2
 
     def host_cost(self, composite: str, operations: Sequence[Operation]) -> float:
-        """Seconds that the target would need for the same, as far as the codegen knows better than this project."""
+        """Return the seconds that the target needs for the same, if the codegen knows better than this project."""
         del composite
         return seconds_of(operations)
 
     def crossing_cost(self, size: int) -> float:
-        """Seconds for a value of `nbytes` on its way to the codegen's parts, or back from them: its share of a
-        call and, unless the codegen says another thing, a pass through memory.
+        """Return the seconds for a transfer of `size` bytes to the codegen's parts, or back.
+
+        Default: the share of a call, and one pass through memory.
         """
         return CROSSING_S + size / BYTES_PER_S
 
     def call_cost(self) -> float:
-        """Overhead in seconds of a call of a part, without what it computes and what crosses: for adjacent operations
-        that become one part it is counted once.
+        """Return the seconds of overhead of a call of a part, without its computation and its transfers.
+
+        Adjacent operations that become one part pay it once.
         """
         return 0.0
 
     @classmethod
     def composites(cls) -> list[Composite]:
         """Return the patterns, each with its checks."""
-        return [
-            Composite(row.name, cls._checked(row), row.beside) for row in (PatternRow(*each) for each in cls.patterns)
-        ]
+        rows = (PatternRow(*each) for each in cls.patterns)
+        return [Composite(row.name, cls._checked(cls._quantized(row)), row.beside) for row in rows]
+
+    @classmethod
+    def _quantized(cls, row: PatternRow) -> PatternRow:
+        """Return the row of the quantized layer, if the recipe quantizes what the pattern matches."""
+        entry = None if cls.recipe is None else cls.recipe.entry(row.name)
+        if entry is None:
+            return row
+        from ..recipes.forms import is_quantized_form, quantized_form
+
+        return row if is_quantized_form(row.pattern) else row._replace(pattern=quantized_form(row.pattern, entry))
 
     @classmethod
     def _checked(cls, row: PatternRow) -> GraphPattern:
@@ -216,7 +242,7 @@ def _has_no_inner_outputs(match: Match) -> bool | str:
 
 @types_checked
 def register_codegen(name: str) -> Callable[[C], C]:
-    """Registers a subclass of Codegen under a name; use it as a decorator."""
+    """Register a subclass of Codegen under a name. Use it as a decorator."""
     if not name.isidentifier():
         raise RelaxError(f"a codegen's name is a word, not {name!r}")
 
@@ -256,6 +282,10 @@ def _check(name: str, codegen: type[Codegen]) -> None:
         raise RelaxError(f"codegen '{name}': separate has to be True or False, not {codegen.separate!r}")
     if not isinstance(codegen.inner_outputs, bool):
         raise RelaxError(f"codegen '{name}': inner_outputs has to be True or False, not {codegen.inner_outputs!r}")
+    if not isinstance(codegen.same_bits, bool):
+        raise RelaxError(f"codegen '{name}': same_bits has to be True or False, not {codegen.same_bits!r}")
+    if codegen.recipe is not None and not isinstance(codegen.recipe, Recipe):
+        raise RelaxError(f"codegen '{name}': recipe has to be an rx.Recipe, not {codegen.recipe!r:.60}")
     if codegen.stage and not codegen.target:
         raise RelaxError(f"codegen '{name}': stage = '{codegen.stage}' needs a target, whose stages lead to it")
     seen: set[str] = set()
@@ -277,18 +307,20 @@ def _check(name: str, codegen: type[Codegen]) -> None:
         check: object = whole.check
         if not (check is None or callable(check)):
             kind = type(check).__name__
-            raise RelaxError(f"codegen '{name}': pattern '{whole.name}': its check is a {kind}, no function")
+            raise RelaxError(f"codegen '{name}': pattern '{whole.name}': its check is a {kind}, not a function")
         seen.add(whole.name)
+    if codegen.recipe is not None:
+        codegen.recipe.patterns({row.name: row.pattern for row in (PatternRow(*each) for each in codegen.patterns)})
 
 
 def _warn_of_misspelt(name: str, codegen: type[Codegen]) -> None:
-    """Members that nothing asks for, and that are called nearly what is asked for and is not there."""
+    """Warn of members that no code reads, and that resemble the name of a missing member."""
     own = {each for base in codegen.__mro__ if not issubclass(Codegen, base) for each in vars(base)}
     asked = {each for each in dir(Codegen) if not each.startswith("_")}
     for each in sorted(own - asked):
         meant = [] if each.startswith("_") else difflib.get_close_matches(each, asked - own - _HELPERS, 1, _ALIKE)
         if meant:
-            problem = f"codegen '{name}': nothing asks for its member '{each}'; did you mean '{meant[0]}'?"
+            problem = f"codegen '{name}': its member '{each}' is unused; did you mean '{meant[0]}'?"
             warnings.warn(problem, RuntimeWarning, stacklevel=3)
 
 
@@ -297,7 +329,7 @@ def _is_named_pattern(row: Sequence[object]) -> bool:
 
 
 def _check_lowering(codegen: type[Codegen]) -> None:
-    """What names passes and targets: those may have come after the codegen."""
+    """Check the passes, targets and operators that a codegen names. They may have been registered after the codegen."""
     try:
         if codegen.pipeline:
             Pipeline(codegen.pipeline)
@@ -312,31 +344,30 @@ def _check_lowering(codegen: type[Codegen]) -> None:
 
 @types_checked
 def find_codegen(name: str) -> type[Codegen]:
-    """The codegen of a name: registered in this program, this project's own, or another package's."""
+    """Return the codegen of a name: registered in this program, or this project's or another package's."""
     return cast("type[Codegen]", CODEGENS.get(name))
 
 
 def operators_of(codegen: type[Codegen]) -> frozenset[str]:
-    """What its patterns name, anywhere in them."""
+    """Return the operators that the patterns name, anywhere in them."""
     patterns = [PatternRow(*row).pattern for row in codegen.patterns]
-    heads = (head for pattern in patterns for each in walk(pattern) for head in each.heads or ())
-    return frozenset(name for head in heads for name in head.names)
+    return frozenset(name for pattern in patterns for each in walk(pattern) for name in each.heads or ())
 
 
 def made_codegen(name: str) -> Codegen:
-    """An object of the class. Raises RelaxError, whatever that raises."""
+    """Create an object of the codegen. Raises RelaxError for any error of its constructor."""
     codegen = find_codegen(name)
     with blaming(f"codegen '{name}': {codegen.__name__}()", codegen):
         return codegen()
 
 
 class ChosenCodegen(NamedTuple):
-    """A codegen as it was asked for."""
+    """Requested codegen with its options."""
 
     codegen: type[Codegen]
-    #: Of all its options.
+    #: Values of all options.
     values: Mapping[str, Any]
-    #: Its options, as text.
+    #: The stated options, as text.
     given: tuple[tuple[str, str | None], ...] = ()
 
     def __str__(self) -> str:
@@ -345,7 +376,7 @@ class ChosenCodegen(NamedTuple):
 
 
 def parse_codegen(text: str) -> ChosenCodegen:
-    """`mynpu{cores=4}`. Raises RelaxError for unknown codegens, and for options and values that mean nothing."""
+    """Parse text like `mynpu{cores=4}`. Raises RelaxError for unknown codegens, options, and values."""
     if not isinstance(text, str):
         raise RelaxError(f"a codegen is text like 'dnnl' or 'mynpu{{cores=4}}', got {type(text).__name__} {text!r:.60}")
     name, brace, rest = text.strip().partition("{")
@@ -359,16 +390,16 @@ def parse_codegen(text: str) -> ChosenCodegen:
 
 
 def options_of(codegen: type[Codegen]) -> Mapping[str, CodegenOption]:
-    """Of one that is registered."""
+    """Return the options of a registered codegen."""
     return cast("Mapping[str, CodegenOption]", codegen.options)
 
 
 def all_codegens() -> list[type[Codegen]]:
-    """Every codegen, sorted by name."""
+    """Return all codegens, sorted by name."""
     return [cast("type[Codegen]", entry.thing) for entry in CODEGENS.all()]
 
 
 def version_of(codegen: type[Codegen]) -> str:
-    """The version of its bytes, which its runtime reads."""
+    """Return the version of the code's format, which the runtime reads."""
     own = codegen.load is not ExternalRuntime.load
     return codegen.version if own else find_runtime(codegen.name).version

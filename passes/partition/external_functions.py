@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The functions of external codegens, as attributes say."""
+"""Functions of external codegens, recognized by their attributes."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ...support.suggest import suggest
 
 
 def codegen_of(composite: Operation) -> str:
-    """The codegen whose pattern a function was matched by; empty for others."""
+    """Return the codegen that has the pattern of a composite function, or "" for other functions."""
     return text_in(composite, COMPOSITE).partition(".")[0]
 
 
 def refuse(operations: Iterable[Operation], reason: str) -> None:
-    """Notes why operations that a pattern has matched stay, where that is wanted."""
+    """Note on matched operations the reason why they stay, if a report wants it."""
     for op in operations:
         if PART_NUMBER in op.attributes:
             op.attributes[PART_REFUSED] = ir.StringAttr.get(reason, op.context)
 
 
 def functions_to_part(module: Operation, named: Sequence[str], what: str) -> list[Operation]:
-    """The graph functions of these names; without any, those that are no codegen's."""
+    """Return the graph functions of these names. Default: all that belong to no codegen."""
     graphs = {symbol_name(each): each for each in functions_in(module) if has_body(each) and not is_prim_func(each)}
     for name in named:
         if name not in graphs:
@@ -38,6 +38,6 @@ def functions_to_part(module: Operation, named: Sequence[str], what: str) -> lis
 
 
 def blocks_in(function: Operation) -> list[Block]:
-    """The blocks of a function and of what has regions in it."""
+    """Return the blocks of a function, and of all regions in it."""
     holders = [function, *(each for each in operations_in(function) if len(each.regions))]
     return [block for holder in holders for block in blocks_of(holder)]

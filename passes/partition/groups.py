@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations of a block that one codegen takes together: what hangs together without a way out and in again."""
+"""Groups of operations in a block that one codegen takes together: no path between two members leaves the group."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...bindings.navigation import used_by
 
 
 class _Group:
-    """Operations by their numbers, and the groups that they need."""
+    """Operations by number, and the groups that they depend on."""
 
     def __init__(self, number: int, codegen: str):
         self.numbers = [number]
@@ -20,7 +20,7 @@ class _Group:
 
     @property
     def now(self) -> _Group:
-        """The group that it has become a part of."""
+        """Return the group that this group has been merged into."""
         group = self
         while group.merged_into is not None:
             group = group.merged_into
@@ -32,8 +32,9 @@ def grouped(
     codegen_of: Callable[[Operation], str],
     is_separate: Callable[[str], bool] = lambda codegen: False,
 ) -> list[list[Operation]]:
-    """The operations of codegens, each with those that it can be together with, in the order in which they are given;
-    of codegens that are separate each is alone.
+    """Return the operations of codegens in groups that are as large as possible, in program order.
+
+    A separate codegen gets a group for each operation.
     """
     makers: dict[Value, _Group] = {}
     groups: list[_Group] = []
@@ -51,14 +52,14 @@ def grouped(
 
 
 def _is_between(first: _Group, last: _Group) -> bool:
-    """Whether the last one needs the first by another one's way."""
+    """Check whether the last group depends on the first through another group."""
     seen: set[_Group] = set()
     pending = [each.now for each in last.needed if each.now is not first]
     while pending:
         group = pending.pop()
         if group is first:
             return True
-        # What is before the first of a group needs nothing of it.
+        # A group that ends before the first group begins does not depend on it.
         if group not in seen and group.numbers[-1] > first.numbers[0]:
             seen.add(group)
             pending += [each.now for each in group.needed]
@@ -66,7 +67,7 @@ def _is_between(first: _Group, last: _Group) -> bool:
 
 
 def _merge(group: _Group, other: _Group) -> None:
-    """What a group needs becomes a part of it."""
+    """Merge a group into one that depends on it."""
     other.merged_into = group
     group.numbers = sorted((*other.numbers, *group.numbers))
     group.needed = {each.now for each in group.needed | other.needed} - {group}

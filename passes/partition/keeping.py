@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cache of codegens' code: by the part with its constants, the options, the compiler, and what
-the codegen says that its code depends on.
-"""
+"""Cache of codegens' code, by the part with its constants, the options, the compiler, and the fingerprint."""
 
 from __future__ import annotations
 
@@ -25,9 +23,10 @@ _KIND, _FORMAT = "parts", "parts-2"
 
 
 @dataclass(frozen=True)
-class _Kept:
-    """Bytes, or objects with the constants of each function: types, with elements or the hash of a constant of the part
-    that has them.
+class _CacheEntry:
+    """Cached code: bytes, or objects with the constants of each function.
+
+    A constant is a type, with the elements or with the hash of an equal constant of the part.
     """
 
     data: Data | None
@@ -36,37 +35,41 @@ class _Kept:
 
 
 class Place(NamedTuple):
-    """Where the code of a part is kept, or would be."""
+    """Entry of the cache for the code of a part, stored or not."""
 
     cache: DiskCache
     key: str
-    #: The large constants of the part, which code may share, by the hashes of their bytes.
+    #: The large constants of the part, by the hashes of their bytes. The code may share them.
     constants: Mapping[str, Attribute]
 
     def found(self) -> Code | None:
-        """What is kept; None where nothing is, or nothing of use."""
+        """Return the cached code, or None if there is none that can be used."""
         data = self.cache.get(_KIND, self.key)
         if data is None:
             return None
         try:
-            return self._code(unpacked(_FORMAT, memoryview(data), _Kept))
+            return self._code(unpacked(_FORMAT, memoryview(data), _CacheEntry))
         except (RelaxError, LookupError, ValueError):
             return None
 
     def keep(self, code: Code) -> None:
         if not isinstance(code, ObjectCode):
-            self.cache.put(_KIND, self.key, packed(_FORMAT, _Kept(bytes(code))))
+            self.cache.put(_KIND, self.key, packed(_FORMAT, _CacheEntry(bytes(code))))
             return
-        # Small ones are few, and there is no need to write them down in a second way.
+        # Code with small constants is not cached: they are few, and would need another format.
         if all(is_resource(value) for values in code.constants.values() for value in values):
-            constants = {name: [self._kept(value) for value in values] for name, values in code.constants.items()}
-            self.cache.put(_KIND, self.key, packed(_FORMAT, _Kept(None, tuple(map(bytes, code.objects)), constants)))
+            constants = {
+                name: [self._packed_constant(value) for value in values] for name, values in code.constants.items()
+            }
+            self.cache.put(
+                _KIND, self.key, packed(_FORMAT, _CacheEntry(None, tuple(map(bytes, code.objects)), constants))
+            )
 
-    def _kept(self, value: Attribute) -> tuple[str, str | Data]:
+    def _packed_constant(self, value: Attribute) -> tuple[str, str | Data]:
         name = hash_of(value)
         return str(value.type), name if name in self.constants else elements_bytes(value)
 
-    def _code(self, kept: _Kept) -> Code:
+    def _code(self, kept: _CacheEntry) -> Code:
         if kept.data is not None:
             return bytes(kept.data)
         constants = {
@@ -83,13 +86,13 @@ class Place(NamedTuple):
 
 
 def place_of_code(module: Operation, chosen: ChosenCodegen) -> Place | None:
-    """Where what a codegen makes of a part is kept; None where it is not to be. Raises what the codegen raises."""
+    """Return the cache entry for a part's code, or None without a cache or fingerprint. Raises the codegen's errors."""
     cache = means().cache
     if cache is None:
         return None
     own = chosen.codegen().fingerprint(chosen.values)
     if not isinstance(own, str):
-        raise RelaxError(f"fingerprint() gave a {type(own).__name__}, not text")
+        raise RelaxError(f"fingerprint() returned a {type(own).__name__}, expected text")
     if not own:
         return None
     constants: dict[str, Attribute] = {}

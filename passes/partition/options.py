@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Options of codegens, `mynpu{cores=4}`: declared with types, refused before it compiles."""
+"""Options of codegens, `mynpu{cores=4}`: declared with types, and checked before the codegen compiles."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _PLAIN = (int, float, bool, str)
 
 
 class CodegenOption(NamedTuple):
-    """One option: what it means, what it may be, and what it is where it is not given."""
+    """Option of a codegen: its description, type and default."""
 
     doc: str
-    #: int, float, bool, str, Literal["f32", "f16"], tuple[str, ...]; or a function that makes a value of the text, and
-    #: raises ValueError with what it expects.
+    #: int, float, bool, str, Literal["f32", "f16"], tuple[str, ...]; or a function from text to a value that
+    #: raises ValueError, with the expected values, for other text.
     type: Any = str
     default: Any = None
-    #: Of numbers.
+    #: Bounds of a number.
     least: float | None = None
     most: float | None = None
 
     @property
     def expected(self) -> str:
-        """In words; empty where a function knows."""
+        """Return a description of the accepted values, or "" if a function checks them."""
         if not _is_hint(self.type):
             return ""
         least, most = self.least, self.most
@@ -39,7 +39,7 @@ class CodegenOption(NamedTuple):
         return describe_type(self.type) + (f" from {least} on" if most is None else f" from {least} to {most}")
 
     def value_of(self, text: str | None) -> Any:
-        """Raises ValueError with what is expected."""
+        """Parse the text of a value. Raises ValueError with the accepted values."""
         if not text and not (text is None and self.type is bool):
             raise ValueError(f"needs a value: {self.expected}" if self.expected else "needs a value")
         if not _is_hint(self.type):
@@ -56,12 +56,15 @@ class CodegenOption(NamedTuple):
 
 
 def _is_hint(type_: object) -> bool:
-    """Whether it is a type that options' text is read as, and no function."""
+    """Check whether the option has a type that text is parsed as, and no function."""
     return type_ in _PLAIN or typing.get_origin(type_) is not None
 
 
 def declared_options(codegen: str, stated: object) -> dict[str, CodegenOption]:
-    """The options of a class, where text alone is an option that is text. Raises RelaxError for what is none."""
+    """Return the declared options of a class. Raises RelaxError for invalid declarations.
+
+    A text by itself declares a text option with that description.
+    """
     if not isinstance(stated, Mapping):
         raise OptionError(f"codegen '{codegen}': options has to be a mapping, not {stated!r}")
     return {name: _declared(f"codegen '{codegen}': option {name!r}", name, each) for name, each in stated.items()}
@@ -70,9 +73,9 @@ def declared_options(codegen: str, stated: object) -> dict[str, CodegenOption]:
 def _declared(what: str, name: object, stated: object) -> CodegenOption:
     option = CodegenOption(stated) if isinstance(stated, str) else stated
     if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
-        raise OptionError(f"{what}: its name has to be a word")
+        raise OptionError(f"{what}: its name must be an identifier")
     if not isinstance(option, CodegenOption):
-        raise OptionError(f"{what} has to be text, what it means, or an rx.codegens.CodegenOption, not {stated!r}")
+        raise OptionError(f"{what} must be a description or an rx.codegens.CodegenOption, not {stated!r}")
     if not (_is_hint(option.type) or callable(option.type)):
         raise OptionError(f"{what}: its type is {option.type!r}, neither a type nor a function of the text")
     if isinstance(option.default, _PLAIN) and _is_hint(option.type):
@@ -88,7 +91,7 @@ def _declared(what: str, name: object, stated: object) -> CodegenOption:
 def option_values(
     codegen: str, options: Mapping[str, CodegenOption], given: Iterable[tuple[str, str | None]]
 ) -> dict[str, object]:
-    """Every option's value, of those that are given and of the others. Raises RelaxError for what means nothing."""
+    """Return the values of all options, stated ones and defaults. Raises RelaxError for unknown or invalid ones."""
     values: dict[str, Any] = {}
     for name, text in given:
         if name not in options:
@@ -105,7 +108,7 @@ def option_values(
 
 
 def options_text(options: Mapping[str, CodegenOption]) -> list[str]:
-    """A line for each, as lists show them."""
+    """Return a line of text for each option, for listings."""
     return [_shown(name, option) for name, option in options.items()]
 
 

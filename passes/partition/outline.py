@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations of a block become a function of their own, and a call of it stands where the last of them stood."""
+"""Outlining of operations of a block into a function, with a call at the place of the last operation."""
 
 from __future__ import annotations
 
@@ -30,35 +30,35 @@ from ...dialects.relax.known_constants import is_constant
 from ..core.external import is_external
 from .sequence import settled
 
-# Upstream's dialects whose operations compute values of values.
+# Upstream's dialects with operations that only compute values from values.
 _PURE = ("arith.", "math.", "tensor.")
-# What blocks end with.
+# Terminators of blocks.
 _ENDS = ("func.return", "scf.yield", "scf.condition")
 
 
 class Order:
-    """The operations of a block in their order, while some of them move.
+    """Order of the operations of a block while some of them move.
 
-    They are keyed by their first results: an operation's own hash changes with its operands.
+    Operations are keyed by their first results: an operation's own hash changes with its operands.
     """
 
     def __init__(self, block: Block):
         operations = operations_of(block)
-        #: As they are before one of them moves, in the order that the graph decides.
+        #: The operations before any of them moves, in the order that the graph defines.
         self.begun = settled(operations)
-        # What has come to stand in the place of each.
+        # Operations that are now at the place of each original operation.
         self._slots = [[op] for op in operations]
         self._number = {op.results[0]: number for number, op in enumerate(operations) if len(op.results)}
         self._rank = {op.results[0]: rank for rank, op in enumerate(self.begun) if len(op.results)}
 
     def sorted(self, operations: Iterable[Operation]) -> list[Operation]:
-        """Operations with results, in their order."""
+        """Sort operations that have results by their order in the block."""
         return sorted(operations, key=self._place)
 
     def settled(self, operations: Iterable[Operation]) -> list[Operation]:
-        """The same in the order that the graph decides."""
+        """Sort the same operations by the order that the graph defines."""
         by_rank = sorted(operations, key=lambda op: self._rank[op.results[0]])
-        # What reads a call that has come meanwhile may have been before the last of the call's operations.
+        # A reader of a call that was inserted meanwhile may have preceded the last of the call's operations.
         return settled(by_rank) if len(by_rank) > 1 else by_rank
 
     def _place(self, op: Operation) -> tuple[int, int]:
@@ -66,7 +66,7 @@ class Order:
         return number, self._slots[number].index(op)
 
     def between(self, first: Operation, last: Operation) -> list[Operation]:
-        """From one operation to another one."""
+        """Return the operations from one operation to another one."""
         (start, begin), (stop, end) = self._place(first), self._place(last)
         spanned = self._slots[start : stop + 1]
         spanned[-1] = spanned[-1][: end + 1]
@@ -74,7 +74,7 @@ class Order:
         return [op for slot in spanned for op in slot]
 
     def replace(self, operations: Sequence[Operation], call: Operation, followers: Sequence[Operation]) -> None:
-        """A call stands where the last of the operations was, some others have moved behind it."""
+        """Put a call at the place of the last of the operations. The followers have moved behind the call."""
         *others, last = operations
         self._rank[call.results[0]] = max(self._rank.pop(op.results[0]) for op in operations)
         for op in (*others, *followers):
@@ -86,12 +86,13 @@ class Order:
 
 
 class OutlinedPart:
-    """Operations of one block that are to be outlined: in the order that their graph decides, or in the block's where
-    the place of one of them matters.
+    """Operations of one block that may be outlined.
+
+    They are in the order that the graph defines, or in the block's order if the place of one of them matters.
     """
 
     def __init__(self, operations: Sequence[Operation], order: Order, pure: Collection[str] = ()):
-        """`pure`: functions of which it does not matter when they are called."""
+        """Initialize the part. `pure` names the functions that may be called at any time."""
         self._order, self._pure, self._placed = order, pure, order.sorted(operations)
         self.is_pure = all(is_movable(op, pure) for op in operations)
         self.operations = order.settled(operations) if self.is_pure else self._placed
@@ -99,25 +100,25 @@ class OutlinedPart:
 
     @cached_property
     def inputs(self) -> list[Value]:
-        """What is read that others make."""
+        """Return the values that the part reads from other operations."""
         read = (value for op in self.operations for value in used_by(op))
         return list(dict.fromkeys(value for value in read if made_by(value) not in self._inside))
 
     @cached_property
     def results(self) -> list[Value]:
-        """What others read."""
+        """Return the values that other operations read."""
         made = [value for op in self.operations for value in op.results]
         return [value for value in made if not all(map(self._is_inside, users_of(value)))]
 
     @cached_property
     def _between(self) -> list[Operation]:
-        """The others from the first operation to the last."""
+        """Return the other operations from the part's first operation to its last."""
         spanned = self._order.between(self._placed[0], self._placed[-1])
         return [op for op in spanned if op not in self._inside]
 
     @cached_property
     def _dependents(self) -> list[Operation]:
-        """Those in between that need what is made inside: they come after it."""
+        """Return the operations in between that depend on the part. They move behind the part."""
         made = {value for op in self.operations for value in op.results}
         found = []
         for op in self._between:
@@ -128,45 +129,46 @@ class OutlinedPart:
 
     @cached_property
     def _symbols(self) -> frozenset[str]:
-        """Those in the sizes of the tensors that are read."""
+        """Return the symbols in the sizes of the tensors that the part reads."""
         return frozenset[str]().union(*(symbols_of(value.type) for value in self.inputs if _is_tensor(value)))
 
     def refusal(self) -> str:
-        """Why it cannot be outlined; empty where it can."""
+        """Return the reason why the part cannot be outlined, or "" if it can."""
         needed = {value for op in self._dependents for value in op.results}
         circle = next((value for value in self.inputs if value in needed), None)
         if circle is not None:
             made = made_by(circle)
-            return f"needs what {made.name if made else 'another operation'} makes of it"
+            return f"reads a result of {made.name if made else 'another operation'}, which depends on the match itself"
         if any(_is_shape(value) and not _is_copied(value, self._symbols, True) for value in self.inputs):
-            return "reads a shape of sizes that its tensors do not have"
-        return "" if self._fixed is None else f"would be moved past {self._fixed.name}, whose place matters"
+            return "reads a shape with sizes that its tensors do not have"
+        return "" if self._fixed is None else f"would be reordered with {self._fixed.name}, which must not move"
 
     @cached_property
     def _fixed(self) -> Operation | None:
-        """What it would be moved past, or is moved itself, though its place matters."""
+        """Return an operation that must not move, but would move or be passed by the part, or None."""
         moved = (*self._between, *self._placed) if self._between else ()
         return next((op for op in moved if not is_movable(op, self._pure)), None)
 
     def cut(self) -> tuple[list[Operation], list[Operation]]:
-        """Its operations before and behind the one whose place matters; nothing behind where there is none."""
+        """Return the operations before and behind the operation that must not move, or all operations and []."""
         if self._fixed is None:
             return self.operations, []
         spanned = self._order.between(self._placed[0], self._placed[-1])
-        # Where that is the first of its own operations, the cut is behind it.
+        # If that is the first operation of the part, the cut is behind it.
         place = max(spanned.index(self._fixed), 1)
         before, behind = ([op for op in each if op in self._inside] for each in (spanned[:place], spanned[place:]))
         return before, behind
 
     def arguments(self, bind_constants: bool) -> list[Value]:
-        """What the function is given."""
+        """Return the arguments of the new function."""
         return [value for value in self.inputs if not _is_copied(value, self._symbols, bind_constants)]
 
     def outline(
         self, name: str, inputs: Sequence[Value], attributes: Mapping[str, Attribute], *, before: Operation
     ) -> Operation:
-        """Makes the function of these arguments, in front of another one, and gives the call. Who calls has asked for
-        `refusal`.
+        """Create the function with these arguments before another one, and return the call.
+
+        Callers check `refusal` first.
         """
         last = self._placed[-1]
         for op in reversed(self._dependents):
@@ -202,7 +204,7 @@ class OutlinedPart:
 
 
 def wrap(call: Operation, name: str, attributes: Mapping[str, Attribute], before: Operation) -> None:
-    """Puts a function around a call: it is called instead, and does the call."""
+    """Call a new function instead, which contains the original call."""
     types, results = [value.type for value in call.operands], list(call.results.types)
     with call.location:
         body = _body_of_new(name, types, results, attributes, before)
@@ -230,7 +232,7 @@ def _call(name: str, operands: Sequence[Value], results: Sequence[Type], before:
 
 
 def is_movable(op: Operation, pure: Collection[str] = ()) -> bool:
-    """Whether others may be computed before it, or after it, that stood on its other side."""
+    """Check whether an operation may be computed before or after other operations without effect on them."""
     row = row_of(op)
     if row is not None:
         return row.pure and not row.writes and not row.inplace
@@ -242,7 +244,7 @@ def is_movable(op: Operation, pure: Collection[str] = ()) -> bool:
 
 
 def pure_functions(module: Operation) -> set[str]:
-    """Those functions that are called of which it does not matter when."""
+    """Return the called functions that may be called at any time."""
     called = {callee_of(op) for op in operations_in(module, is_external) if op.name == "func.call"}
     functions = {symbol_name(each): each for each in functions_in(module) if has_body(each)}
     pure = called & functions.keys()
@@ -260,7 +262,7 @@ def _is_shape(value: Value) -> bool:
 
 
 def _is_copied(value: Value, known: frozenset[str], bind_constants: bool) -> bool:
-    """Whether the function makes it itself: constants if asked for, numbers and shapes of sizes that it knows."""
+    """Check whether the function computes a value itself: a bound constant, literal, or shape of known symbols."""
     op = made_by(value)
     if op is None:
         return False

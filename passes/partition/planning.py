@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which of the matches of codegens' patterns are taken, where they cannot be all: planners, by name."""
+"""Planners, by name, which choose among overlapping matches of codegens' patterns."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .roles import Roles, roles_of
 
 
 class Taken(NamedTuple):
-    """Operations of a block that a pattern has matched and that are to become a function."""
+    """Matched operations of a block that become a function."""
 
     composite: Composite
     operations: Sequence[Operation]
-    #: What they read and make, as the pattern calls it; looked for where it is not said.
+    #: Roles of the operations' values in the pattern. Without roles the match is searched again.
     roles: Roles | None = None
 
     @classmethod
@@ -32,21 +32,21 @@ class Taken(NamedTuple):
 
 
 class Composites(tuple[Composite, ...]):
-    """The patterns of codegens, earlier ones first, for the blocks of one module."""
+    """Patterns of codegens, earlier ones first, for the blocks of one module."""
 
     @cached_property
     def prospects(self) -> Prospects:
         return Prospects([composite.pattern for composite in self])
 
 
-#: Given a block and the patterns, earlier ones first: what is to be taken of it, one after the other; an operation may
-#: be taken once. Each is outlined, and its operations are gone, before the next is asked for.
+#: Given a block and the patterns, yields the matches to take, one after the other. Earlier patterns come first. Each
+#: operation may be taken once. A match is outlined, and its operations are erased, before the next one is requested.
 Planner = Callable[[Block, Sequence[Composite]], Iterator[Taken]]
 P = TypeVar("P", bound=Planner)
 
 
 def prospects_of(composites: Sequence[Composite]) -> Prospects:
-    """Where each of the patterns is worth being tried."""
+    """Return for each pattern the operations that are worth a try."""
     return (composites if isinstance(composites, Composites) else Composites(composites)).prospects
 
 
@@ -54,7 +54,7 @@ _PLANNERS = NamedRegistry[Planner]("a planner", families=f"{__package__}.planner
 
 
 def register_planner(name: str) -> Callable[[P], P]:
-    """Registers a planner, for relax-partition{plan=name}; use it as a decorator."""
+    """Register a planner for relax-partition{plan=name}. Use it as a decorator."""
 
     def register(planner: P) -> P:
         _PLANNERS.register(name, planner)
@@ -68,13 +68,13 @@ def find_planner(name: str) -> Planner:
 
 
 def planned(name: str, block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
-    """What a planner takes, one after the other. Raises RelaxError, whatever is wrong with it."""
+    """Yield the matches that a planner takes, one after the other. Raises RelaxError for any error of the planner."""
     planner = find_planner(name)
     with blaming(f"planner '{name}'", planner):
         found: Iterable[Taken] = planner(block, composites)
         standing = _Standing(block)
         if isinstance(found, Sequence):
-            # All are there yet: what is taken is gone, and must not be looked at again.
+            # A sequence is complete already. Taken operations are erased, and must not be accessed again.
             _check(name, [op for each in found for op in _operations_of(name, each)], standing)
             yield from found
             return
@@ -85,19 +85,20 @@ def planned(name: str, block: Block, composites: Sequence[Composite]) -> Iterato
 
 
 class _Standing:
-    """The operations of a block by their addresses: a handle of what is gone must not be looked at, or it crashes."""
+    """Addresses of a block's operations: an access by a handle of an erased operation would crash."""
 
     def __init__(self, block: Block):
         self._block = block
-        self._addresses = self._found()
+        self._addresses = self._read_addresses()
 
-    def _found(self) -> set[int]:
+    def _read_addresses(self) -> set[int]:
         return {address_of(op) for op in operations_of(self._block)}
 
     def holds(self, op: Operation) -> bool:
         address = address_of(op)
         if address not in self._addresses:
-            self._addresses = self._found()  # calls have come to stand there
+            # The block contains new calls.
+            self._addresses = self._read_addresses()
         return address in self._addresses
 
     def take(self, operations: Sequence[Operation]) -> None:
@@ -106,18 +107,18 @@ class _Standing:
 
 def _operations_of(name: str, taken: object) -> Sequence[Operation]:
     if not isinstance(taken, Taken):
-        raise RelaxError(f"planner '{name}' gave {taken!r}, not rx.codegens.Taken")
+        raise RelaxError(f"planner '{name}' yielded {taken!r}, expected rx.codegens.Taken")
     return taken.operations
 
 
 def _check(name: str, operations: Sequence[Operation], standing: _Standing) -> None:
-    """Refuses what is not in the block, or not any more, and what is taken twice."""
+    """Raise an error for operations that are not in the block, or no longer, or taken twice."""
     taken: set[Value] = set()
     for op in operations:
         if not standing.holds(op.operation):
-            raise RelaxError(f"planner '{name}' takes an operation twice, or one that is not in the block it is given")
+            raise RelaxError(f"planner '{name}' takes an operation twice, or one that is not in its block")
         if not len(op.results):
-            raise RelaxError(f"planner '{name}' takes {op.operation.name}: only operations with results can go")
+            raise RelaxError(f"planner '{name}' takes {op.operation.name}: only operations with results can be taken")
         if op.results[0] in taken:
             raise RelaxError(f"planner '{name}' takes {op.operation.name} twice")
         taken.add(op.results[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which of a codegen's matches are connected and become one part, while a planner tries some and gives others back."""
+"""Connected regions of a codegen's matches, which become one part, while a planner tries and reverts matches."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import NamedTuple
 
 
 class Edge:
-    """A value of a block, or one that it reads."""
+    """Value of a block, or value from outside that the block reads."""
 
     def __init__(self, size: int, maker: int | None, readers: int):
         self.size = size
-        #: The number of the member that makes it, None where none does, and the codegen that has that; "" without.
+        #: Number of the operation that defines the value, or None, and the codegen that owns it, or "".
         self.maker, self.made_by = maker, ""
-        #: How many read it, by codegens.
+        #: Number of readers by codegen.
         self.read_by = Counter([""] * readers)
-        #: The candidates that make or read it, by their codegens.
+        #: Candidates that define or read the value, by codegen.
         self.near: defaultdict[str, dict[int, None]] = defaultdict(dict)
 
     def give(self, number: int, candidate: int, codegen: str) -> None:
-        """An operation that makes or reads it is a candidate's now."""
+        """Assign an operation at this edge to a candidate."""
         self.near[codegen][candidate] = None
         self._pass(number, "", codegen)
 
@@ -40,42 +40,42 @@ class Edge:
         self.read_by[now] += 1
 
     def crossed(self) -> list[str]:
-        """The codegens that it is taken out of, and into."""
+        """Return the codegens that the value is transferred from and to."""
         others = self.read_by.keys() - {self.made_by}
         return [name for name in ([self.made_by] if others else []) + sorted(others) if name]
 
     def candidates(self) -> Iterator[tuple[str, dict[int, None]]]:
-        """Those here, by their codegens."""
+        """Yield the candidates at this edge, by codegen."""
         return ((codegen, near) for codegen, near in self.near.items() if near)
 
 
 class Change(NamedTuple):
-    """What becomes of regions when candidates go and another one comes."""
+    """Effect on regions if candidates go and another one comes."""
 
-    #: How many regions are then at the edges in question, by codegens.
+    #: Number of regions at the edges in question afterwards, by codegen.
     counts: Counter[str]
-    #: Of regions that are split, all pieces but one.
+    #: All pieces but one of each split region.
     pieces: Sequence[set[int]]
 
 
 class Regions:
-    """Candidates by their numbers. Those of one codegen that share an edge are in one region."""
+    """Regions of candidates, by number: candidates of one codegen that share an edge are in one region."""
 
     def __init__(self, edges: Sequence[Sequence[Edge]], codegens: Sequence[str], counted: Container[str]):
-        """`edges`, `codegens`: of each candidate. `counted`: the codegens whose regions are asked for."""
+        """Initialize with the edges and codegens of each candidate, and the codegens to count regions of."""
         self._edges, self._codegens, self._counted = edges, codegens, counted
         self._labels = count()
         self._label: dict[int, int] = {}
         self._members: dict[int, set[int]] = {}
 
     def begin(self, candidates: Iterable[int]) -> None:
-        """These are there."""
+        """Add the first candidates."""
         for region in self.among(candidates):
             if self._codegens[next(iter(region))] in self._counted:
                 self._name(region)
 
     def among(self, candidates: Iterable[int]) -> list[set[int]]:
-        """The regions that candidates are in, of all codegens, which are found without what is known of some."""
+        """Return the regions of candidates, of all codegens, found by a search from scratch."""
         found: list[set[int]] = []
         seen: set[int] = set()
         for start in candidates:
@@ -88,7 +88,7 @@ class Regions:
         return found
 
     def at(self, edges: Iterable[Edge]) -> Counter[str]:
-        """How many regions are at edges, by codegens."""
+        """Return the number of regions at edges, by codegen."""
         found = {
             (codegen, self._label[next(iter(near))])
             for edge in edges
@@ -98,8 +98,9 @@ class Regions:
         return Counter(codegen for codegen, _ in found)
 
     def after(self, edges: Iterable[Edge], gone: Collection[int], added: int | None, *, exact: bool) -> Change:
-        """The same after a change which the edges know of already, and `made` not yet. Where it need not be exact, no
-        region counts as split: there may be more.
+        """Return the effect of a change that is applied to the edges but not to the regions yet.
+
+        If not `exact`, no region counts as split: there may be more regions.
         """
         broken = {self._label[each] for each in gone if each in self._label} if exact else set[int]()
         joined = _DisjointSets()
@@ -109,7 +110,7 @@ class Regions:
             for codegen, near in edge.candidates():
                 if codegen not in self._counted:
                     continue
-                # All that share the edge were in one region before.
+                # Before the change, all candidates at the edge were in one region.
                 one = next((each for each in near if each != added), None)
                 if added is not None and added in near:
                     joined.join(added, added if one is None else one)
@@ -122,7 +123,7 @@ class Regions:
         return Change(Counter(self._codegens[each] for each in joined.roots()), pieces)
 
     def made(self, change: Change, gone: Iterable[int], added: int | None) -> None:
-        """It is so."""
+        """Apply a change to the regions."""
         for each in gone:
             self._leave(each)
         for piece in change.pieces:
@@ -138,7 +139,7 @@ class Regions:
             self._members[label].remove(candidate)
 
     def _join(self, added: int) -> None:
-        """The regions adjacent to it become one, under the name of the largest."""
+        """Merge the regions adjacent to a candidate under the label of the largest."""
         near = [edge.near[self._codegens[added]] for edge in self._edges[added]]
         others = [next((each for each in those if each != added), added) for those in near]
         labels = {self._label[each] for each in others if each != added}
@@ -156,10 +157,10 @@ class Regions:
         self._label.update(dict.fromkeys(region, label))
 
     def _pieces_of(self, starts: Iterable[int], joined: _DisjointSets, added: int | None) -> Iterator[set[int]]:
-        """The pieces that candidates of what was one region are in now, but for one.
+        """Yield the pieces that candidates of a former region are in now, except one.
 
-        All are looked for at once, step by step, until only one of them may have more: that costs what the smaller
-        ones have in them, or what is between those that are connected.
+        All pieces are searched at once, step by step, until at most one of them may have more candidates. The cost is
+        the size of the smaller pieces, or the distance between connected candidates.
         """
         groups: dict[int, list[int]] = {}
         for each in dict.fromkeys(starts):
@@ -185,7 +186,7 @@ class Regions:
 
 
 class _Search:
-    """What is connected with candidates of one codegen, one after the other."""
+    """Search for the candidates connected with some candidates of one codegen, one after the other."""
 
     def __init__(
         self, starts: Sequence[int], edges: Sequence[Sequence[Edge]], codegens: Sequence[str], without: int | None
@@ -206,7 +207,7 @@ class _Search:
                 self._pending.append(iter(edge.near[self._codegen]))
 
     def step(self) -> int | None:
-        """Another one; None at the end."""
+        """Return another connected candidate, or None at the end."""
         while self._pending:
             for each in self._pending[0]:
                 if each != self._without and each not in self.seen:
@@ -216,7 +217,7 @@ class _Search:
         return None
 
     def merge(self, other: _Search) -> None:
-        """It goes on where another one was, which has come to the same."""
+        """Take over the state of another search, which has reached the same candidates."""
         other._merged_into = self
         self.seen |= other.seen
         self._looked_at |= other._looked_at
@@ -224,7 +225,7 @@ class _Search:
 
     @property
     def now(self) -> _Search:
-        """What goes on where this was."""
+        """Return the search that continues this one."""
         search = self
         while search._merged_into is not None:
             search = search._merged_into
@@ -232,7 +233,7 @@ class _Search:
 
 
 class _DisjointSets:
-    """Candidates that are known to be connected: union-find."""
+    """Union-find of candidates that are known to be connected."""
 
     def __init__(self) -> None:
         self._above: dict[int, int] = {}

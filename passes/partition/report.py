@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What of a model went to which codegen, and why the rest stayed."""
+"""Report of a partition: the operators that each codegen took, and why the others stayed."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from ..structures.prim_funcs import KnownPrimFuncs, remembering
 from .codegen import Composite, find_codegen
 from .external_functions import functions_to_part
 
-# More than any pattern has parts.
+# More than the number of parts of any pattern.
 _ALL = 1 << 30
 
 
 class Reason(NamedTuple):
-    """Why an operation stayed, as the nearest pattern says."""
+    """Reason why an operation stayed, by the nearest pattern."""
 
     codegen: str
     pattern: str
     reason: str
     progress: int
-    #: Where the pattern matches, the numbers of what it has matched: what became of that is the reason.
+    #: Numbers of the matched operations if the pattern matches. The fate of the match is then the reason.
     matched: Sequence[int] = ()
 
 
 class Census:
-    """The operators before a partition, and where they are after it."""
+    """Operators before a partition, and where they are afterwards."""
 
     def __init__(
         self, module: Operation, codegens: Sequence[str], functions: Sequence[str], *, plan: str, explain: bool
@@ -59,7 +59,7 @@ class Census:
             for number, op in enumerate(self._operators):
                 op.attributes[PART_NUMBER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, module.context), number)
         self._count = len(self._operators)
-        del self._operators  # most are gone afterwards
+        del self._operators  # the partition erases most of them
 
     def tell(self) -> None:
         journal = Journal.active()
@@ -79,7 +79,7 @@ class Census:
                     del op.attributes[name]
 
     def _tell_kept(self, journal: Journal, gone: Mapping[int, str]) -> None:
-        """`gone`: by their numbers, the patterns of what went to codegens."""
+        """Note the operations that stayed. `gone` has the patterns of operations that went to codegens, by number."""
         for op in operations_in(self._module, is_external):
             if PART_NUMBER in op.attributes:
                 for why in self._reasons[_number(op)]:
@@ -88,7 +88,7 @@ class Census:
                     journal.add(KeptFact(op.name, origins_of(op), why.codegen, why.pattern, reason, match))
 
     def _real(self, why: Reason, op: Operation, gone: Mapping[int, str]) -> str:
-        """What kept an operation that its pattern matches."""
+        """Return the reason why an operation stayed although its pattern matches."""
         elsewhere = next((number for number in why.matched if number in gone), None)
         if elsewhere is not None:
             return f"matches, but {self._shown[elsewhere]} went to {gone[elsewhere]}"
@@ -96,7 +96,7 @@ class Census:
 
 
 def _shown(op: Operation) -> str:
-    """An operation in a sentence, with its node."""
+    """Return an operation with its node, for a sentence."""
     node = next(iter(origins_of(op)), "")
     return f"{op.name} ({node})" if node else op.name
 
@@ -106,7 +106,7 @@ def _number(op: Operation) -> int:
 
 
 def _patterns_in(part: Operation) -> Iterator[tuple[int, str]]:
-    """The operations of a part by their numbers, with the patterns that have matched them."""
+    """Yield the operations of a part by number, with the patterns that matched them."""
     for function in functions_in(part):
         for op in operations_in(function):
             if PART_NUMBER in op.attributes:
@@ -114,7 +114,7 @@ def _patterns_in(part: Operation) -> Iterator[tuple[int, str]]:
 
 
 def operators_in(functions: Sequence[Operation]) -> Iterator[Operation]:
-    """What computes something."""
+    """Yield the operations that compute, without literals and shapes."""
     for function in functions:
         for op in operations_in(function):
             row = row_of(op)
@@ -140,21 +140,21 @@ def _fact(
 
 
 def _matched_in(part: Operation) -> Counter[str]:
-    """How many operators of a part each pattern has matched."""
+    """Count the operators of a part that each pattern has matched."""
     return sum(
         (Counter({text_in(each, COMPOSITE): len(list(operators_in([each])))}) for each in functions_in(part)),
         Counter(),
-    )  # which leaves out what is 0
+    )  # the addition drops zeros
 
 
 class _Explanation:
-    """Why codegens' patterns do not match operations."""
+    """Reasons why patterns of codegens do not match operations."""
 
     def __init__(self, codegens: Sequence[str], plan: str, operators: Sequence[Operation]):
         self._matches = f"matches, but the plan '{plan}' did not take it"
         self._alone = "matches, but is taken only together with others of the codegen, and none is adjacent"
         composites = [each for codegen in codegens for each in find_codegen(codegen).composites()]
-        #: By the operations that they end with, and by all that they have in them.
+        #: Patterns by the operations that they end with, and by all operations in them.
         self._ending: dict[str, list[Composite]] = defaultdict(list)
         self._holding: dict[str, list[Composite]] = defaultdict(list)
         for each in composites:
@@ -164,21 +164,23 @@ class _Explanation:
             for name in inside - each.heads:
                 self._holding[name].append(each)
         numbers = {op: number for number, op in enumerate(operators)}
-        #: The first pattern that matches it, with others or alone.
+        #: The first pattern that matches each operation, by itself or with others.
         self._matched: dict[Operation, Reason] = {}
         for op in operators:
             for composite in self._ending[op.name]:
                 match = next(composite.matches(op), None)
                 if match is not None:
-                    reason = self._of_match(composite, [numbers[each] for each in match.operations if each in numbers])
+                    reason = self._reason_of_match(
+                        composite, [numbers[each] for each in match.operations if each in numbers]
+                    )
                     self._matched |= {each: reason for each in match.operations if each not in self._matched}
 
-    def _of_match(self, composite: Composite, matched: Sequence[int]) -> Reason:
+    def _reason_of_match(self, composite: Composite, matched: Sequence[int]) -> Reason:
         why = self._alone if composite.beside else self._matches
         return Reason(composite.codegen, composite.name, why, 2 * _ALL, matched)
 
     def of(self, op: Operation) -> list[Reason]:
-        """What the nearest pattern says, and each other codegen whose own check refuses the operation."""
+        """Return the reason of the nearest pattern, and of other codegens with a check that refuses the operation."""
         if op in self._matched:
             return [self._matched[op]]
         reasons = [self._ending_with(each, op) for each in self._ending[op.name]]
@@ -191,7 +193,7 @@ class _Explanation:
 
     def _ending_with(self, composite: Composite, op: Operation) -> Reason:
         refusal = composite.why_not(op)
-        return self._of_match(composite, ()) if refusal is None else _reason(composite, refusal)
+        return self._reason_of_match(composite, ()) if refusal is None else _reason(composite, refusal)
 
     def _around(self, composite: Composite, op: Operation) -> Reason:
         users = [user for value in op.results for user in users_of(value)]
@@ -206,6 +208,6 @@ class _Explanation:
 
 
 def _reason(composite: Composite, refusal: Refusal) -> Reason:
-    # Where a check says no, all else fits.
+    # A check only runs if all else fits.
     progress = _ALL if isinstance(refusal.part, Checked) else refusal.progress
     return Reason(composite.codegen, composite.name, str(refusal), progress)

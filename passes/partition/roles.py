@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a value of a composite function was in the pattern: its names, and its place in the pattern's order.
+"""Roles of a composite function's values in its pattern: their names, and their places in the pattern's order.
 
-It is said on the function, `relax.pattern`, where passes and codegens that come later find it:
+The attribute `relax.pattern` of the function stores the roles for later passes and codegens:
 
     {operations = ["relax.matmul", "relax.add"], reads = ["%0", "0.1", "1.1"], names = {x = ["%0"], sum = ["1#0"]}}
 
-`%0` is the function's argument 0, `0.1` what its operation 0 reads as operand 1, `1#0` result 0 of its operation 1.
-Arguments stay what they are, whatever passes do to the body; the others hold as long as the operations are these.
+`%0` is argument 0 of the function, `0.1` is operand 1 of its operation 0, and `1#0` is result 0 of its operation 1.
+Arguments stay valid after changes to the body. The other places are valid as long as the operations are the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PLACE = re.compile(r"%(?P<argument>\d+)|(?P<reader>\d+)\.(?P<operand>\d+)|(?P<m
 
 
 class Site(NamedTuple):
-    """Where an operation reads a value, or makes it."""
+    """Place of a value: an operand or a result of an operation."""
 
     operation: Operation
     number: int
@@ -40,15 +40,15 @@ class Site(NamedTuple):
 
 
 class Roles(NamedTuple):
-    """What operations read and make, as a pattern says."""
+    """Roles of the values that matched operations read and make."""
 
-    #: From outside, in the pattern's order, depth first.
+    #: Values from outside, in the pattern's order, depth first.
     reads: Sequence[Site]
     names: Mapping[str, Sequence[Site]]
 
 
 def roles_of(match: Match) -> Roles:
-    """What the values of a match are in its pattern."""
+    """Map matched values to their roles in the pattern."""
     operations = {
         part: maker
         for part, subject in match.bound.items()
@@ -74,13 +74,13 @@ def roles_of(match: Match) -> Roles:
             names.setdefault(part.name, []).extend([site] if site is not None else [])
         elif subject in readers and not part.parts:
             reads.append(readers[subject])
-    # A constant may be an operation of the pattern.
+    # A constant may be an operation of the pattern, too.
     outer = [each for each in (*reads, *rest) if (value := each.value) not in makers or is_constant(value)]
     return Roles(outer, names)
 
 
 def roles_attribute(roles: Roles, operations: Sequence[Operation], arguments: Sequence[Value]) -> Attribute:
-    """As it is said on a function of these arguments, whose last operations are these. Inside of a context."""
+    """Return the attribute for a function with these arguments and, at its end, these operations. Needs a context."""
     numbers = {op: number for number, op in enumerate(operations)}
     argument_numbers = {value: number for number, value in enumerate(arguments)}
 
@@ -102,7 +102,7 @@ def roles_attribute(roles: Roles, operations: Sequence[Operation], arguments: Se
 
 
 class Passage(NamedTuple):
-    """An operation, and the numbers of what it reads and makes."""
+    """Operation, with the numbers of its operands and results."""
 
     operation: Operation
     reads: Sequence[int]
@@ -110,19 +110,20 @@ class Passage(NamedTuple):
 
 
 class NumberedRoles(NamedTuple):
-    """The same of values that have numbers."""
+    """Roles of numbered values."""
 
     reads: Sequence[int]
     names: Mapping[str, tuple[int, ...]]
-    #: The operations that make named values.
+    #: Operations that define named values.
     makers: Mapping[str, Operation]
-    #: Whether passes have made other operations of those that the pattern has matched.
+    #: True if passes have replaced operations that the pattern matched.
     is_changed: bool
 
 
 def numbered_roles(function: Operation, arguments: Sequence[int], passages: Sequence[Passage]) -> NumberedRoles | None:
-    """What numbers are in the pattern of a composite function; None where it says nothing of that. Raises RelaxError
-    for what is no such attribute.
+    """Return the roles of a composite function's values by number, or None if the function states none.
+
+    Raises RelaxError for an invalid attribute.
     """
     if PATTERN_ROLES not in function.attributes:
         return None
@@ -130,7 +131,7 @@ def numbered_roles(function: Operation, arguments: Sequence[int], passages: Sequ
     try:
         return _numbered(ir.DictAttr(stated), arguments, passages)
     except (ValueError, KeyError, IndexError, TypeError) as error:
-        problem = f"{PATTERN_ROLES} = {stated} does not say where the values of a pattern are"
+        problem = f"{PATTERN_ROLES} = {stated} does not describe the values of a pattern"
         raise located_error(problem, function.location) from error
 
 

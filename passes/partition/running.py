@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A codegen makes code of an external module."""
+"""Compilation of an external module by its codegen."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _BYTES = (bytes, bytearray, memoryview)
 
 
 class Made(NamedTuple):
-    """What a codegen made: bytes that its runtime loads, or objects that are linked."""
+    """Result of a codegen: bytes, which its runtime loads, or objects, which are linked."""
 
     data: bytes | None
     objects: tuple[bytes, ...]
-    #: Behind the inputs of each function, by name.
+    #: Constants that follow the inputs of each function, by name.
     constants: Mapping[str, Sequence[Attribute]] = MappingProxyType({})
-    #: What it took.
+    #: Duration of the compilation.
     seconds: float = 0.0
-    #: Whether it was found in the cache.
+    #: True if the code is from the cache.
     is_kept: bool = False
 
     @property
@@ -51,24 +51,24 @@ class Made(NamedTuple):
 
 
 class Declined(Exception):
-    """A codegen has not made code, for this reason."""
+    """Reason why a codegen has not made code."""
 
-    #: What the codegen did with the part, for messages.
+    #: Description of the codegen's action for messages.
     verb = "declined"
 
 
 class Failed(Declined):
-    """By an exception that is no refusal of the codegen's: a bug in it, as a rule."""
+    """Failure by an exception other than a refusal, usually a bug in the codegen."""
 
     verb = "failed to compile"
 
 
 class _NoRefusal(RelaxError):
-    """What `blaming` makes of other exceptions."""
+    """Error that `blaming` raises for other exceptions."""
 
 
 class Making:
-    """Has codegens make code, of several parts at once where they leave something for threads."""
+    """Compilation of parts by codegens, in threads if codegens return functions."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(max_workers=means().jobs, thread_name_prefix="codegen")
@@ -80,8 +80,9 @@ class Making:
         self._threads.shutdown(cancel_futures=True)
 
     def begin(self, module: Operation, chosen: ChosenCodegen) -> Callable[[], Made]:
-        """Runs the codegen on a copy of the module. What is returned gives the code, once it is there; it raises
-        Declined, whatever the codegen raises.
+        """Run the codegen on a copy of the module, and return a function that waits for the code.
+
+        That function raises Declined for any exception of the codegen.
         """
         started = time.perf_counter()
         try:
@@ -94,25 +95,28 @@ class Making:
             return functools.partial(_raise, refusal)
         seconds = time.perf_counter() - started
         if found is not None or not callable(given):
-            return lambda: _made(module, chosen.codegen, given, place, seconds, is_kept=found is not None)
+            return lambda: _checked_result(module, chosen.codegen, given, place, seconds, is_kept=found is not None)
         waiting = self._threads.submit(_timed, given)
 
         def finish() -> Made:
             with _declining(given):
                 code, more = waiting.result()
-            return _made(module, chosen.codegen, code, place, seconds + more)
+            return _checked_result(module, chosen.codegen, code, place, seconds + more)
 
         return finish
 
 
 def _check_results(module: Operation) -> None:
-    """Programs make room for results before they call."""
+    """Check that results have static sizes: programs allocate results before a call."""
     for function in Codegen.functions(module).values():
         for info in map(decode, function_type_of(function).results):
             if not isinstance(info, TensorInfo):
-                raise RefusalError(f"a result of it is no tensor: {info}")
+                raise RefusalError(f"a result is not a tensor: {info}")
             if info.shape is None or None in info.shape:
-                raise RefusalError("the sizes of a result are known at run time only, and room is made before")
+                problem = (
+                    "the sizes of a result are known at run time only, but its memory is allocated before the call"
+                )
+                raise RefusalError(problem)
 
 
 def _raise(error: Exception) -> Made:
@@ -126,8 +130,9 @@ def _timed(make: Callable[[], object]) -> tuple[object, float]:
 
 @contextmanager
 def _declining(function: Callable[..., object]) -> Iterator[None]:
-    """Whatever a codegen's function raises becomes Declined: a RelaxError of its own is its reason, all else has the
-    line that it comes from.
+    """Convert any exception of a codegen's function to Declined.
+
+    The message of a RelaxError is the reason. Other exceptions add the line that raised them.
     """
     try:
         with blaming("compile()", function, make=_NoRefusal):
@@ -135,39 +140,40 @@ def _declining(function: Callable[..., object]) -> Iterator[None]:
     except RelaxError as error:
         place, kind = called_from(error, function), Failed if isinstance(error, _NoRefusal) else Declined
         raise kind((error.message or type(error).__name__) + (f" (at {place})" if place else "")) from error
-    except (Exception, SystemExit) as error:  # a bug of a codegen that is ours
+    except (Exception, SystemExit) as error:  # a bug of one of this project's codegens
         raise Failed(message_of(error)) from error
 
 
-def _made(
+def _checked_result(
     module: Operation, codegen: type[Codegen], code: Any, place: Place | None, seconds: float, *, is_kept: bool = False
 ) -> Made:
-    """Raises Declined for what is no code."""
+    """Return the checked result of a codegen. Raises Declined if it is no code."""
     try:
-        return _taken(module, code, place, seconds, is_kept=is_kept)
+        return _result_of(module, code, place, seconds, is_kept=is_kept)
     except Declined as refusal:
         at = "" if is_ours(codegen.compile) else f" (at {place_of(codegen.compile)})"
         raise Declined(f"{refusal}{at}") from refusal
 
 
-def _taken(module: Operation, code: Any, place: Place | None, seconds: float, *, is_kept: bool) -> Made:
+def _result_of(module: Operation, code: Any, place: Place | None, seconds: float, *, is_kept: bool) -> Made:
     if isinstance(code, ObjectCode):
         made = Made(None, _objects_of(code, module), _constants_of(code, module), seconds, is_kept)
     elif isinstance(code, _BYTES):
         made = Made(bytes(code), (), seconds=seconds, is_kept=is_kept)
     else:
-        raise Declined(f"compile() gave a {type(code).__name__}, not bytes or rx.codegens.ObjectCode")
+        raise Declined(f"compile() returned a {type(code).__name__}, expected bytes or rx.codegens.ObjectCode")
     if place is not None and not is_kept:
         place.keep(code)
     return made
 
 
 def _objects_of(made: ObjectCode, module: Operation) -> tuple[bytes, ...]:
-    """What is to be linked. In objects of all formats symbols' names stand as they are."""
+    """Return the objects to link. Object files of all formats contain symbols' names verbatim, which is checked."""
     objects: Any = made.objects
     if not (isinstance(objects, (list, tuple)) and objects and all(isinstance(each, _BYTES) for each in objects)):
         raise Declined(
-            f"compile() gave rx.codegens.ObjectCode({reprlib.repr(objects)}), not a tuple of objects, each as bytes"
+            f"compile() returned rx.codegens.ObjectCode({reprlib.repr(objects)}), expected a tuple of objects, each as "
+            "bytes"
         )
     found = tuple(map(bytes, objects))
     symbols = [f"{SYMBOLS}{symbol_name(module)}.{name}" for name in Codegen.functions(module)]
@@ -180,14 +186,18 @@ def _objects_of(made: ObjectCode, module: Operation) -> tuple[bytes, ...]:
 def _constants_of(made: ObjectCode, module: Operation) -> Mapping[str, Sequence[Attribute]]:
     given: Any = made.constants
     if not isinstance(given, Mapping):
-        raise Declined(f"compile() gave constants that are {reprlib.repr(given)}, not attributes by functions' names")
+        raise Declined(
+            f"compile() returned constants {reprlib.repr(given)}, expected a mapping of functions' names to attributes"
+        )
     functions = Codegen.functions(module)
     for name, values in given.items():
         if name not in functions:
-            raise Declined(f"compile() gave constants of '{name}'; the part's functions are {', '.join(functions)}")
+            raise Declined(f"compile() returned constants of '{name}'; the part's functions are {', '.join(functions)}")
         wrong = [each for each in values if not isinstance(each, ir.Attribute)]
         if wrong:
-            raise Declined(f"compile() gave a {type(wrong[0]).__name__} as a constant of '{name}', not an ir.Attribute")
+            raise Declined(
+                f"compile() returned a {type(wrong[0]).__name__} as a constant of '{name}', expected an ir.Attribute"
+            )
     return made.constants
 
 
@@ -202,18 +212,18 @@ def _compiled(module: Operation, codegen: type[Codegen], options: Mapping[str, o
 
 
 def _module_of(operation: Operation) -> Any:
-    """An rx.Module: codegens are written by users, and see what users see, which is above all passes."""
+    """Return an rx.Module, imported by name: codegens see the users' API, which is in a layer above the passes."""
     return importlib.import_module(__name__.partition(".")[0]).Module.of(operation)
 
 
 def missing_here(codegen: type[Codegen], made: Made) -> str:
-    """What this machine lacks to run what was made, as its runtime says before it is loaded; empty for nothing."""
+    """Return what this machine lacks to run the code, according to its runtime before loading, or ""."""
     if made.data is None:
         return ""
     try:
         missing: object = find_runtime(codegen.name)().requires(memoryview(made.data))
         is_text = isinstance(missing, str)
-        return str(missing) if is_text else f"requires() gave a {type(missing).__name__}, not what is missing as text"
+        return str(missing) if is_text else f"requires() returned a {type(missing).__name__}, expected text"
     except RelaxError as error:
         return error.message
     except (Exception, SystemExit) as error:
@@ -221,17 +231,18 @@ def missing_here(codegen: type[Codegen], made: Made) -> str:
 
 
 def nodes_of(module: Operation) -> list[str]:
-    """The nodes of the model that went into it, each once."""
+    """Return the names of the model's nodes in a module, without duplicates."""
     named = (name for function in functions_in(module) for op in operations_in(function) for name in origins_of(op))
     return list(dict.fromkeys(named))
 
 
 def described(module: Operation, codegen: type[Codegen], made: Made) -> Attribute:
-    """What is kept of it, on the module that the program is made of."""
+    """Return the attribute that stores the code on the program's module."""
     functions = codegen.functions(module)
     data = None if made.data is None else memoryview(made.data)
     inputs = tuple(len(body_of(each).arguments) for each in functions.values())
     version = "" if data is None else version_of(codegen)
     nodes = tuple(nodes_of(module))
-    part = ExternalPart(codegen.name, symbol_name(module), version, tuple(functions), nodes, data, inputs)
+    name, same_bits = symbol_name(module), codegen.same_bits
+    part = ExternalPart(codegen.name, name, version, tuple(functions), nodes, data, inputs, same_bits)
     return external_attribute(part, made.objects)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The operations of a block in an order that their graph decides, in whichever order it was written."""
+"""Order of a block's operations that their graph defines, independent of the order in the text."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ...bindings.navigation import used_by
 
 
 def settled(operations: Sequence[Operation]) -> list[Operation]:
-    """Operations of a block, what they are made of first: as their results are read, earlier operands first.
+    """Sort operations of a block by their graph: operands before their readers, earlier operands first.
 
-    Exporters write the same graph in many orders; what is chosen among its operations must not depend on that.
+    Exporters write the same graph in many orders. Choices among its operations must not depend on that.
     """
     makers = {value: number for number, op in enumerate(operations) for value in op.results}
     read = [[makers[value] for value in used_by(op) if value in makers] for op in operations]
-    # What has no results is there for its own sake, and last of all is what the block gives.
+    # Operations without results come first, because they have side effects. The terminator's operands come last.
     ends = sorted(range(len(operations)), key=lambda number: len(operations[number].results) > 0)
     found: list[Operation] = []
     seen: set[int] = set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a part computes, as a list of steps: values and constants by number, calls of composites taken apart."""
+"""Computation of a part as a list of steps: values and constants have numbers, and calls of composites are expanded."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ from .roles import NumberedRoles, Passage, numbered_roles
 
 
 def node_names(*operations: Operation) -> tuple[str, ...]:
-    """The names of the model's nodes that operations come from, each once; `file:line:column` where there are none. Of
-    a function, a composite for instance, those of all that is in it.
+    """Return the names of the model's nodes that operations come from, without duplicates.
+
+    An operation without a node gives `file:line:column`. A function, such as a composite, gives the names of all
+    operations in it.
     """
     inside = (op for each in operations for op in (operations_in(each) if len(each.regions) else (each,)))
     return tuple(dict.fromkeys(name for op in inside for name in origins_of(op) if op.name != "func.return"))
@@ -44,57 +46,60 @@ def node_names(*operations: Operation) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class PartStep:
-    """What a pattern has matched, or one operation of it. `step["x"]` is the number of the value that is called so: by
-    the pattern, or where a step is an operation by itself, as the operator calls its operands.
+    """Match of a pattern, or one of its operations. `step["x"]` is the number of a named value.
+
+    The pattern defines the names. In a step of one operation they are the operator's names of its operands.
     """
 
-    #: The pattern's name; empty for what passes have added.
+    #: Name of the pattern, or "" for operations that passes have added.
     composite: str
-    #: Without constants, what others are made of first.
+    #: The operations without constants, operands before their readers.
     operations: tuple[Operation, ...]
-    #: The values that are read from outside, constants too, one for each part of the pattern that matched one, depth
-    #: first, as the pattern was written: one part that stands in two places, `multiply(x, x)`, is one; two parts that
-    #: matched one value are two. Of an operation its operands.
+    #: Values that are read from outside, constants too: one for each part of the pattern that matched one, depth first,
+    #: as the pattern was written. A part in two places, `multiply(x, x)`, counts once. Two parts that matched one value
+    #: count twice. For a single operation these are its operands.
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    #: The numbers of values by their names, those inside of the step too.
+    #: Numbers of values by name, including values inside of the step.
     names: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    #: By names, the operations that made them.
+    #: Operations that define the named values.
     makers: Mapping[str, Operation] = field(default_factory=dict)
-    #: Whether passes have changed what the pattern has matched.
+    #: True if passes have changed the operations that the pattern matched.
     is_changed: bool = False
 
     @property
     def operation(self) -> Any:
-        """The last one, with its attributes as Python has them."""
+        """The last operation, with its attributes as Python values."""
         return self.operations[-1].opview
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """The names of the model's nodes that it comes from: what it is to be called by in profiles and traces."""
+        """Names of the model's nodes that the step comes from. Use them in profiles and traces."""
         return node_names(*self.operations)
 
     def op(self, name: str) -> Any:
-        """The operation that makes a named value, with its attributes as Python has them."""
+        """Return the operation that defines a named value, with its attributes as Python values."""
         if name not in self.makers:
-            raise RelaxError(f"{self._title}: no operation of it makes '{name}'{suggest(name, self.makers)}{self._why}")
+            raise RelaxError(f"{self._title}: no operation defines '{name}'{suggest(name, self.makers)}{self._why}")
         return self.makers[name].opview
 
     def __getitem__(self, name: str) -> int:
-        """The number of a value that it reads from outside, or gives."""
+        """Return the number of a named value that the step reads from outside, or of a result."""
         found = self.all(name)
         if found:
             return found[0]
         if name in self.names:
-            raise RelaxError(f"{self._title}: '{name}' is inside of it: whole=False has a step for each operation")
-        raise RelaxError(f"{self._title}: no value of it is called '{name}'{suggest(name, self.names)}{self._why}")
+            raise RelaxError(
+                f"{self._title}: '{name}' is an inner value of the step: whole=False gives a step for each operation"
+            )
+        raise RelaxError(f"{self._title}: no value is named '{name}'{suggest(name, self.names)}{self._why}")
 
     def get(self, name: str) -> int | None:
-        """As `step[name]`; None where what may be there is not."""
+        """Return `step[name]`, or None if an optional value is absent."""
         return next(iter(self.all(name)), None)
 
     def all(self, name: str) -> tuple[int, ...]:
-        """The numbers of all values of a name, of lists and of what is repeated, in the pattern's order."""
+        """Return the numbers of all values of a name, for lists and repeated patterns, in the pattern's order."""
         known = {*self.inputs, *self.outputs}
         return tuple(number for number in self.names.get(name, ()) if number in known)
 
@@ -108,20 +113,20 @@ class PartStep:
     @property
     def _why(self) -> str:
         listed = f"it has {', '.join(sorted(self.names))}" if self.names else "it has no names"
-        return f" ({listed}{'; passes have changed what the pattern has matched' if self.is_changed else ''})"
+        return f" ({listed}{'; passes have changed the matched operations' if self.is_changed else ''})"
 
 
 class Steps:
-    """A function of a part. Its inputs, constants, and what its steps give have numbers, in this order of making."""
+    """Function of a part. Its inputs, constants and the results of its steps have numbers, in order of definition."""
 
-    #: By number: as the function has them, or a function that it calls.
+    #: Values by number, in this function or in functions that it calls.
     values: list[Value]
     inputs: tuple[int, ...]
     steps: list[PartStep]
     outputs: tuple[int, ...]
 
     def __init__(self, function: Operation, module: Operation, *, whole: bool):
-        """`whole`: what a pattern has matched is one step, otherwise each operation."""
+        """With `whole`, a match of a pattern is one step. Otherwise each operation is one."""
         self._functions = {symbol_name(each): each for each in functions_in(module) if has_body(each)}
         self._whole = whole
         self.values = []
@@ -132,7 +137,7 @@ class Steps:
 
     @cached_property
     def constants(self) -> dict[int, Any]:
-        """By number, as numpy has them, of ml_dtypes where numpy has no such type; None where that is missing."""
+        """Constants by number, as NumPy arrays, or None for missing values. ml_dtypes adds types to NumPy."""
         return {number: _constant(self.values[number]) for number in self.constant_numbers}
 
     def _fresh(self, values: Sequence[Value]) -> tuple[int, ...]:
@@ -141,7 +146,7 @@ class Steps:
         return tuple(range(before, len(self.values)))
 
     def _walk(self, function: Operation, arguments: Sequence[int], steps: list[PartStep]) -> tuple[int, ...]:
-        """The function's steps come to others'; the numbers of what it returns."""
+        """Append the steps of a function, and return the numbers of its results."""
         numbers = dict(zip(body_of(function).arguments, arguments, strict=True))
         returned: tuple[int, ...] = ()
         inside: list[PartStep] = []
@@ -183,7 +188,7 @@ def _constant(value: Value) -> Any:
 
 
 def _alone(composite: str, op: Operation, read: tuple[int, ...], made: tuple[int, ...]) -> PartStep:
-    """An operation: its operands are called as its row calls them."""
+    """Return the step of one operation, with the operator's names for its operands."""
     row = row_of(op)
     if row is None:
         return PartStep(composite, (op,), read, made)
@@ -193,7 +198,7 @@ def _alone(composite: str, op: Operation, read: tuple[int, ...], made: tuple[int
 
 
 def _together(steps: Sequence[PartStep], outputs: tuple[int, ...], roles: NumberedRoles | None) -> PartStep:
-    """What a pattern has matched; without roles in the order in which it is read."""
+    """Return the step of a match. Without roles the inputs are in the order of their reads."""
     composite = steps[0].composite
     operations = tuple(op for step in steps for op in step.operations)
     made = {number for step in steps for number in step.outputs}
@@ -207,5 +212,5 @@ def _together(steps: Sequence[PartStep], outputs: tuple[int, ...], roles: Number
 
 
 def steps_of(functions: Mapping[str, Operation], module: Operation, *, whole: bool) -> dict[str, Steps]:
-    """Of these functions of a part, with what they call."""
+    """Return the steps of these functions of a part, with the functions that they call."""
     return {name: Steps(function, module, whole=whole) for name, function in functions.items()}

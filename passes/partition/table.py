@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What went where, as a table for people."""
+"""Tables for people of a partition's results."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ...support.registry import table
 from ...support.suggest import counted
 from .pricing import time_text
 
-#: Of a journal.
+#: Facts of a journal.
 _Fact = Mapping[str, Any]
 _MOST_NODES = 4
 
 
 def partition_table(facts: Sequence[_Fact]) -> str:
-    """Of a journal's facts; empty where nothing was partitioned."""
+    """Return the table for a journal's facts, or "" if nothing was partitioned."""
     given = [fact for fact in facts if fact["kind"] == "partition"]
     if not given:
         return ""
@@ -36,7 +36,7 @@ def partition_table(facts: Sequence[_Fact]) -> str:
 
 
 def _has_others(fact: Mapping[str, object], given: Sequence[Mapping[str, object]]) -> bool:
-    """Whether the same codegen has a row with something in it: it may be asked more than once."""
+    """Check whether the same codegen has a row with parts. The journal may have several facts of one codegen."""
     return any(other["parts"] for other in given if other["codegen"] == fact["codegen"])
 
 
@@ -45,7 +45,7 @@ def _row(fact: _Fact, made: Mapping[str, _Fact]) -> tuple[str, ...]:
     matched, parts = _matched(fact, made), _parts(fact, made)
     patterns = ", ".join(f"{name.removeprefix(prefix)} {count}" for name, count in sorted(matched.items()))
     code = sum(made[name]["bytes"] for name in parts if name in made)
-    # Of all parts: what those that were not made move is not known apart.
+    # The bytes are sums over all parts: the shares of declined parts are not known separately.
     most = "up to " if len(parts) < len(fact["parts"]) else ""
     crossing = [most + _bytes(fact[way]) if parts else "0 bytes" for way in ("bytes_in", "bytes_out")]
     sizes = [*crossing, _bytes(code)]
@@ -53,12 +53,12 @@ def _row(fact: _Fact, made: Mapping[str, _Fact]) -> tuple[str, ...]:
 
 
 def _parts(fact: _Fact, made: Mapping[str, _Fact]) -> list[str]:
-    """Those that its codegen has not declined."""
+    """Return the parts that the codegen has not declined."""
     return [name for name in fact["parts"] if name not in made or not made[name]["reason"]]
 
 
 def _matched(fact: _Fact, made: Mapping[str, _Fact]) -> Counter[str]:
-    """What of them each pattern has matched."""
+    """Count the operators of these parts that each pattern has matched."""
     return sum((Counter(fact["of_parts"].get(name, {})) for name in _parts(fact, made)), Counter())
 
 
@@ -76,7 +76,7 @@ def _nodes(nodes: Sequence[str]) -> str:
 
 
 def explanation(facts: Sequence[Mapping[str, object]]) -> str:
-    """Why each operator that stayed did, as the pattern that came nearest says; what a plan by cost has counted."""
+    """Return the reasons why operators stayed, by the nearest pattern, and the costs that a plan has counted."""
     kept = [fact for fact in facts if fact["kind"] == "kept"]
     prices = [fact for fact in facts if fact["kind"] == "price"]
     return _kept_table(kept) + _price_table(prices)
@@ -94,7 +94,7 @@ def _kept_table(kept: Sequence[_Fact]) -> str:
 
 
 def _by_match(kept: Sequence[_Fact]) -> Iterator[list[_Fact]]:
-    """Group the operators of one match that stayed for one reason. An operator that nothing matched is alone."""
+    """Group the operators of one match that stayed for one reason. An unmatched operator has a group to itself."""
     groups: dict[tuple[object, ...], list[_Fact]] = {}
     for number, fact in enumerate(kept):
         match = fact.get("match", "") or number

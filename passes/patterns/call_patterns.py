@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Patterns of calls of PrimFuncs: by name, by how they can be fused, by what they compute."""
+"""Patterns of PrimFunc calls: by name, by fusion pattern, by computation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class CallTir(Op):
-    """What a call of a PrimFunc gives. With structures, operands are in the order of their inputs."""
+    """Pattern of the result of a PrimFunc call. With structures, operands are in the order of their inputs."""
 
     reads_prim_funcs: ClassVar[bool] = True
     kinds: tuple[OpPattern, ...] = ()
@@ -37,14 +37,16 @@ class CallTir(Op):
         counts = sorted({structure.input_count for structure in self.structures})
         if len(counts) > 1:
             shown = " and ".join(map(str, counts))
-            raise RelaxError(f"pattern {self}: structures of one pattern read as many values, not {shown}")
+            raise RelaxError(
+                f"pattern {self}: structures of one pattern must have the same number of inputs, got {shown}"
+            )
 
     def __call__(self, *positional: Operand | EllipsisType, **by_name: Operand) -> CallTir:
-        """The same of these arguments, in their order. `...` at the end: and whatever else."""
+        """Return the pattern with these arguments, in order. `...` at the end allows any further arguments."""
         is_open = bool(positional) and positional[-1] is ...
         given = positional[:-1] if is_open else positional
         if by_name or not all(isinstance(each, GraphPattern) for each in given):
-            raise RelaxError(f"pattern {self}: arguments of a PrimFunc are patterns in their order")
+            raise RelaxError(f"pattern {self}: arguments of a PrimFunc must be patterns, by position")
         count = self.structures[0].input_count if self.structures else None
         if count is not None and (len(given) > count or (len(given) < count and not is_open)):
             raise RelaxError(f"pattern {self}: {self.structures[0]} has {counted(count, 'input')}, not {len(given)}")
@@ -52,12 +54,12 @@ class CallTir(Op):
         return self.but(operands=stated, is_open=is_open)
 
     def has_kind(self, *kinds: OpPattern | str) -> CallTir:
-        """The same of a PrimFunc that can be fused like this, or one of several: "elemwise", rx.OpPattern.BROADCAST."""
+        """Return the pattern for a PrimFunc with one of these fusion patterns: "elemwise", rx.OpPattern.BROADCAST."""
         stated = [OpPattern.parse(kind, f"pattern {self}: ") if isinstance(kind, str) else kind for kind in kinds]
         return self.but(kinds=tuple(stated))
 
     def has_attr(self, **attributes: object) -> CallTir:
-        raise RelaxError(f"pattern {self}: a call has no attributes to tell; use where()")
+        raise RelaxError(f"pattern {self}: calls of PrimFuncs have no attributes; use where()")
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
         op = self.maker(subject, bound)
@@ -65,7 +67,7 @@ class CallTir(Op):
             return op
         known = prim_func_of(op)
         if known is None:
-            return f"calls {op.attributes['func']}, which cannot be looked into"
+            return f"calls {op.attributes['func']}, which has no body to read"
         name = symbol_name(known.function)
         if self.functions and not any(fnmatchcase(name, each) for each in self.functions):
             return f"calls @{name}"
@@ -86,13 +88,13 @@ class CallTir(Op):
         ]
 
     def unstated(self, op: Operation) -> list[int]:
-        """Those behind the ones that are stated; none where a structure says which of them these are."""
+        """Return the operands behind the stated ones, or [] if a structure maps operands."""
         if self.operands is not None and self.structures:
             return []
         return list(range(len(self.operands or ()), len(op.operands)))
 
     def found_at(self, call: Operation, known: KnownPrimFunc) -> list[tuple[Structure, Binding]] | str:
-        """The structures that a PrimFunc has as it is called, and how; why it has none."""
+        """Return the structures of a called PrimFunc with their bindings, or the reason why it has none."""
         if isinstance(known.body, str):
             return known.body
         alike = known.signature
@@ -147,7 +149,10 @@ def _shape(value: Value) -> Sequence[Dim] | None:
 
 
 def is_call_tir(*functions: str, structure: Structure | Sequence[Structure] = ()) -> CallTir:
-    """What a call of a PrimFunc gives: of one with this name, or one of several, `*` for anything in it; of one that
-    computes what a structure states, or one of several. Called with patterns, of such arguments."""
+    """Return the pattern of the result of a PrimFunc call, by names or structures.
+
+    Names may contain `*` for any text. Structures state the computation. Call the pattern with patterns of the
+    arguments.
+    """
     structures = (structure,) if isinstance(structure, Structure) else tuple(structure)
     return CallTir(functions, structures)

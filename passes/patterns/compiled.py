@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Patterns compiled to closures: the tests of each value, in the order of the search, one function after the other.
 
-They give the first of the matches that the search would find, without a list of what is left to ask or to try anew.
-What stands for the parts is in slots, whose numbers are known beforehand. Alternatives become functions when the graph
-first asks for them.
+The closures find the first match of the search, without its lists of goals and of choices. Slots with static numbers
+hold the subjects of parts. Alternatives are compiled when the graph first needs them.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ from .tree import (
     walk,
 )
 
-#: Finds a match at an operation.
+#: Function that finds a match at an operation.
 Matcher = Callable[[Operation], Match | None]
-#: Given what is in the slots, goes on from there to the match; None where something does not fit.
+#: Function that continues from the filled slots to the match, or returns None if a test fails.
 _Step = Callable[[list[Any]], Match | None]
-#: What is left to match, each with the slot of what it is held against.
+#: Linked list of goals: a pattern, and the slot of its subject.
 _Goals = tuple[GraphPattern, int, "_Goals"] | None
-#: The slots of parts that have matched, in their order.
+#: Slots of matched parts, in matching order.
 _Slots = Mapping[GraphPattern, int]
 
-# Each part is a few calls inside of one another.
+# Each part takes a few nested calls.
 _MOST_PARTS = 100
 _FIXED = (Op, ResultPattern, Wildcard, Either, Named, Checked, OfType, UsedOnce)
 _ROOT = 0
@@ -46,8 +45,9 @@ _ROOT = 0
 
 @lru_cache(maxsize=4096)
 def matcher(pattern: GraphPattern, is_across: bool = False) -> Matcher | None:
-    """What finds the first match of a pattern, `is_across` blocks or in one; None where that takes a search: for
-    repeated parts, several outputs, calls of PrimFuncs.
+    """Return a function that finds the first match of a pattern, `is_across` blocks or in one.
+
+    Returns None if that takes a search: for repeated parts, several outputs, and calls of PrimFuncs.
     """
     parts = list(walk(pattern))
     if len(parts) > _MOST_PARTS or not all(type(part) in _FIXED or isinstance(part, Leaf) for part in parts):
@@ -59,7 +59,7 @@ def matcher(pattern: GraphPattern, is_across: bool = False) -> Matcher | None:
 class _Compiler:
     def __init__(self, pattern: GraphPattern, parts: Sequence[GraphPattern], is_across: bool):
         self._pattern, self._is_across = pattern, is_across
-        #: For operations, and for what they read; the first two are the root's value and the root.
+        #: Slots of operations and their operands. The first two slots are the root's value and the root.
         self._slots: dict[tuple[GraphPattern, int | str], int] = {}
         for part in parts:
             if isinstance(part, (Op, ResultPattern)):
@@ -149,11 +149,11 @@ class _Compiler:
         return step
 
     def _is_of_op(self, slot: int) -> bool:
-        """Whether there is an operation in the slot, not a value of one."""
+        """Check whether a slot contains an operation, not a value."""
         return any(number == slot and place == "op" for (_, place), number in self._slots.items())
 
     def _operands_by_name(self, part: Op, rest: _Goals, bound: _Slots) -> dict[str, _Step]:
-        """Operators whose operands stand in the same places have one step."""
+        """Return the step for the operands, by operator. Operators with the same order of operands share a step."""
         made: dict[object, _Step] = {}
         ways: dict[str, _Step] = {}
         for name, reader in part.readers.items():
@@ -201,7 +201,7 @@ class _Compiler:
         return step
 
     def _end(self, bound: _Slots) -> _Step:
-        """What is asked when all else fits, and the match."""
+        """Return the step that runs the checks after all other tests, and builds the match."""
         pattern, is_across = self._pattern, self._is_across
         parts = list(bound.items())
         asked = [(part, self._slots.get((part, "op"), _ROOT)) for part in bound if part.is_asked_last]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pattern matching: where a pattern matches, and why it does not."""
+"""Pattern matching: search for matches, and reasons for failures."""
 
 from __future__ import annotations
 
@@ -16,57 +16,57 @@ from .compiled import matcher
 from .matched import Match
 from .tree import Bound, Checked, GraphPattern, Subject, maker_of, subject_of
 
-#: What has to match what, and then the rest.
+#: Linked list of goals: a pattern, and its subject.
 _Goals = tuple[GraphPattern, Subject, "_Goals"] | None
 
 
 class Refusal(NamedTuple):
-    """Why a pattern does not match: the part that does not, and what there is in its place."""
+    """Reason why a pattern does not match: the failed part, and its subject."""
 
     part: GraphPattern
     subject: Subject
     reason: str
-    #: How much has matched before.
+    #: Number of parts that matched before.
     progress: int
 
     def __str__(self) -> str:
         op = maker_of(self.subject)
         what = "an argument" if op is None else op.name
-        if isinstance(self.part, Checked):  # its words are said of all that has matched
+        if isinstance(self.part, Checked):  # its answer is about the whole match
             return self.reason if self.reason.startswith(f"{what}: ") else f"{what}: {self.reason}"
         problem = self.reason if what in self.reason else f"{what} {self.reason}"
         return f"{problem}; pattern: {shortened(str(self.part))}"
 
 
 def matches_of(pattern: GraphPattern, op: Operation, is_across: bool = False) -> Iterator[Match]:
-    """The ways in which a pattern matches the results of an operation, preferred ones first.
+    """Yield the matches of a pattern for the results of an operation, preferred ones first.
 
-    `is_across`: parts may be in blocks around the operation's, too.
+    With `is_across`, parts may be in blocks around the operation's block, too.
     """
     return _Search(pattern, op, is_across).matches()
 
 
 def match(pattern: GraphPattern, op: Operation, is_across: bool = False) -> Match | None:
-    """How a pattern matches the results of an operation, if it does."""
+    """Return the first match of a pattern for the results of an operation, or None."""
     compiled = matcher(pattern, is_across)
     return compiled(op) if compiled is not None else next(matches_of(pattern, op, is_across), None)
 
 
 def why_not(pattern: GraphPattern, op: Operation) -> Refusal | None:
-    """What keeps a pattern from matching: where most of it does. None where it matches."""
+    """Return the reason why a pattern does not match, from the longest attempt, or None if it matches."""
     search = _Search(pattern, op)
     return None if next(search.matches(), None) is not None else search.refusal
 
 
 class _Search:
-    """The search for a pattern's matches at an operation."""
+    """Search for a pattern's matches at an operation."""
 
     def __init__(self, pattern: GraphPattern, root: Operation, is_across: bool = False):
         self._pattern, self._root, self._block, self._is_across = pattern, root, root.block, is_across
         self._bound = Bound()
-        # Where something else can be tried: how much was bound there, and what is to match then.
+        # Choice points: the number of bound parts, and the goals of the alternative.
         self._choices: list[tuple[int, _Goals]] = []
-        #: That of the attempt that got furthest.
+        #: Refusal of the longest attempt.
         self.refusal: Refusal | None = None
 
     def matches(self) -> Iterator[Match]:
@@ -84,7 +84,7 @@ class _Search:
             pattern, subject, goals = goals
             if pattern in self._bound:
                 if self._bound[pattern] != subject:
-                    self._refuse(pattern, subject, "is not the value that stands for it elsewhere")
+                    self._refuse(pattern, subject, "differs from the value that this part matched elsewhere")
                     return None
                 continue
             ways = pattern.ways(subject, self._bound)
@@ -124,19 +124,19 @@ def _before(way: Sequence[tuple[GraphPattern, Subject]], goals: _Goals) -> _Goal
 
 
 def by_head(patterns: Iterable[GraphPattern]) -> dict[str, list[GraphPattern]]:
-    """Patterns by the names of operations that they can begin with, in their order."""
+    """Group patterns by the names of operations that they can begin with, in order."""
     found: dict[str, list[GraphPattern]] = defaultdict(list)
     for pattern in patterns:
         if pattern.heads is None:
-            raise RelaxError(f"pattern {pattern}: it has to begin with an operator; {pattern.text} is anything")
-        for name in dict.fromkeys(name for op in pattern.heads for name in op.names):
+            raise RelaxError(f"pattern {pattern}: it must begin with an operator; {pattern.text} matches anything")
+        for name in pattern.heads:
             found[name].append(pattern)
     return found
 
 
 def find(root: Any, pattern: GraphPattern) -> Iterator[Match]:
-    """The matches in a module or an operation, in the order of the program, of which several may overlap."""
-    from ..structures.prim_funcs import KnownPrimFuncs, remembering  # which is long to load
+    """Yield the matches in a module or an operation, in program order. Matches may overlap."""
+    from ..structures.prim_funcs import KnownPrimFuncs, remembering  # takes long to import
 
     candidates, known = by_head([pattern]), KnownPrimFuncs()
     for op in operations_in(root.operation, is_prim_func):

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class Match:
-    """What a pattern has matched. `match["x"]` is the value of the part that is named so."""
+    """Match of a pattern. `match["x"]` is the value of the part with that name."""
 
-    #: The operation that it was found at: the one that makes the pattern's value, the first of several.
+    #: Operation that the match was found at. It defines the pattern's value, or the first of several.
     root: Operation
 
     def __init__(self, pattern: GraphPattern, root: Operation, bound: Mapping[GraphPattern, Subject]):
@@ -32,7 +32,7 @@ class Match:
         self._bound = bound
 
     def __getitem__(self, part: str | GraphPattern) -> Value:
-        """The value of a part, by its name or as such."""
+        """Return the value of a part, by name or by pattern."""
         if isinstance(part, str):
             return self._named(part)
         found = self._bound.get(part)
@@ -41,7 +41,7 @@ class Match:
         return found
 
     def op(self, name: str = "") -> OpView:
-        """What makes the value of a part, with its operands and attributes by name; the root without a name."""
+        """Return the operation that defines a part's value, with operands and attributes by name. Default: the root."""
         return self._named(name).owner if name else self._view
 
     @cached_property
@@ -50,9 +50,7 @@ class Match:
 
     @property
     def bound(self) -> Mapping[GraphPattern, Subject]:
-        """What stands for each part of the pattern, in its order: a part comes before those that it is made of, and
-        these before the parts that it is a sibling of.
-        """
+        """The subject of each part of the pattern, in preorder: each part comes before its own parts."""
         return self._bound
 
     def _named(self, name: str) -> Value:
@@ -75,30 +73,30 @@ class Match:
         return number
 
     def get(self, name: str) -> Value | None:
-        """The value of a part; None where what may be there is not."""
+        """Return the value of a part, or None if an optional part is absent."""
         return next(iter(self.all(name)), None)
 
     def all(self, name: str) -> list[Value]:
-        """The values of all parts of a name: of those that are repeated, as the pattern has them."""
+        """Return the values of all parts of a name, in the order of the pattern. Repeated parts have several."""
         found = [subject for part, subject in self._bound.items() if type(part) is Named and part.name == name]
         return [subject for subject in found if isinstance(subject, Value)]
 
     @cached_property
     def operations(self) -> list[Operation]:
-        """What the pattern's operators have matched, in the order of the program."""
+        """The operations that the pattern's operators matched, in program order."""
         makers = {maker_of(subject): None for part, subject in self._bound.items() if isinstance(part, Op)}
         return sorted((op for op in makers if op is not None), key=cmp_to_key(_order))
 
     @cached_property
     def outputs(self) -> list[Operation]:
-        """What makes the pattern's value; where it is several, each of them."""
+        """The operations that define the pattern's values."""
         patterns = self.pattern.outputs if isinstance(self.pattern, Outputs) else (self.pattern,)
         makers = (maker_of(self._bound[each]) for each in patterns)
         return [op for op in makers if op is not None]
 
     @cached_property
     def inputs(self) -> list[Value]:
-        """What the operations read that others make, in the order of reading."""
+        """The values that the operations read from others, in the order of reading."""
         inside = set(self.operations)
         read = (value for op in self.operations for value in op.operands)
         return list(dict.fromkeys(value for value in read if maker_of(value) not in inside))
@@ -109,18 +107,18 @@ class Match:
 
     @cached_property
     def results(self) -> list[Value]:
-        """What the operations give to others."""
+        """The results that other operations read."""
         inside = set(self.operations)
         made = (value for op in self.operations for value in op.results)
         return [value for value in made if any(user not in inside for user in users_of(value))]
 
     @cached_property
     def structures(self) -> dict[GraphPattern, Structure]:
-        """For patterns of calls, the structure that each was found to have."""
+        """The structures of matched PrimFuncs, by the patterns of the calls."""
         return {part.part: part.structure for part in self._bound if isinstance(part, Found)}
 
     def literal(self, name: str) -> float:
-        """The number that stands in a PrimFunc's body where a structure has a literal of this name."""
+        """Return the number in a PrimFunc's body at the place of a structure's literal."""
         literals = {
             key: each for part in self._bound if isinstance(part, Found) for key, each in part.binding.literals.items()
         }
@@ -129,7 +127,7 @@ class Match:
         return literals[name]
 
     def is_used_outside(self, part: GraphPattern | Value) -> bool:
-        """Whether others use the value as well."""
+        """Check whether operations outside of the match use the value."""
         subject = self._bound.get(part) if isinstance(part, GraphPattern) else part
         values = [subject] if isinstance(subject, Value) else subject.results if subject is not None else []
         inside = set(self.operations)

@@ -20,30 +20,30 @@ from ...support.errors import RelaxError
 from ...support.suggest import counted, suggest
 from .tree import MATCHES, Bound, GraphPattern, Leaf, Subject, Ways
 
-#: A value's pattern; several, or `every`, where an operand varies in number; None for one that is absent.
+#: Pattern of an operand: one pattern, a sequence or `every` for a variadic operand, or None for an absent one.
 Operand = GraphPattern | Sequence[GraphPattern] | None
 OpT = TypeVar("OpT", bound="Op")
-#: Given a number and its element type.
+#: Test of a number and its element type.
 NumberTest = Callable[[int | float | bool, str], bool]
-#: By an operand's name, or by its number where the operator is upstream's: as many as it has values there.
+#: Patterns by operand name, or by number for upstream's operators: one for each value of the operand.
 Operands = Mapping[str | int, tuple[GraphPattern, ...]]
 
 
-#: Each is looked through by calls inside of one another, of which Python has room for 1,000.
+#: Nested patterns are traversed by recursive calls, and Python allows 1,000.
 MOST_DEEP = 320
 
 
 class Op(GraphPattern):
-    """What an operation of one of these names gives."""
+    """Pattern of the result of an operation with one of these names."""
 
     is_asked_last: ClassVar[bool] = True
-    #: None: whatever it reads.
+    #: Patterns of the operands. None matches any operands.
     operands: Operands | None = None
-    #: The same as each of several operators calls its operands.
+    #: The same with each operator's own names of operands.
     by_operator: Mapping[str, Operands] = MappingProxyType({})
-    #: Whether it may read more than what is stated.
+    #: True if the operation may have more operands than stated.
     is_open: bool = False
-    #: Whether operands stand as they are stated, those of commutative operators, too.
+    #: True if the order of operands matters for commutative operators, too.
     is_ordered: bool = False
     attributes: tuple[tuple[str, Any], ...] = ()
 
@@ -55,7 +55,7 @@ class Op(GraphPattern):
             _row(name)
 
     def but(self: OpT, **changes: Any) -> OpT:
-        """The same with something else in the place of some of what it is."""
+        """Return a copy with changed attributes."""
         other = object.__new__(type(self))
         vars(other).update(vars(self), **changes)
         for name in ("readers", "depth"):
@@ -63,31 +63,31 @@ class Op(GraphPattern):
         return other
 
     def __call__(self, *positional: Operand | EllipsisType, **by_name: Operand) -> Op:
-        """The same of these operands, in the operator's order or by name. `...` at the end: and whatever else."""
+        """Return the pattern with these operands, by position or name. `...` at the end allows any further operands."""
         is_open = bool(positional) and positional[-1] is ...
         given = positional[:-1] if is_open else positional
         stated = {name: _stated(self, name, given, by_name, is_open) for name in self.names}
         made = self.but(operands=stated[self.names[0]], by_operator=stated, is_open=is_open)
         if made.depth > MOST_DEEP:
-            reason = f"more than {MOST_DEEP} patterns stand inside of one another"
-            raise RelaxError(f"pattern of {self}: {reason}; repeated() stands for several alike")
+            reason = f"more than {MOST_DEEP} patterns are nested"
+            raise RelaxError(f"pattern of {self}: {reason}; use repeated() for repetitions")
         return made
 
     def in_order(self) -> Op:
-        """The same, with operands of commutative operators in the order in which they are stated only."""
+        """Return the pattern with the stated order of operands, for commutative operators, too."""
         return self.but(is_ordered=True)
 
     def has_attr(self, **attributes: object) -> Op:
-        """The same with these attributes, as builders take them; a function is asked about an attribute's value."""
+        """Return the pattern with these attributes, as builders take them. A function tests an attribute's value."""
         for row_name in self.names:
             row = _row(row_name)
             if row is None:
-                raise RelaxError(f"pattern {self}: attributes are known of operators with a row; use where()")
+                raise RelaxError(f"pattern {self}: attributes of upstream's operators are not known; use where()")
             attributes = {name: _normalized(self, row, name, value) for name, value in attributes.items()}
         return self.but(attributes=(*self.attributes, *attributes.items()))
 
     def __getitem__(self, index: int) -> GraphPattern:
-        """One of several results."""
+        """Return the pattern of one of several results."""
         return ResultPattern(self, index)
 
     @property
@@ -95,8 +95,8 @@ class Op(GraphPattern):
         return tuple(each for operand in (self.operands or {}).values() for each in operand)
 
     @property
-    def heads(self) -> tuple[Op, ...] | None:
-        return (self,)
+    def heads(self) -> tuple[str, ...] | None:
+        return self.names
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
         op = self.maker(subject, bound)
@@ -110,23 +110,23 @@ class Op(GraphPattern):
         return MATCHES if self.operands is None else reader.ways(op)
 
     def maker(self, subject: Subject, bound: Bound) -> Operation | str:
-        """What makes a value, where it is one of the operators; why it is none."""
+        """Return the operation that defines a value, or the reason why it does not match."""
         op = bound.maker(subject)
         if op is None:
             return "is an argument"
         if op.name not in self.names:
             return f"is made by {op.name}"
         if isinstance(subject, Value) and len(op.results) != 1:
-            return f"is one of {counted(len(op.results), 'result')}, for which pattern[i] stands"
+            return f"is one of {counted(len(op.results), 'result')}: use pattern[i]"
         return op
 
     def unstated(self, op: Operation) -> list[int]:
-        """The operands of an operation that the pattern says nothing of, by their numbers."""
+        """Return the numbers of an operation's operands that the pattern does not state."""
         return list(range(len(op.operands))) if self.operands is None else self.readers[op.name].unstated(op)
 
     @cached_property
     def readers(self) -> dict[str, Reader]:
-        """What holds operands and attributes against those of operations, by their names."""
+        """Readers of operands and attributes, by operator name."""
         return {name: Reader(self, name) for name in self.names}
 
     @property
@@ -142,7 +142,7 @@ class Op(GraphPattern):
 
 
 class ResultPattern(GraphPattern):
-    """One of several results of an operation."""
+    """Pattern of one of several results of an operation."""
 
     def __init__(self, op: Op, index: int):
         self.op, self.index = op, index
@@ -160,7 +160,7 @@ class ResultPattern(GraphPattern):
         return (self.op,)
 
     @property
-    def heads(self) -> tuple[Op, ...] | None:
+    def heads(self) -> tuple[str, ...] | None:
         return self.op.heads
 
     @property
@@ -169,7 +169,7 @@ class ResultPattern(GraphPattern):
 
 
 class Filled(Leaf):
-    """A tensor that is one number everywhere, of which a test is given the number and the element type."""
+    """Pattern of a tensor with one number everywhere. The test gets that number and the element type."""
 
     def __init__(self, test: NumberTest, text: str):
         self.test, self._text = test, text
@@ -181,8 +181,8 @@ class Filled(Leaf):
         return "" if self.test(number, dtype_of(subject)) else f"is {number}"
 
     @property
-    def heads(self) -> tuple[Op, ...] | None:
-        return (Op(SPLATS),)
+    def heads(self) -> tuple[str, ...] | None:
+        return tuple(SPLATS)
 
     @property
     def text(self) -> str:
@@ -190,7 +190,7 @@ class Filled(Leaf):
 
 
 class Every(GraphPattern):
-    """However many values an operand is, each like this: a pattern of its own for each of them."""
+    """Pattern of a variadic operand. Each of its values gets a new pattern."""
 
     def __init__(self, make: Callable[[], GraphPattern], least: int):
         self.make, self.least = make, least
@@ -203,7 +203,7 @@ class Every(GraphPattern):
         return (self.make(),)
 
     @property
-    def heads(self) -> tuple[Op, ...] | None:
+    def heads(self) -> tuple[str, ...] | None:
         return self.make().heads
 
     @property
@@ -213,7 +213,7 @@ class Every(GraphPattern):
 
 @cache
 def _row(name: str) -> Operator | None:
-    """The row of an operator; None for upstream's, which have none."""
+    """Return the row of an operator, or None for upstream's operators, which have none."""
     return None if name.partition(".")[0] in UPSTREAM_DIALECTS else find_op(name)
 
 
@@ -231,18 +231,18 @@ def _normalized(pattern: Op, row: Operator, name: str, value: object) -> Any:
 def _stated(
     pattern: Op, name: str, given: Sequence[Operand | EllipsisType], by_name: Mapping[str, Operand], is_open: bool
 ) -> Operands:
-    """What is said of operands, checked against the operator's row."""
+    """Return the patterns of operands, checked against the operator's row."""
     positional = [each for each in given if not isinstance(each, EllipsisType)]
     if len(positional) < len(given):
-        raise RelaxError(f"pattern {pattern}: '...' stands for the rest, at the end")
+        raise RelaxError(f"pattern {pattern}: '...' matches the remaining operands, and must come last")
     row = _row(name)
     if row is not None and not by_name and row.varying is None and len(positional) == len(row.operands):
         patterns = [each for each in positional if isinstance(each, GraphPattern)]
-        if len(patterns) == len(positional):  # nothing is wrong with most of them
+        if len(patterns) == len(positional):  # the common case
             return {operand.name: (each,) for operand, each in zip(row.operands, patterns, strict=True)}
     if row is None:
         if by_name:
-            raise RelaxError(f"pattern {pattern}: operands of {name} are known by their order only")
+            raise RelaxError(f"pattern {pattern}: operands of {name} have no names: pass them by position")
         return {number: _stated_values(each) for number, each in enumerate(positional)}
     names = [operand.name for operand in row.operands]
     if len(positional) > len(names):
@@ -258,7 +258,9 @@ def _stated(
             raise RelaxError(f"pattern {pattern}: {name}'s '{operand.name}' is never absent")
         if operand.name not in stated:
             if operand.arity == "single" and not is_open:
-                raise RelaxError(f"pattern {pattern}: {name}'s '{operand.name}' is missing; '...' stands for the rest")
+                raise RelaxError(
+                    f"pattern {pattern}: {name}'s '{operand.name}' is missing; '...' at the end matches the rest"
+                )
             continue
         is_several = isinstance(stated[operand.name], (Sequence, Every))
         if is_several != (operand.arity == "variadic"):
@@ -272,7 +274,7 @@ def _stated_values(operand: Operand) -> tuple[GraphPattern, ...]:
 
 
 class Reader:
-    """Holds what is stated of an operator's operands against those of an operation."""
+    """Reader of an operation's operands by a pattern's statements."""
 
     def __init__(self, pattern: Op, name: str):
         self._row = row = _row(name)
@@ -280,9 +282,9 @@ class Reader:
         self._is_open = pattern.is_open
         are_two = len({each for operand in operands.values() for each in operand}) == 2
         self.is_commutative = row is not None and row.commutative and are_two and not pattern.is_ordered
-        #: Whether such an operation always gives one value.
+        #: True if the operator always has exactly one result.
         self.gives_one = row is not None and [result.arity for result in row.results] == ["single"]
-        #: By number, where each operand is one value.
+        #: Patterns by operand number, if each operand is one value.
         self.in_order: list[tuple[int, GraphPattern]] | None = None
         if row is None:
             self.in_order = [(index, operands[index][0]) for index in range(len(operands))]
@@ -293,13 +295,13 @@ class Reader:
 
     @property
     def parts(self) -> list[GraphPattern]:
-        """What is stated of operands, in the operator's order."""
+        """The stated patterns of operands, in the operator's order."""
         if self._row is None or self.in_order is not None:
             return [pattern for _, pattern in self.in_order or ()]
         return [each for operand in self._row.operands for each in self._operands.get(operand.name, ())]
 
     def fits(self, count: int) -> bool:
-        """Whether an operation that reads this number of values can be one, where each operand is one value."""
+        """Check whether an operation with this number of operands can match, if each operand is one value."""
         stated = len(self._operands)
         return count == stated or (count > stated and self._is_open)
 
@@ -309,7 +311,7 @@ class Reader:
         return kind.decode(op.attributes[name]) if name in op.attributes else kind.default
 
     def unstated(self, op: Operation) -> list[int]:
-        """The numbers of an operation's operands of which nothing is stated."""
+        """Return the numbers of an operation's operands that the pattern does not state."""
         numbers = list(range(len(op.operands)))
         if not self._is_open:
             return []
@@ -321,7 +323,7 @@ class Reader:
         return [number for group in rest for number in (group if isinstance(group, tuple) else (group,))]
 
     def _segments(self, op: Operation, values: list[Any]) -> dict[str, Any]:
-        """What belongs to an operation's operands, by these one's names."""
+        """Group values by the operands that they belong to, by name."""
         assert self._row is not None
         sizes = list(op.attributes["operandSegmentSizes"]) if self._row.segmented else None
         return self._row.segment(values, sizes)
@@ -360,13 +362,14 @@ def _operand_text(operand: tuple[GraphPattern, ...]) -> str:
 
 
 def is_op(*names: str) -> Op:
-    """What an operator of this name gives, or one of several; called with patterns, of such operands."""
+    """Return the pattern of a result of the named operators. Call it with patterns of the operands."""
     return Op(names)
 
 
 def is_filled(number: float | NumberTest | None = None) -> GraphPattern:
-    """A tensor that is one number everywhere, or this one: a constant, or made by `full`, `zeros`, `ones`. A function
-    is given the number and the element type.
+    """Return the pattern of a tensor with one number everywhere, any or this one.
+
+    The tensor is a constant, or made by `full`, `zeros` or `ones`. A function gets the number and the element type.
     """
     if number is None:
         return Filled(lambda *_: True, "filled")
@@ -376,5 +379,5 @@ def is_filled(number: float | NumberTest | None = None) -> GraphPattern:
 
 
 def every(make: Callable[[], GraphPattern], least: int = 0) -> GraphPattern:
-    """For an operand of variable number: however many there are, each as a pattern of its own says, made by `make`."""
+    """Return the pattern of a variadic operand: `make` returns a new pattern for each of its values."""
     return Every(make, least)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Multi-root patterns: several connected values, as three products of one tensor."""
+"""Multi-root patterns: several connected values, such as three products of one tensor."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ...support.errors import RelaxError
 from .operator_patterns import Op
 from .tree import MATCHES, Bound, GraphPattern, Repeated, Subject, Ways, subject_of, walk
 
-# How far apart two outputs may be that have a chain of any length between them.
+# Largest distance of two outputs that a chain of any length connects.
 _FAR = 64
 
 
 class Outputs(GraphPattern):
-    """Several values, each of an operation of its own; those behind the first one share a part with one before."""
+    """Pattern of values of different operations. Each output but the first shares a part with an earlier one."""
 
     def __init__(self, outputs: tuple[GraphPattern, ...]):
         self.outputs = outputs
@@ -25,7 +25,7 @@ class Outputs(GraphPattern):
         for number, output in enumerate(self.outputs):
             parts = set(walk(output))
             if number and not known & parts:
-                raise RelaxError(f"pattern {self}: output {number}, {output}, shares nothing with those before it")
+                raise RelaxError(f"pattern {self}: output {number}, {output}, shares no part with earlier outputs")
             known |= parts
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
@@ -39,7 +39,7 @@ class Outputs(GraphPattern):
         return self.outputs
 
     @property
-    def heads(self) -> tuple[Op, ...] | None:
+    def heads(self) -> tuple[str, ...] | None:
         return self.outputs[0].heads
 
     @property
@@ -48,19 +48,19 @@ class Outputs(GraphPattern):
 
 
 class Beside(GraphPattern):
-    """A further output, which is looked for among the users of what is known of it."""
+    """Pattern of a further output, searched among the users of its known parts."""
 
     def __init__(self, output: GraphPattern, whole: Outputs):
         self.output, self.whole = output, whole
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
         taken = {bound.maker(bound[each]) for each in self.whole.outputs if each in bound}
-        heads = {name for op in self.output.heads or () for name in op.names}
+        heads = self.output.heads
         found = (op for op in self._users(bound) if op not in taken and (not heads or op.name in heads))
         return [((self.output, subject_of(op)),) for op in found] or f"has no {self.output} next to it"
 
     def _users(self, bound: Bound) -> Iterator[Operation]:
-        """Who makes something of the known parts, by operators that the output is made of: nearest first."""
+        """Yield the users of the known parts, through operators of the output, nearest first."""
         seen: set[Operation] = set()
         edge = [subject for part, subject in bound.items() if part in self._parts]
         for _ in range(self._reach):
@@ -89,7 +89,7 @@ class Beside(GraphPattern):
 
 
 class Apart(GraphPattern):
-    """That no output is a step on the way to another one."""
+    """Condition that no output is an intermediate result of another one."""
 
     def __init__(self, whole: Outputs):
         self.whole = whole
@@ -97,7 +97,7 @@ class Apart(GraphPattern):
     def ways(self, subject: Subject, bound: Bound) -> Ways:
         ops = [bound.maker(each) for part, each in bound.items() if isinstance(part, Op)]
         outputs = (bound.maker(bound[each]) for each in self.whole.outputs)
-        return MATCHES if all(ops.count(op) == 1 for op in outputs) else "is a step on the way to another output"
+        return MATCHES if all(ops.count(op) == 1 for op in outputs) else "is an intermediate result of another output"
 
     @property
     def text(self) -> str:
@@ -110,7 +110,7 @@ def _users_of(subject: Subject) -> list[Operation]:
 
 
 def outputs(*patterns: GraphPattern) -> GraphPattern:
-    """Several values at once; each shares a part with one before it: `outputs(matmul(x, q), matmul(x, k))`."""
+    """Return the pattern of several values, connected by shared parts: `outputs(matmul(x, q), matmul(x, k))`."""
     if not patterns:
         raise RelaxError("outputs() needs a pattern")
     return patterns[0] if len(patterns) == 1 else Outputs(patterns)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Match filter: a conservative analysis of which of many patterns may match where, for a whole block at once.
 
-Each value has a mask with a bit for each part of a pattern that it may be, as far as its operator, attributes and type
-and the masks of what it is made of determine. Operations that are alike in these have equal masks, which are worked out
-once for all of them: what a block costs hardly grows with the number of patterns. What holds of a match as a whole is
-left to `match`: that a part is one value in two places, checks, attributes that a function is asked about.
+Each value has a mask with a bit for each part of a pattern that it may match. The operator, attributes, type and the
+masks of the operands determine a mask. Operations with equal inputs share a mask, which is computed once. So the cost
+per block hardly grows with the number of patterns. Conditions on a whole match are left to `match`: equality of a
+part's values in two places, checks, and functions that test attributes.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from .tree import (
     subject_of,
 )
 
-#: The bit of what anything is.
+#: The bit that every value has.
 _ANY = 1
-#: The names of operations that can make a value; None: any, or none.
+#: Names of operations that can define a value, or None for any or none.
 _Makers = frozenset[str] | None
 
 
@@ -47,18 +47,18 @@ class _ProspectPart(NamedTuple):
 
 
 class _Look(NamedTuple):
-    """What counts of operations of one name: the parts that they may be, inner ones first, and what these ask about."""
+    """Relevant properties of operations of one name: the possible parts, inner ones first, and the masks' inputs."""
 
     parts: Sequence[_ProspectPart]
     attributes: Sequence[str]
     reads_operands: bool
     reads_type: bool
-    #: Of operands, too.
+    #: True if the types of operands count, too.
     reads_types: bool
 
 
 class Prospects:
-    """Where each of several patterns is worth being tried, in blocks of one module whose PrimFuncs stay as they are."""
+    """Candidates for several patterns, in blocks of one module with unchanged PrimFuncs."""
 
     def __init__(self, patterns: Sequence[GraphPattern]):
         self._parts: list[_ProspectPart] = []
@@ -66,21 +66,21 @@ class Prospects:
         self._makers: dict[int, _Makers] = {_ANY: None}
         self._constants: dict[float | None, int] = {}
         self._looks: dict[str, _Look] = {}
-        #: Masks of an operation and, where these are several, of its results.
+        #: Masks of an operation and, if it has several results, of each result.
         self._known: dict[Hashable, Sequence[int]] = {}
         self._roots = [(number, self._bit(pattern)) for number, pattern in enumerate(patterns)]
         self._begun: dict[int, Sequence[int]] = {}
-        #: The names of all operators in the patterns.
+        #: Names of all operators in the patterns.
         self.names = frozenset(
             name for part in self._parts if isinstance(part.pattern, Op) for name in part.pattern.names
         )
 
     def in_block(self, block: Block) -> dict[int, list[Operation]]:
-        """By the numbers of patterns, the operations that each may match at, in their order."""
+        """Return the operations that each pattern may match at, in order, by the pattern's number."""
         return self.among(operations_of(block))
 
     def among(self, operations: Iterable[Operation]) -> dict[int, list[Operation]]:
-        """The same of a block's operations in another order, in which they stand behind what they are made of."""
+        """Return the same for a block's operations in another order, in which operands precede their readers."""
         found: dict[int, list[Operation]] = defaultdict(list)
         masks: dict[Value, int] = {}
         for op in operations:
@@ -115,14 +115,14 @@ class Prospects:
         return [own] if len(results) == 1 else [own, *(self._mask(look, value, own, masks) for value in results)]
 
     def _from_outside(self, value: Value, masks: dict[Value, int]) -> int:
-        """Of an argument, or of another block's value: that has no operators in it."""
+        """Return the mask of an argument, or of another block's value, which no operator matches."""
         maker = made_by(value, *CONSTANTS)
         look = self._look(maker.name if maker else "")
         masks[value] = self._mask(look, value, 0, masks) if look.parts else _ANY
         return masks[value]
 
     def _mask(self, look: _Look, subject: Subject, of_op: int | None, masks: dict[Value, int]) -> int:
-        """`of_op`: the mask of the operation that makes the value, if it is another one."""
+        """Return the mask of a subject. `of_op` is the mask of its defining operation, if the subject is a value."""
         mask, bound = _ANY, Bound()
 
         def mask_of(it: Subject) -> int:
@@ -142,7 +142,7 @@ class Prospects:
         return mask
 
     def _beginning(self, mask: int) -> Sequence[int]:
-        """The numbers of the patterns whose value it may be."""
+        """Return the numbers of the patterns with a value that has this mask."""
         if mask not in self._begun:
             self._begun[mask] = [number for number, bit in self._roots if mask & bit]
         return self._begun[mask]
@@ -173,7 +173,7 @@ class Prospects:
     def _new_bit(self, pattern: GraphPattern) -> int:
         if isinstance(pattern, (Named, Checked, UsedOnce)):
             return self._bit(pattern.inner)
-        if isinstance(pattern, Outputs):  # is looked for at the first
+        if isinstance(pattern, Outputs):  # searched from the first output
             return self._bit(pattern.outputs[0])
         if isinstance(pattern, Const):
             if pattern.number not in self._constants:
@@ -193,7 +193,7 @@ class Prospects:
         return _ANY
 
     def _bit_of_repeated(self, pattern: Repeated) -> int:
-        """However often there is something around it: what may be there again is this, or what is inside."""
+        """Return the bit of a repeated pattern. Its placeholder matches a repetition, or the innermost pattern."""
         again = Text("…")
         inner = self._bit(pattern.inner)
         self._bits[again] = bit = inner if inner == _ANY else self._new(None)

@@ -25,7 +25,7 @@ def quantized_linear(
     """Return the pattern of a quantized linear layer: a product with a constant matrix, up to the next quantize.
 
     x, w: patterns of the operands' integers, int8 or uint8 by default. activation: the operators that may follow the
-    sums, relu and clip by default. real_results: also match layers whose result is not quantized.
+    sums, relu and clip by default. real_results: also match layers without a quantized result.
 
     Names: x, x_scale, x_zero_point, w, w_scale, w_zero_point, product, bias, bias_scale, bias_zero_point, activation,
     y_scale, y_zero_point, limited; in a QOperator layer `scale` in place of x_scale and w_scale.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pattern rewriting."""
+"""Rewriting of pattern matches."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from .tree import Condition, Const, Either, GraphPattern, maker_of, walk
 if TYPE_CHECKING:
     from ..structures.prim_funcs import KnownPrimFuncs
 
-#: What takes the place of a match: a value, for several outputs one each; None where it is to stay.
+#: Function from a match to its replacement: a value, one value per output, or None to keep the match.
 Replacement = Callable[[Match], Outcome]
-# There is one rewriter for each run.
+# Each run has its own rewriter.
 _known: WeakKeyDictionary[Rewriter, KnownPrimFuncs] = WeakKeyDictionary()
 
 
@@ -41,10 +41,11 @@ def rewrite(
     name: str = "",
     is_across: bool = False,
 ) -> Pattern:
-    """What `apply_greedy` and `apply_walk` rewrite by: what replaces the pattern's value is what `replacement(match)`
-    gives; or a part of the pattern, or operators around parts, of the type that there is, where they can have it.
+    """Return a rewrite pattern for `apply_greedy` and `apply_walk`.
 
-    What else has matched goes when it is dead. `is_across`: parts may be in blocks around the root's.
+    `replacement(match)` returns the value that replaces the pattern's value. A replacement may also be a part of the
+    pattern, or operators around parts. The new value has the old type if the operators can give that type. Dead
+    operations of the match are erased. With `is_across`, parts may be in blocks around the root's block.
     """
     replace = template(pattern, replacement) if isinstance(replacement, GraphPattern) else replacement
     name = name or (str(pattern) if isinstance(replacement, GraphPattern) else function_name(replacement))
@@ -73,16 +74,16 @@ def _searched(pattern: GraphPattern, op: Operation, is_across: bool, rewriter: R
     matches = filter(_can_be_replaced, matches_of(pattern, op, is_across))
     if not any(part.reads_prim_funcs for part in walk(pattern)):
         return next(matches, None)
-    from ..structures.prim_funcs import KnownPrimFuncs, remembering  # which is long to load
+    from ..structures.prim_funcs import KnownPrimFuncs, remembering  # takes long to import
 
     with remembering(_known.setdefault(rewriter, KnownPrimFuncs())):
         return next(matches, None)
 
 
 def _needed(pattern: GraphPattern) -> frozenset[str]:
-    """Operators of which one makes an operand wherever the pattern matches; none where that is unknown."""
+    """Return operators of which one defines an operand wherever the pattern matches, or none if unknown."""
     if isinstance(pattern, Op):
-        makers = (frozenset(name for op in part.heads or () for name in op.names) for part in pattern.parts)
+        makers = (frozenset(part.heads or ()) for part in pattern.parts)
         return next(filter(None, makers), frozenset())
     if isinstance(pattern, (Outputs, ResultPattern, Condition)):
         return _needed(pattern.parts[0])
@@ -91,7 +92,7 @@ def _needed(pattern: GraphPattern) -> frozenset[str]:
 
 
 def _may_match(pattern: GraphPattern, name: str, makers: Sequence[str]) -> bool:
-    """Whether a pattern may match an operation of this name, by the names of what makes its operands."""
+    """Check whether a pattern may match an operation of this name, by the names of its operands' producers."""
     if isinstance(pattern, (Outputs, Condition)):
         return _may_match(pattern.parts[0], name, makers)
     if isinstance(pattern, Either):
@@ -118,7 +119,7 @@ def _may_be(part: GraphPattern, maker: str) -> bool:
         return _may_be(part.inner, maker)
     if isinstance(part, Either):
         return any(_may_be(each, maker) for each in part.choices)
-    return part.heads is None or any(maker in op.names for op in part.heads)
+    return part.heads is None or maker in part.heads
 
 
 def _outcome(match: Match, outcome: Outcome, rewriter: Rewriter, name: str) -> Outcome:
@@ -137,9 +138,9 @@ def _outcome(match: Match, outcome: Outcome, rewriter: Rewriter, name: str) -> O
 
 
 def _can_be_replaced(match: Match) -> bool:
-    """Whether what is made in the root's place finds all that it reads, and is there for all who read it."""
+    """Check whether a replacement at the root is dominated by its operands, and dominates its users."""
     root = match.root
-    if not isinstance(match.pattern, Outputs):  # whose value comes after all that it is made of
+    if not isinstance(match.pattern, Outputs):  # the only value comes after its operands
         return True
     readers = (user for op in match.outputs[1:] for value in op.results for user in users_of(value))
     made = (maker_of(value) for value in match.inputs)
@@ -147,7 +148,7 @@ def _can_be_replaced(match: Match) -> bool:
 
 
 def _is_before(one: Operation, other: Operation) -> bool:
-    """Whether one operation, or what is around it, comes before another one in the other's block."""
+    """Check whether an operation, or one around it, precedes another one in the latter's block."""
     block = other.block
     around = next((each for each in (one, *ancestors(one)) if each.block == block), None)
     return around is not None and around != other and around.is_before_in_block(other)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Replacements that are written as patterns are: a part of what has matched, or operators around parts."""
+"""Replacements written as patterns: a part of the match, or operators around parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .tree import GraphPattern, walk
 
 
 def template(pattern: GraphPattern, wanted: GraphPattern) -> Callable[[Match], Value | Operation | None]:
-    """What makes a replacement of a match. Raises RelaxError for what cannot be made."""
+    """Return a function that builds the replacement of a match. Raises RelaxError for an unsupported replacement."""
     known = set(walk(pattern))
     _check(pattern, known, wanted)
     if wanted in known:
@@ -34,9 +34,9 @@ def _check(pattern: GraphPattern, known: set[GraphPattern], wanted: GraphPattern
         return
     where = f"pattern {pattern}: replacement {wanted}"
     if type(wanted) is not Op or len(wanted.names) > 1 or wanted.operands is None or wanted.is_open:
-        raise RelaxError(f"{where} is neither a part of what is matched nor one operator of all its operands")
+        raise RelaxError(f"{where} is neither a part of the pattern nor one operator with all of its operands")
     if any(callable(value) for _, value in wanted.attributes) or find_op(wanted.names[0]).segmented:
-        raise RelaxError(f"{where} has to be made by a function")
+        raise RelaxError(f"{where} must be built by a function")
     for part in wanted.parts:
         _check(pattern, known, part)
 

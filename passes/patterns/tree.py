@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Patterns: what a part of a graph looks like.
+"""Patterns of values in a graph, as immutable trees.
 
     x, w = wildcard().named("x"), is_const().named("w")
     convolution = is_op("relax.nn.conv2d")(x, w).has_attr(groups=1)
     pattern = convolution.optional(lambda y: is_op("relax.nn.relu")(y))
 
-A pattern stands for a value. Patterns do not change: methods give others. One that stands in two places, here the
-convolution with and without what follows, is the same value in both.
+A pattern represents a value. Methods return new patterns. A pattern that occurs in two places matches the same value in
+both. In the example that is the convolution with and without an operator behind it.
 """
 
 from __future__ import annotations
@@ -29,95 +29,100 @@ from ...support.suggest import suggest
 if TYPE_CHECKING:
     from ..structures.structure import Binding, Structure
     from .matched import Match
-    from .operator_patterns import Op
 
-#: What a pattern is held against: a value, or the operation that makes it where it has several results.
+#: Candidate for a pattern: a value, or its defining operation if that has several results.
 Subject = Value | Operation
-#: The ways in which a pattern may match, each by what else has to match what; or why it does not.
+#: Alternatives of a match, each a list of goals for other parts, or the reason why there is no match.
 Ways = Sequence[Sequence[tuple["GraphPattern", Subject]]] | str
 
 MATCHES: Ways = ((),)
-#: Given a match: True, or False, or in words why not.
+#: Function that accepts a match with True, or refuses it with False or a reason.
 Check = Callable[["Match"], bool | str]
 Around = Callable[["GraphPattern"], "GraphPattern"]
-# Python's, and numpy's, which comparisons of its numbers give: it is not imported for that.
+# Names of the truth types of Python, and of NumPy: its comparisons return its own. NumPy is not imported here.
 _TRUTHS = ("bool", "bool_")
-# As numpy calls them; truth values are neither.
+# Classes of element types, with NumPy's names. Truth values are in none.
 _CLASSES: dict[str, Callable[[str], bool]] = {"floating": is_float, "integer": is_int}
 
 
 class Bound(dict["GraphPattern", Subject]):
-    """What stands for each pattern that has matched so far."""
+    """Subjects of the patterns that have matched so far."""
 
     def __init__(self) -> None:
         super().__init__()
         self._makers: dict[Subject, Operation | None] = {}
 
     def maker(self, subject: Subject) -> Operation | None:
-        """As `maker_of`, which takes longer than all else at a value, asked once for each."""
+        """Return `maker_of`, cached: it takes longer than all other tests of a value."""
         if subject not in self._makers:
             self._makers[subject] = maker_of(subject)
         return self._makers[subject]
 
 
 class GraphPattern(ABC):
-    """What a value looks like. No dataclass: fifteen of these would take 3 ms of each start."""
+    """Pattern of a value. The class is no dataclass, because fifteen of these would add 3 ms to each start."""
 
-    #: Whether there is more to ask when all else fits.
+    #: True if a test follows after all other parts match.
     is_asked_last: ClassVar[bool] = False
-    #: Whether what is known of PrimFuncs is asked.
+    #: True if the pattern reads properties of PrimFuncs.
     reads_prim_funcs: ClassVar[bool] = False
 
     @abstractmethod
     def ways(self, subject: Subject, bound: Bound) -> Ways:
-        """How the pattern matches a value, if it does."""
+        """Return the alternatives in which the pattern matches a value, or the reason why it does not."""
 
     @property
     @abstractmethod
     def text(self) -> str:
-        """The pattern as people read it."""
+        """The pattern as text for people."""
 
     @property
     def parts(self) -> tuple[GraphPattern, ...]:
-        """The patterns that this one is made of."""
+        """The direct parts of the pattern."""
         return ()
 
     @property
-    def heads(self) -> tuple[Op, ...] | None:
-        """The operators that can make the value; None where anything may."""
+    def heads(self) -> tuple[str, ...] | None:
+        """Names of the operators that can define the value, without duplicates, or None for any."""
         return None
 
     @cached_property
     def depth(self) -> int:
-        """How many patterns stand inside of one another."""
+        """The nesting depth of the pattern."""
         return 1 + max((part.depth for part in self.parts), default=0)
 
     def named(self, name: str) -> GraphPattern:
-        """The value is `match[name]`."""
+        """Return the pattern with a name: the value is `match[name]`."""
         if not name.isidentifier():
-            raise RelaxError(f"pattern {self}: a name is a word, not {name!r}")
+            raise RelaxError(f"pattern {self}: a name must be an identifier, got {name!r}")
         return Named(self, name)
 
     def where(self, check: Check, reason: str = "") -> GraphPattern:
-        """Matches where `check(match)`, which is asked when all else fits, says True; False, or in words why not."""
+        """Return the pattern with a check, which runs after all other tests.
+
+        `check(match)` returns True to accept the match, and False or a reason to refuse it.
+        """
         return Checked(self, check, reason)
 
     def has_attr(self, **attributes: object) -> GraphPattern:
-        """Of operators alone: `is_op(…)` has its own. Raises RelaxError."""
+        """Raise RelaxError: only operators have attributes, see `is_op(…)`."""
         shown = ", ".join(f"{name}={value!r}" for name, value in attributes.items())
         raise RelaxError(f"pattern {self}: has_attr() is for an operator: is_op(...).has_attr({shown}) comes first")
 
     def has_shape(self, *sizes: Dim | str) -> GraphPattern:
-        """A tensor of these sizes, numbers or symbols; None is any."""
+        """Return the pattern of a tensor of these sizes, numbers or symbols. None matches any size."""
         wanted = [parse(size) if isinstance(size, str) else size for size in sizes]
         return OfType(self, _sizes(wanted), lambda info: _problem_of_shape(wanted, info.shape))
 
     def has_rank(self, *ranks: int) -> GraphPattern:
-        """A tensor of as many dimensions, or one of several numbers of them."""
+        """Return the pattern of a tensor with one of these ranks."""
         return OfType(self, f"rank {' or '.join(map(str, ranks))}", lambda info: _problem_of_rank(ranks, info.shape))
 
     def has_dtype(self, *dtypes: str) -> GraphPattern:
-        """A tensor with elements of this type, or one of several: "float32"; "floating" and "integer" are any such."""
+        """Return the pattern of a tensor with one of these element types.
+
+        Types are names like "float32". "floating" and "integer" match any such type.
+        """
         names = [dtype_name(dtype) or "" for dtype in dtypes]
         for dtype, name in zip(dtypes, names, strict=True):
             if not is_dtype(name) and name not in _CLASSES:
@@ -128,28 +133,28 @@ class GraphPattern(ABC):
             fits = info.dtype in names or any(is_such(info.dtype) for is_such in classes)
             return "" if fits else f"has elements of {info.dtype}"
 
-        return OfType(self, " or ".join(names), problem)
+        return OfType(self, " or ".join(names), problem, tuple(names))
 
     def used_inside_only(self) -> GraphPattern:
-        """The value's only users are what is matched."""
+        """Return the pattern of a value with users only in the match."""
         return self.where(lambda match: not match.is_used_outside(self), "is used elsewhere, too")
 
     def used_once(self) -> GraphPattern:
-        """There is one use of the value: as one operand of one operation."""
+        """Return the pattern of a value with exactly one use, as one operand of one operation."""
         return UsedOnce(self)
 
     def optional(self, around: Around) -> GraphPattern:
-        """`around(self)`, or where that does not match, self alone."""
+        """Return the pattern `around(self)`, or `self` where that does not match."""
         return Either((around(self), self))
 
     def repeated(self, around: Around, least: int = 0, most: int | None = None) -> GraphPattern:
-        """`around(around(… self))`, as often as it goes."""
+        """Return the pattern `around(around(… self))`, with as many repetitions as match."""
         if least < 0 or (most is not None and most < max(least, 1)):
-            raise RelaxError(f"pattern {self}: repeated from {least} to {most} times means nothing")
+            raise RelaxError(f"pattern {self}: repeated from {least} to {most} times is not a valid range")
         return Repeated(self, around, least, most)
 
     def __or__(self, other: GraphPattern) -> GraphPattern:
-        # Side by side, however many: a chain of pairs would be as deep as it is long.
+        # The alternatives are in one flat tuple: a chain of pairs would be as deep as it is long.
         return Either((*_choices(self), *_choices(other)))
 
     def __repr__(self) -> str:
@@ -157,7 +162,7 @@ class GraphPattern(ABC):
 
 
 class Wildcard(GraphPattern):
-    """Anything. Where it is a part, the value comes from outside."""
+    """Pattern of any value. As a part, it is a value from outside."""
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
         return MATCHES
@@ -168,25 +173,25 @@ class Wildcard(GraphPattern):
 
 
 class Leaf(GraphPattern):
-    """A value that is recognised by itself."""
+    """Pattern that depends on nothing but the value itself."""
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
         return self.problem(subject) or MATCHES
 
     @abstractmethod
     def problem(self, subject: Subject) -> str:
-        """Why it is no such value; empty where it is one."""
+        """Return the reason why a value does not match, or ""."""
 
 
 class Const(Leaf):
-    """A constant, with one number everywhere where that is stated."""
+    """Pattern of a constant, with one number everywhere if one is stated."""
 
     def __init__(self, number: float | None):
         self.number = number
 
     def problem(self, subject: Subject) -> str:
         if not isinstance(subject, Value) or not is_constant(subject):
-            return "is no constant"
+            return "is not a constant"
         found = None if self.number is None else splat(subject)
         return "" if found == self.number else "is another constant" if found is None else f"is {found}"
 
@@ -196,7 +201,7 @@ class Const(Leaf):
 
 
 class Either(GraphPattern):
-    """The first of several patterns that matches."""
+    """Pattern of the first of several alternatives that matches."""
 
     def __init__(self, choices: tuple[GraphPattern, ...]):
         self.choices = choices
@@ -209,9 +214,9 @@ class Either(GraphPattern):
         return self.choices
 
     @property
-    def heads(self) -> tuple[Op, ...] | None:
+    def heads(self) -> tuple[str, ...] | None:
         heads = [choice.heads for choice in self.choices]
-        return None if None in heads else tuple(op for each in heads if each is not None for op in each)
+        return None if None in heads else tuple(dict.fromkeys(name for each in heads for name in each or ()))
 
     @property
     def text(self) -> str:
@@ -223,7 +228,7 @@ def _choices(pattern: GraphPattern) -> tuple[GraphPattern, ...]:
 
 
 class Repeated(GraphPattern):
-    """A pattern around itself, as often as it goes."""
+    """Pattern that is repeated around itself, as often as it matches."""
 
     def __init__(self, inner: GraphPattern, around: Around, least: int, most: int | None):
         self.inner, self.around, self.least, self.most = inner, around, least, most
@@ -241,11 +246,11 @@ class Repeated(GraphPattern):
 
     @property
     def parts(self) -> tuple[GraphPattern, ...]:
-        # What it is around of stands for all the rest.
+        # The pattern around the innermost one represents all repetitions.
         return (self.around(self.inner), self.inner)
 
     @property
-    def heads(self) -> tuple[Op, ...] | None:
+    def heads(self) -> tuple[str, ...] | None:
         return Either((self.around(self.inner), *([] if self.least else [self.inner]))).heads
 
     @property
@@ -255,7 +260,7 @@ class Repeated(GraphPattern):
 
 
 class Text(Wildcard):
-    """A wildcard that prints as something."""
+    """Wildcard that prints as a text."""
 
     def __init__(self, shown: str):
         self.shown = shown
@@ -266,7 +271,7 @@ class Text(Wildcard):
 
 
 class Condition(GraphPattern):
-    """A pattern, and an additional condition."""
+    """Pattern with an additional condition."""
 
     def __init__(self, inner: GraphPattern):
         self.inner = inner
@@ -276,14 +281,18 @@ class Condition(GraphPattern):
         return (self.inner,)
 
     @property
-    def heads(self) -> tuple[Op, ...] | None:
+    def heads(self) -> tuple[str, ...] | None:
         return self.inner.heads
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
         return self.refusal(subject) or (((self.inner, subject),),)
 
+    @abstractmethod
+    def around(self, inner: GraphPattern) -> GraphPattern:
+        """Return another pattern with this condition."""
+
     def refusal(self, subject: Subject) -> str:
-        """Why it does not hold; empty where it does."""
+        """Return the reason why the condition fails, or ""."""
         return ""
 
 
@@ -291,28 +300,34 @@ class Named(Condition):
     def __init__(self, inner: GraphPattern, name: str):
         self.inner, self.name = inner, name
 
+    def around(self, inner: GraphPattern) -> GraphPattern:
+        return Named(inner, self.name)
+
     @property
     def text(self) -> str:
         return self.name if isinstance(self.inner, Wildcard) else f"{self.name}={self.inner.text}"
 
 
 class Checked(Condition):
-    """What a function is asked about when all else fits."""
+    """Pattern with a check, which runs after all other tests."""
 
     is_asked_last: ClassVar[bool] = True
 
     def __init__(self, inner: GraphPattern, check: Check, reason: str):
         self.inner, self.check, self.reason = inner, check, reason
 
+    def around(self, inner: GraphPattern) -> GraphPattern:
+        return Checked(inner, self.check, self.reason)
+
     def refusal_of(self, match: Match) -> str:
-        """The function's words, if it says no."""
+        """Return the reason why the check refuses a match, or ""."""
         name = getattr(self.check, "__name__", repr(self.check))
         with blaming_at(lambda: f"pattern {self}: {name}", self.check, match.root):
             answer = self.check(match)
         if isinstance(answer, str):
             return answer or f"{name} says no"
         if type(answer).__name__ not in _TRUTHS:
-            raise RelaxError(f"pattern {self}: {name} has to answer True, False or why not, it gave {answer!r}")
+            raise RelaxError(f"pattern {self}: {name} must return True, False or a reason, got {answer!r}")
         return "" if answer else self.reason or f"{name} says no"
 
     @property
@@ -321,10 +336,13 @@ class Checked(Condition):
 
 
 class UsedOnce(Condition):
-    """A value with one use."""
+    """Pattern of a value with one use."""
+
+    def around(self, inner: GraphPattern) -> GraphPattern:
+        return UsedOnce(inner)
 
     def refusal(self, subject: Subject) -> str:
-        return "" if isinstance(subject, Value) and is_used_once(subject) else "has not one use"
+        return "" if isinstance(subject, Value) and is_used_once(subject) else "does not have exactly one use"
 
     @property
     def text(self) -> str:
@@ -332,14 +350,21 @@ class UsedOnce(Condition):
 
 
 class OfType(Condition):
-    """A tensor with a condition on its type; `problem` says what there is instead, if it does not hold."""
+    """Pattern of a tensor with a condition on its type. `problem` describes a type that fails."""
 
-    def __init__(self, inner: GraphPattern, condition: str, problem: Callable[[TensorInfo], str]):
+    def __init__(
+        self, inner: GraphPattern, condition: str, problem: Callable[[TensorInfo], str], dtypes: tuple[str, ...] = ()
+    ):
         self.inner, self.condition, self.problem = inner, condition, problem
+        #: Names of the accepted element types or classes, if the condition is about these.
+        self.dtypes = dtypes
+
+    def around(self, inner: GraphPattern) -> GraphPattern:
+        return OfType(inner, self.condition, self.problem, self.dtypes)
 
     def refusal(self, subject: Subject) -> str:
         info = decode(subject.type) if isinstance(subject, Value) else None
-        return self.problem(info) if isinstance(info, TensorInfo) else "is no tensor"
+        return self.problem(info) if isinstance(info, TensorInfo) else "is not a tensor"
 
     @property
     def text(self) -> str:
@@ -347,7 +372,7 @@ class OfType(Condition):
 
 
 class Found(GraphPattern):
-    """What a match takes down: the structure that a call has been found to have, and how."""
+    """Entry of a match for the structure of a called PrimFunc, and its binding."""
 
     def __init__(self, part: GraphPattern, structure: Structure, binding: Binding):
         self.part, self.structure, self.binding = part, structure, binding
@@ -380,7 +405,7 @@ def _sizes(sizes: Sequence[Dim]) -> str:
 
 
 def walk(pattern: GraphPattern) -> Iterator[GraphPattern]:
-    """A pattern and all that it is made of, each once."""
+    """Yield a pattern and all of its parts, without duplicates."""
     seen: set[GraphPattern] = set()
     pending = [pattern]
     while pending:
@@ -392,21 +417,21 @@ def walk(pattern: GraphPattern) -> Iterator[GraphPattern]:
 
 
 def maker_of(subject: Subject) -> Operation | None:
-    """The operation that makes a value; None where it is an argument."""
+    """Return the operation that defines a value, or None for an argument."""
     return subject if isinstance(subject, Operation) else made_by(subject)
 
 
 def subject_of(op: Operation) -> Subject:
-    """What a pattern of an operation is held against."""
+    """Return the subject for a pattern of an operation."""
     results = op.results
     return results[0] if len(results) == 1 else op
 
 
 def wildcard() -> GraphPattern:
-    """Any value."""
+    """Return the pattern of any value."""
     return Wildcard()
 
 
 def is_const(number: float | None = None) -> GraphPattern:
-    """A constant, or one that is this number everywhere."""
+    """Return the pattern of a constant, or of one with this number everywhere."""
     return Const(number)

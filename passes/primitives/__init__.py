@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a schedule can do to the loops and blocks of a PrimFunc: one file for each primitive, named after it."""
+"""Primitives with which a schedule transforms the loops and blocks of a PrimFunc: one file each, named after it."""

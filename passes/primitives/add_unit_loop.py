@@ -10,7 +10,7 @@ from ..loops.tree import Loop
 
 @register_primitive
 def add_unit_loop(edit: Edit, block_or_loop: BlockRV | LoopRV) -> LoopRV:
-    """Puts a loop of one step around a block or a loop."""
+    """Add a loop of one step around a block or a loop."""
     node = edit.node(block_or_loop)
     name = edit.new_name("u")
     edit.replace(node.name, [Loop(name, 1, (node,))])

@@ -14,16 +14,16 @@ _MOST_STEPS = 1 << 31
 
 @register_primitive
 def annotate(edit: Edit, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: object) -> None:
-    """Puts a note on a loop or block. "grain" on a parallel loop: how many of its steps a thread takes at a time."""
-    node = noted(edit, block_or_loop, ann_key)
+    """Annotate a loop or block. "grain" on a parallel loop is the number of steps that a thread takes at a time."""
+    node = annotatable_node(edit, block_or_loop, ann_key)
     if ann_key == GRAIN and (type(ann_val) is not int or not 0 < ann_val < _MOST_STEPS):
-        edit.refuse(f"'{GRAIN}' is how many steps a thread takes at a time, a number of at least 1, not {ann_val!r}")
+        edit.refuse(f"'{GRAIN}' must be the number of steps that a thread takes at a time, at least 1, not {ann_val!r}")
     edit.replace(node.name, [replace(node, annotations={**node.annotations, ann_key: ann_val})])
 
 
-def noted(edit: Edit, handle: BlockRV | LoopRV, key: str) -> Block | Loop:
-    """What a note is on, which is the schedule's to change."""
+def annotatable_node(edit: Edit, handle: BlockRV | LoopRV, key: str) -> Block | Loop:
+    """Return the annotated node. Refuses the annotation of tensorized loops, which schedules cannot change."""
     node = edit.node(handle)
     if key == INTRIN:
-        edit.refuse(f"'{INTRIN}' says what tensorize has chosen for a loop, and stays")
+        edit.refuse(f"'{INTRIN}' is set by tensorize and cannot be changed")
     return node

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Primitive bind: loops whose steps are a GPU's threads."""
+"""Primitive bind: maps loops to a GPU's threads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .legality import check_apart, check_serial
 
 @register_primitive
 def bind(edit: Edit, loop: LoopRV, thread_axis: str) -> None:
-    """Has blocks of a GPU's threads, or the threads of a block, take a loop's steps; elsewhere they run in order."""
+    """Map a loop's steps to a GPU's thread blocks, or to the threads of a block. Elsewhere the steps run in order."""
     found = edit.loop(loop)
     if thread_axis not in THREAD_AXES:
         hint = "; leave virtual threads to a serial or unrolled loop" if "vthread" in str(thread_axis) else ""
@@ -36,25 +36,27 @@ def bind(edit: Edit, loop: LoopRV, thread_axis: str) -> None:
 
 
 def _check_together(edit: Edit, axis: str, outer: Loop, inner: Loop, bound: Loop) -> None:
-    """Loops in one another may be of one axis where the inner one does for all threads what each step of the outer one
-    needs."""
+    """Check nested loops for a common axis.
+
+    A common axis is legal if the inner loop computes, with all threads, what each step of the outer one needs.
+    """
     if bound.kind != axis:
         return
     what = f"'{outer.name}'" if bound is outer else f"'{inner.name}'"
     other = inner if bound is outer else outer
-    problem = f"{what}, which '{other.name}' is nested with, is {axis} already"
+    problem = f"{what}, which '{other.name}' is nested with, is already {axis}"
     if axis.startswith("blockIdx"):
         edit.refuse(problem)
     for block in blocks_in([inner]):
         used = loops_of(block).union(*(variables_of(index) for index, _ in block.where))
         if outer.name in used:
-            hint = "bind it before compute_at moves what all threads share into it"
+            hint = "bind it before compute_at moves blocks that all threads share into it"
             edit.refuse(f"{problem}, and '{block.name}' depends on '{outer.name}': {hint}")
 
 
 def _check_threads(edit: Edit, loop: Loop, axis: str, nested: list[Loop]) -> None:
     if not isinstance(loop.extent, int):
-        edit.refuse(f"'{loop.name}' goes {loop.extent} times: split it by a number of threads first, [None, 128]")
+        edit.refuse(f"'{loop.name}' has {loop.extent} steps: split it by a number of threads first, [None, 128]")
     sizes = {axis: loop.extent}
     for each in nested:
         if each.kind.startswith("threadIdx") and isinstance(each.extent, int):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Primitive cache_read: staging of a buffer that blocks read in a copy."""
+"""Primitive cache_read: staging of a buffer that blocks read."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from ...support.replacing import replace
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import Block, Buffer, Loop, blocks_in
-from .caching import check_scope, copying, level_of, staged_block, staged_buffer
+from ..loops.tree import Block, Loop, blocks_in
+from ..loops.tree_buffers import Buffer
+from .caching import check_scope, level_of, make_copy_block, staged_block, staged_buffer
 from .code_motion import in_loops, order_of
 from .compute_at import needed_in
 
@@ -22,8 +23,10 @@ def cache_read(
     storage_scope: str,
     consumer_blocks: Sequence[BlockRV] | None = None,
 ) -> BlockRV:
-    """Copies a buffer to memory of a scope, from where these blocks read it then, all that read it where none is named;
-    the block that copies, which compute_at puts where it is needed."""
+    """Copy a buffer to memory of a scope, from which blocks then read. Return the block that copies.
+
+    All readers use the copy, or only `consumer_blocks`. compute_at moves the copy to where it is needed.
+    """
     check_scope(edit, storage_scope)
     found, buffer = staged_block(edit, block, read_buffer_index, "reads")
     consumers = [edit.block(each) for each in consumer_blocks] if consumer_blocks else edit.tree.readers(buffer)
@@ -37,7 +40,7 @@ def cache_read(
         place = place_of(edit, buffer, consumers)
     cached = staged_buffer(edit, buffer, storage_scope)
     name = edit.new_name(cached.name)
-    node = copying(edit, name, buffer, cached)
+    node = make_copy_block(edit, name, buffer, cached)
     edit.tree = edit.tree.mapped(lambda each: _reading(each, buffer, cached) if each in consumers else each)
     edit.tree = edit.tree.with_buffer(cached)
     if around is not None:
@@ -49,7 +52,10 @@ def cache_read(
 
 
 def _place_in(edit: Edit, block: Block, buffer: Buffer, consumers: Sequence[Block]) -> tuple[Loop | None, int]:
-    """The loop that is around what writes the buffer, too, and the place in it; none outside of all."""
+    """Return the loop that is also around the buffer's writers, with the index in it.
+
+    (None, 0) is outside of all loops.
+    """
     nest = blocks_in([edit.tree.body[edit.tree.nest_of(block)]])
     writers = [each for each in edit.tree.writers(buffer) if each in nest]
     near = [each for each in consumers if each in nest]
@@ -63,19 +69,19 @@ def _place_in(edit: Edit, block: Block, buffer: Buffer, consumers: Sequence[Bloc
 
 
 def place_of(edit: Edit, buffer: Buffer, consumers: Sequence[Block]) -> int:
-    """Before the outermost loop around the first of these, behind what writes it."""
+    """Return the index of the nest of the first consumer. All writers must precede that nest."""
     order, body = order_of(edit), edit.tree.body
     first = min(consumers, key=lambda each: order[each.name])
     place = edit.tree.nest_of(first)
     late = [each for each in edit.tree.writers(buffer) if each in blocks_in(body[place:])]
     if late:
-        problem = f"'{late[0].name}' writes '{buffer.name}' in the same loops, or behind"
-        edit.refuse(f"{problem}: cache it before they are one")
+        problem = f"'{late[0].name}' writes '{buffer.name}' in the same loops, or later"
+        edit.refuse(f"{problem}: cache the buffer before the loops are merged")
     return place
 
 
 def _reading(block: Block, old: Buffer, new: Buffer) -> Block:
-    """With what it reads, but not what it writes, from another buffer."""
+    """Return the block with its reads from another buffer. Its writes stay."""
     reads = tuple(access._replace(buffer=new) if access.buffer is old else access for access in block.reads)
     results = tuple(expr.with_buffers({old: new}) for expr in block.results)
     said = tuple(

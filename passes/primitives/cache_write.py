@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Primitive cache_write: staging of a block's output in another buffer."""
+"""Primitive cache_write: staging of a block's output."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from ...dialects.core.symbols_expr import Size
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import Block, Buffer, Iter, Loop, blocks_in, exchanged
-from .caching import check_scope, copying, level_of, staged_block, staged_buffer
+from ..loops.tree import Block, Iter, Loop, blocks_in, exchange_buffers
+from ..loops.tree_buffers import Buffer
+from .caching import check_scope, level_of, make_copy_block, staged_block, staged_buffer
 from .code_motion import in_loops, is_reduced_by, order_of, plain_iter
 from .reverse_compute_at import made_in
 
@@ -22,8 +23,11 @@ def cache_write(
     storage_scope: str,
     consumer_blocks: Sequence[BlockRV] | None = None,
 ) -> BlockRV:
-    """Has a block write to memory of a scope, from where a new block copies it, which reverse_compute_at puts where it
-    is done; `consumer_blocks` read from there themselves."""
+    """Let a block write to memory of a scope, and copy the result to the output. Return the block that copies.
+
+    reverse_compute_at moves the copy to where the result is complete. `consumer_blocks` read the staging buffer
+    directly.
+    """
     check_scope(edit, storage_scope)
     found, buffer = staged_block(edit, block, write_buffer_index, "writes")
     writers = edit.tree.writers(buffer)
@@ -40,9 +44,9 @@ def cache_write(
     consumers = [edit.block(each) for each in consumer_blocks or ()]
     cached = staged_buffer(edit, buffer, storage_scope)
     name = edit.new_name(cached.name)
-    node = copying(edit, name, cached, buffer)
+    node = make_copy_block(edit, name, cached, buffer)
     edit.tree = edit.tree.mapped(
-        lambda each: exchanged(each, buffer, cached) if each in writers or each in consumers else each
+        lambda each: exchange_buffers(each, buffer, cached) if each in writers or each in consumers else each
     )
     edit.tree = edit.tree.with_buffer(cached)
     if around is not None:
@@ -55,7 +59,7 @@ def cache_write(
 
 
 def _place_in(edit: Edit, buffer: Buffer, writers: Sequence[Block], near: Sequence[Block]) -> tuple[Loop | None, int]:
-    """Where the last one that writes a buffer is done, in the loops that are around those which read it, too."""
+    """Return the place after the last writer, in the loops that are also around the nearby readers."""
     order = order_of(edit)
     last = max(writers, key=lambda each: order[each.name])
     around, place = level_of(edit, last, near)
@@ -66,28 +70,33 @@ def _place_in(edit: Edit, buffer: Buffer, writers: Sequence[Block], near: Sequen
         or reducing is not None
         or any(around is not None and each not in blocks_in([around]) for each in writers)
     ):
-        edit.refuse(f"'{near[0].name}' reads '{buffer.name}' in the same loops: cache it before they are one")
+        edit.refuse(
+            f"'{near[0].name}' reads '{buffer.name}' in the same loops: cache the buffer before the loops are merged"
+        )
     return around, place
 
 
 def _check_whole(edit: Edit, first: Block, buffer: Buffer) -> None:
-    """What is copied over the buffer in the end has to be all of it, made from nothing of what it held."""
+    """Check that the block writes the whole buffer, without use of its previous values.
+
+    The copy overwrites all of it.
+    """
     writes = first.writes_of(buffer)
     if first.inits is None and buffer in (
         access.buffer for n, access in enumerate(first.writes) if first.reads_output(n)
     ):
-        edit.refuse(f"'{first.name}' goes on with what '{buffer.name}' holds")
+        edit.refuse(f"'{first.name}' depends on previous values of '{buffer.name}'")
     iters = [plain_iter(first, index) for index in writes[0].indices]
     sizes = [None if each is None else _reach(first, each) for each in iters]
     known = [each.name for each in iters if each is not None]
     is_whole = all(own == size or index == 0 == size - 1
                    for own, size, index in zip(sizes, buffer.shape, writes[0].indices, strict=True))  # fmt: skip
     if buffer.is_given and not (is_whole and len(set(known)) == len(known)):
-        edit.refuse(f"'{first.name}' writes a part of '{buffer.name}' only: the rest is what it was")
+        edit.refuse(f"'{first.name}' writes only a part of '{buffer.name}', and the rest must keep its values")
 
 
 def _reach(block: Block, each: Iter) -> Size:
-    """How far an iter goes where the block has points."""
+    """Return the extent of an iter where the block has points."""
     at = block.point()[each.name]
     limits = [limit for index, limit in block.where if index == at and isinstance(limit, int)]
     return min([each.extent, *limits]) if isinstance(each.extent, int) else each.extent

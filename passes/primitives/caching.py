@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Staging buffers of cache_read and cache_write, and the blocks that copy."""
+"""Staging buffers of cache_read and cache_write, and the blocks that copy them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from ..loops.handles import BlockRV
 from ..loops.memories import COMMON, all_memories, find_memory
 from ..loops.primitives import Edit
 from ..loops.ranges import range_of
-from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, Loop, Node, blocks_in, iter_variable
-from .code_motion import in_new_loops
+from ..loops.tree import SPATIAL, Access, Block, Iter, Loop, Node, blocks_in, iter_variable
+from ..loops.tree_buffers import Buffer
+from .code_motion import wrap_in_new_loops
 
 
 def check_scope(edit: Edit, scope: str) -> None:
+    """Refuse an unknown memory scope, with a list of the known ones."""
     if scope in COMMON or find_memory(scope) is not None:
         return
     hints = {"shared.dyn": "shared", "warp": "local"}
@@ -26,14 +28,17 @@ def check_scope(edit: Edit, scope: str) -> None:
 
 
 def staged_buffer(edit: Edit, buffer: Buffer, scope: str) -> Buffer:
-    """A buffer like another one, in memory of a scope."""
+    """Return a buffer with the shape and element type of another one, in memory of a scope."""
     name = edit.tree.new_buffer_name(f"{buffer.name}_{scope.replace('.', '_')}")
     return Buffer(name, buffer.shape, buffer.element, scope)
 
 
 def staged_block(edit: Edit, handle: BlockRV, index: int | str, what: str) -> tuple[Block, Buffer]:
-    """A block, and the n-th of the buffers that it reads or writes; of a block around others the one of these that does
-    so first, of the buffers that are not its own."""
+    """Return a block and the n-th buffer that it reads or writes.
+
+    For a block around others, return the first inner block that accesses the buffer. Buffers that are local to the
+    outer block do not count.
+    """
     node = edit.any_block(handle)
     blocks = blocks_in([node])
     used = {block.name: _read_in_order(block) if what == "reads" else list(block.writes) for block in blocks}
@@ -48,7 +53,7 @@ def staged_block(edit: Edit, handle: BlockRV, index: int | str, what: str) -> tu
 
 
 def _read_in_order(block: Block) -> list[Access | Load]:
-    """What a block reads, as it stands in what it computes where some of it is read at places that are computed."""
+    """Return the reads of a block in order of occurrence in its expressions, if some indices are computed."""
     if not block.loads:
         return list(block.reads)
     found: list[Access | Load] = []
@@ -65,7 +70,7 @@ def _read_in_order(block: Block) -> list[Access | Load]:
 def buffer_of(
     edit: Edit, block: Block | Loop, accesses: Sequence[Access | Load], index: int | str, what: str
 ) -> Buffer:
-    """The n-th buffer of some accesses, each counted once, or that of a name."""
+    """Return the n-th distinct buffer of accesses, or the buffer with a name."""
     buffers = list(dict.fromkeys(access.buffer for access in accesses))
     names = ", ".join(f"{number}: {buffer.name}" for number, buffer in enumerate(buffers)) or "none"
     if isinstance(index, str):
@@ -78,7 +83,10 @@ def buffer_of(
 
 
 def level_of(edit: Edit, block: Block, others: Sequence[Block]) -> tuple[Loop | None, int]:
-    """The outermost loop in which a block stands apart from others, None outside of all, and its place there."""
+    """Return the outermost loop that separates a block from others, with the block's index there.
+
+    The loop is None outside of all loops.
+    """
     path = edit.tree.around(block.name)
     for number in range(len(path) + 1):
         siblings = path[number - 1].body if number else edit.tree.body
@@ -89,7 +97,7 @@ def level_of(edit: Edit, block: Block, others: Sequence[Block]) -> tuple[Loop | 
 
 
 def buffer_at(edit: Edit, block: Block, which: Any) -> Buffer:
-    """A buffer as transform_layout is given one: ("read", n), ("write", n), n of what is written, or a name."""
+    """Return the buffer of a transform_layout argument: ("read", n), ("write", n), n for the n-th output, or a name."""
     if isinstance(which, (tuple, list)) and len(which) == 2 and which[0] in ("read", "write"):
         accesses = block.reads if which[0] == "read" else block.writes
         return buffer_of(edit, block, accesses, which[1], f"{which[0]}s")
@@ -99,42 +107,45 @@ def buffer_at(edit: Edit, block: Block, which: Any) -> Buffer:
 
 
 def own_buffer(edit: Edit, block: Block, index: int | str) -> Buffer:
-    """The n-th buffer that a block writes, which is the function's own."""
+    """Return the n-th buffer that a block writes, which must not be a parameter."""
     found = buffer_of(edit, block, block.writes, index, "writes")
     check_own(edit, found)
     return found
 
 
 def check_own(edit: Edit, buffer: Buffer) -> None:
+    """Refuse a buffer that is a parameter."""
     if buffer.is_given:
-        edit.refuse(f"'{buffer.name}' is a parameter, whose memory is the caller's: use cache_write")
+        edit.refuse(f"'{buffer.name}' is a parameter in the caller's memory: use cache_write")
 
 
-def copying(edit: Edit, name: str, source: Buffer, target: Buffer, shape: Sequence[Size] | None = None) -> Node:
-    """A block that copies a buffer, all of it or as far as a shape goes, and its loops."""
+def make_copy_block(edit: Edit, name: str, source: Buffer, target: Buffer, shape: Sequence[Size] | None = None) -> Node:
+    """Return a block, in its loops, that copies a buffer. `shape` limits the copied part."""
     iters = iters_over(source.shape if shape is None else shape)
     point = tuple(map(iter_variable, iters))
-    return in_new_loops(edit, copy_of(name, iters, Access(source, point), Access(target, point)))
+    return wrap_in_new_loops(edit, copy_of(name, iters, Access(source, point), Access(target, point)))
 
 
 def copy_of(name: str, iters: Sequence[Iter], source: Access, target: Access) -> Block:
-    """A block that copies one element at each point of its iters; it has no loops yet."""
+    """Return a block without loops that copies one element at each point of its iters."""
     return Block(name, tuple(iters), (), (source,), (target,), (Element(0),))
 
 
 def filling(edit: Edit, name: str, buffer: Buffer, value: Expr) -> Node:
-    """A block that gives all elements of a buffer one value, and its loops."""
+    """Return a block, in its loops, that fills a buffer with a value."""
     iters = iters_over(buffer.shape)
-    return in_new_loops(edit, Block(name, iters, (), (), (Access(buffer, tuple(map(iter_variable, iters))),), (value,)))
+    return wrap_in_new_loops(
+        edit, Block(name, iters, (), (), (Access(buffer, tuple(map(iter_variable, iters))),), (value,))
+    )
 
 
 def shape_of(edit: Edit, indices: Sequence[Size], extents: Mapping[str, Size]) -> tuple[Size, ...]:
-    """How far indices of variables with these extents go."""
+    """Return the extents of indices over variables with these extents."""
     shape = []
     for index in indices:
         reached = range_of(index, extents)
         if reached is None or reached.start != 0:
-            edit.refuse(f"how far {index} goes is not known, or it does not begin at 0")
+            edit.refuse(f"the extent of {index} is unknown, or it does not begin at 0")
         shape.append(reached.extent)
     return tuple(shape)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Code motion of blocks (compute_at): dependences that forbid it, and the loops that they get there."""
+"""Code motion of blocks (compute_at): check of dependences, and the loops around a moved block."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import NamedTuple
 from ...dialects.core.symbols_expr import Size, terms_of
 from ...support.replacing import replace
 from ..loops.primitives import Edit
-from ..loops.ranges import Range, factor_of, is_multiple, range_of, without
-from ..loops.tree import REDUCE, Block, Buffer, Iter, Loop, Node, blocks_in, iter_variable, loops_of, nested, variable
+from ..loops.ranges import Range, factor_of, is_multiple, range_of, substitute_zero
+from ..loops.tree import REDUCE, Block, Iter, Loop, Node, blocks_in, iter_variable, loops_of, nested, variable
+from ..loops.tree_buffers import Buffer
 
 
 def check_passes(edit: Edit, block: Block, others: Iterable[Block], *, between: Collection[Buffer] = ()) -> None:
-    """No block that it passes may write what it reads or writes, or read what it writes.
+    """Check that a block has no dependence with the blocks that it passes.
 
-    Those whose loops it comes to run in are passed, too, as its steps and theirs take turns; of the buffers between
-    them the caller knows that each element is made before it is read.
+    Blocks in the target loop are passed, too, as their steps and the block's alternate. `between` are buffers for which
+    the caller has proved that each element is written before it is read.
     """
     for other in others:
         if other is block:
@@ -32,34 +33,34 @@ def check_passes(edit: Edit, block: Block, others: Iterable[Block], *, between: 
 
 
 def check_moves(edit: Edit, block: Block, loop: Loop) -> None:
-    """What holds wherever a block goes to."""
+    """Check the conditions of a move that do not depend on the target."""
     if block in blocks_in([loop]):
-        edit.refuse(f"'{block.name}' is in '{loop.name}' already")
+        edit.refuse(f"'{block.name}' is already in '{loop.name}'")
     for access in block.writes:
         if access.buffer.rolling:
             edit.refuse(
-                f"'{block.name}' leaves out what '{access.buffer.name}' still holds: move it before rolling_buffer"
+                f"'{block.name}' skips elements that '{access.buffer.name}' still has: move it before rolling_buffer"
             )
         if any(read.buffer is access.buffer for read in block.reads):
-            edit.refuse(f"'{block.name}' writes over '{access.buffer.name}', which it reads: it can run once only")
+            edit.refuse(f"'{block.name}' overwrites '{access.buffer.name}', which it reads: it can run only once")
         check_only_writer(edit, block, access.buffer)
     _check_reads_of_rolling(edit, block, loop)
     if block.is_reduction and block.inits is None:
-        problem = f"'{block.name}' goes on with what '{block.writes[0].buffer.name}' holds: it can run once only"
+        problem = f"'{block.name}' depends on previous values of '{block.writes[0].buffer.name}': it can run only once"
         edit.refuse(f"{problem}; move it before its reduction is decomposed, or give it an init")
 
 
 def _check_reads_of_rolling(edit: Edit, block: Block, loop: Loop) -> None:
-    """Refuse to move a reader of a circular buffer beside the writer, which computes only what no step before has made.
+    """Refuse to move a reader of a circular buffer beside its writer, which skips elements that earlier steps computed.
 
-    The reader would run for these elements alone, and what it writes would lack all others.
+    The reader would run for new elements only, and its output would lack all others.
     """
     for access in block.reads:
         buffer = access.buffer
         is_inside = len(edit.tree.around(loop.name)) >= len(buffer.rolling)
         if buffer.rolling and is_inside and any(each.writes_of(buffer) for each in blocks_in([loop])):
             edit.refuse(
-                f"'{block.name}' would leave out what '{buffer.name}' still holds: move it before rolling_buffer"
+                f"'{block.name}' would skip elements that '{buffer.name}' still has: move it before rolling_buffer"
             )
 
 
@@ -70,25 +71,25 @@ def check_only_writer(edit: Edit, block: Block, buffer: Buffer) -> None:
 
 
 def plain_iter(block: Block, index: Size) -> Iter | None:
-    """The iter that an index is."""
+    """Return the iter that an index equals, or None."""
     return next((each for each in block.iters if str(index) == each.name), None)
 
 
 class IterPoints(NamedTuple):
-    """Points of an iter at which an index is in a range: exactly these, or some more."""
+    """Points of an iter at which an index is in a range. `is_exact`: no other points are in `range`."""
 
     range: Range
     is_exact: bool
 
 
 def points_in(block: Block, own: Iter, index: Size, reached: Range) -> IterPoints | None:
-    """The points of one of a block's iters at which an index is in a range; None where it says nothing about them."""
+    """Return the points of an iter at which an index is in a range, or None if the index does not limit them."""
     by = _divisor(own, index)
     if by is not None:
         return IterPoints(Range(by * reached.start, by * reached.extent), True)
     by = factor_of(index, own.name)
     others = {each.name: each.extent for each in block.iters if each is not own}
-    rest = range_of(without(index, own.name), others)
+    rest = range_of(substitute_zero(index, own.name), others)
     if by is None or by < 1 or rest is None or not isinstance(rest.extent, int):
         return None
     start = reached.start - rest.start
@@ -99,14 +100,14 @@ def points_in(block: Block, own: Iter, index: Size, reached: Range) -> IterPoint
 
 
 def _divisor(own: Iter, index: Size) -> int | None:
-    """What an iter is divided by to be an index."""
+    """Return the number by which an index divides an iter, or None."""
     atoms = [atom for monomial in terms_of(index) for atom in monomial if atom.kind == "//"]
     found = atoms[0].args[1] if len(atoms) == 1 else None
     return found if isinstance(found, int) and index == iter_variable(own) // found else None
 
 
-def in_new_loops(edit: Edit, block: Block) -> Node:
-    """The block with a loop of its own for each of its iters."""
+def wrap_in_new_loops(edit: Edit, block: Block) -> Node:
+    """Return the block in one new loop per iter."""
     return in_loops(edit, block, {}, keep_units=True)
 
 
@@ -118,7 +119,10 @@ def in_loops(
     keep_units: bool,
     where: tuple[tuple[Size, Size], ...] = (),
 ) -> Node:
-    """The block with loops of its own over ranges of its iters, all if none is given; `where` by the loops around."""
+    """Return the block in new loops over ranges of its iters.
+
+    Without a range, a loop covers the whole iter. `where` is in terms of the outer loops.
+    """
     loops: list[tuple[str, Size]] = []
     bindings: list[Size] = []
     for each in block.iters:
@@ -134,11 +138,11 @@ def in_loops(
 
 
 def order_of(edit: Edit) -> dict[str, int]:
-    """When each block runs, by its name."""
+    """Return the position of each block in program order, by name."""
     return {block.name: number for number, block in enumerate(edit.tree.blocks())}
 
 
 def is_reduced_by(block: Block, loops: Sequence[Loop]) -> Loop | None:
-    """The first of some loops whose steps add to the same elements of a block."""
+    """Return the first loop with steps that reduce into the same elements of a block."""
     reduced = loops_of(block, REDUCE)
     return next((loop for loop in loops if loop.name in reduced), None)

@@ -16,19 +16,21 @@ from .legality import check_lanes
 
 @register_primitive
 def compute_at(edit: Edit, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1) -> None:
-    """Moves a block into a loop, where it makes what the blocks in one step of it need; before the first of these, with
-    `index` -2 first of all, or as the `index`-th of what is in the loop."""
+    """Move a block into a loop, where each step computes what the loop's other blocks need.
+
+    The block precedes the first of these. With `index` -2 it is first in the loop; other values are its position.
+    """
     found, around = edit.block(block), edit.loop(loop)
     check_moves(edit, found, around)
     inside = blocks_in([around])
     for access in found.writes:
         if access.buffer.is_given:
-            edit.refuse(f"'{access.buffer.name}' is a parameter, which has to be whole: use reverse_compute_at")
+            edit.refuse(f"'{access.buffer.name}' is a parameter, which must be complete: use reverse_compute_at")
         for reader in edit.tree.readers(access.buffer):
             if reader not in inside:
                 edit.refuse(f"'{reader.name}' needs '{access.buffer.name}', too, and is not in '{around.name}'")
     if not any(access.buffer in user.buffers for access in found.writes for user in inside):
-        edit.refuse(f"nothing in '{around.name}' needs what '{found.name}' makes")
+        edit.refuse(f"nothing in '{around.name}' needs the result of '{found.name}'")
     place = _place(edit, found, around, index)
     blocks = edit.tree.blocks()
     first = next(map(blocks.index, blocks_in(around.body[place:])), len(blocks))
@@ -42,7 +44,7 @@ def compute_at(edit: Edit, block: BlockRV, loop: LoopRV, preserve_unit_loops: bo
 
 
 def _place(edit: Edit, found: Block, around: Loop, index: int) -> int:
-    """Where in the loop: before what needs it."""
+    """Return the index in the loop, which must precede all consumers."""
     needs = [
         place
         for place, node in enumerate(around.body)
@@ -51,12 +53,12 @@ def _place(edit: Edit, found: Block, around: Loop, index: int) -> int:
     if index in (-1, -2):
         return needs[0] if index == -1 else 0
     if not 0 <= index <= needs[0]:
-        edit.refuse(f"index {index} is behind what needs it: {needs[0]} at most")
+        edit.refuse(f"index {index} is after the first consumer: {needs[0]} at most")
     return index
 
 
 def _threads_around(edit: Edit, found: Block, around: Loop) -> dict[str, Size]:
-    """The loops over threads whose steps need it together: what a GPU's threads share is for all of them."""
+    """Return the loops over threads that share the result: "shared" memory of a GPU serves all threads."""
     if any(access.buffer.scope != "shared" for access in found.writes):
         return {}
     loops = [*edit.tree.around(around.name), around]
@@ -64,7 +66,7 @@ def _threads_around(edit: Edit, found: Block, around: Loop) -> dict[str, Size]:
 
 
 def needed_in(found: Block, around: Loop, inside: list[Block], together: Mapping[str, Size]) -> dict[str, Range]:
-    """What of each of its iters one step of the loop needs, with all steps of those whose steps need it together."""
+    """Return the range of each iter that one step of the loop needs, for all steps of the loops in `together`."""
     inner, ranges = {**around.inner_extents(), **together}, dict[str, Range]()
     unclear: set[str] = set()
     for access in found.writes:

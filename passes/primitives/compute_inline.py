@@ -11,20 +11,21 @@ from ..loops.body_scalars import Element, Expr, IterIndex, Load
 from ..loops.handles import BlockRV
 from ..loops.index_exprs import indices_at
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import Access, Block, Buffer
+from ..loops.tree import Access, Block
+from ..loops.tree_buffers import Buffer
 from .code_motion import check_only_writer, check_passes, plain_iter
 
 
 @register_primitive
 def compute_inline(edit: Edit, block: BlockRV) -> None:
-    """Computes what a block makes anew wherever it is read; its buffer is gone."""
+    """Inline a block into all its readers, and remove its buffer."""
     found = edit.block(block)
     buffer = check_inlinable(edit, found)
     if buffer.is_given:
-        edit.refuse(f"'{buffer.name}' is a parameter, which has to be written")
+        edit.refuse(f"'{buffer.name}' is a parameter, which must be written")
     readers = edit.tree.readers(buffer)
     users = [each for each in edit.tree.blocks() if buffer in each.buffers and each is not found]
-    if not users:  # then it need not run
+    if not users:  # without readers, the block is dead
         edit.replace(found.name, [])
         edit.tree = edit.tree.without_unused()
         return
@@ -36,31 +37,33 @@ def compute_inline(edit: Edit, block: BlockRV) -> None:
 
 
 def check_once(edit: Edit, found: Block) -> Access:
-    """Where it alone writes, each element once."""
+    """Return the only write of a block that writes each element of its buffer once."""
     if len(found.writes) != 1:
-        edit.refuse(f"'{found.name}' has {len(found.writes)} outputs: what can be inlined has one")
+        edit.refuse(f"'{found.name}' has {len(found.writes)} outputs: only a block with one output can be inlined")
     if found.is_reduction or found.inits is not None:
         edit.refuse(f"'{found.name}' is a reduction: use compute_at")
     access = found.writes[0]
     if found.reads_output(0) or any(read.buffer is access.buffer for read in found.reads):
-        edit.refuse(f"'{found.name}' goes on with what '{access.buffer.name}' holds: it can run once only")
+        edit.refuse(f"'{found.name}' depends on previous values of '{access.buffer.name}': it can run only once")
     check_only_writer(edit, found, access.buffer)
     return access
 
 
 def check_inlinable(edit: Edit, found: Block) -> Buffer:
-    """The buffer that it alone writes, each element once, at its iters."""
+    """Return the buffer of a block that writes each element once, at indices that are its iters."""
     access = check_once(edit, found)
     named = [plain_iter(found, index) for index in access.indices]
     plain = [each for each in named if each is not None]
     fixed = [index for index, each in zip(access.indices, named, strict=True) if each is None]
     if any(index != 0 for index in fixed) or len({each.name for each in plain}) != len(found.iters):
-        edit.refuse(f"'{found.name}' writes at [{', '.join(map(str, access.indices))}], which must be its iters alone")
+        edit.refuse(
+            f"'{found.name}' writes at [{', '.join(map(str, access.indices))}], but the indices must be its iters"
+        )
     return access.buffer
 
 
 def _inlined(edit: Edit, producer: Block, consumer: Block) -> Block:
-    """The consumer, with what the producer computes in place of what it has read."""
+    """Return the consumer with the producer's expression in place of the reads of its result."""
     target = producer.writes[0]
     reads = [access for access in consumer.reads if access.buffer is not target.buffer]
     numbers = {number: reads.index(access) for number, access in enumerate(consumer.reads) if access in reads}
@@ -80,23 +83,23 @@ def _inlined(edit: Edit, producer: Block, consumer: Block) -> Block:
             return None
         return inlined[part.number] if part.number in inlined else Element(numbers[part.number])
 
-    return merged(replace(consumer, reads=tuple(reads)).with_exprs(lambda expr: expr.rewritten(change)))
+    return merge_reads(replace(consumer, reads=tuple(reads)).with_exprs(lambda expr: expr.rewritten(change)))
 
 
 def _at(producer: Block, values: dict[str, Size], first: int) -> Expr:
-    """What the producer computes at a point; its elements are numbered from here on."""
+    """Return the producer's expression at a point, with its elements numbered from `first`."""
     return producer.results[0].at(values).renumbered({n: first + n for n in range(len(producer.reads))})
 
 
 def _loaded(edit: Edit, producer: Block, indices: Sequence[Expr]) -> Expr:
-    """What the producer computes at a place that is computed: so it reads there."""
+    """Return the producer's expression at computed indices, with loads in place of its reads."""
     places = zip(producer.writes[0].indices, indices, strict=True)
     values = {str(place): index for place, index in places if place != 0}
 
     def at(places: Sequence[Size], name: str) -> list[Expr]:
         found = indices_at(places, values)
         if found is None:
-            edit.refuse(f"'{name}' is read at places that are computed, at which '{producer.name}' would compute more")
+            edit.refuse(f"'{name}' is read at computed indices, at which '{producer.name}' cannot be evaluated")
         return found
 
     def change(part: Expr) -> Expr | None:
@@ -108,8 +111,8 @@ def _loaded(edit: Edit, producer: Block, indices: Sequence[Expr]) -> Expr:
     return producer.results[0].rewritten(change)
 
 
-def merged(block: Block) -> Block:
-    """With each element that is read twice read once, and without those that nothing is made of."""
+def merge_reads(block: Block) -> Block:
+    """Return the block without duplicate and unused reads."""
     used = set().union(*(expr.elements() for expr in (*block.results, *(block.inits or ()))))
     reads: list[Access] = []
     numbers: dict[int, int] = {}

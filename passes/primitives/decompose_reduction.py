@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Primitive decompose_reduction: a reduction's init as a block of its own."""
+"""Primitive decompose_reduction: moves a reduction's init to a block of its own."""
 
 from __future__ import annotations
 
@@ -16,36 +16,41 @@ from .code_motion import is_reduced_by
 
 @register_primitive
 def decompose_reduction(edit: Edit, block: BlockRV, loop: LoopRV) -> BlockRV:
-    """Gives a reduction's init loops of its own before a loop: the block that fills. What is left goes on with it."""
+    """Move a reduction's init to a new nest before a loop, and return the block that fills.
+
+    The old block keeps the updates.
+    """
     found, before = edit.block(block), edit.loop(loop)
     if found.inits is None:
         edit.refuse(f"'{found.name}' has no init")
     outer, inner = loops_at(edit, found, before)
     reducing = is_reduced_by(found, outer)
     if reducing is not None:
-        edit.refuse(f"'{reducing.name}' around '{before.name}' is a loop of the reduction: name that, or one around it")
+        edit.refuse(
+            f"'{reducing.name}' around '{before.name}' is a loop of the reduction: name this loop, or a loop around it"
+        )
     moving = loops_of(found)
     again = next((loop for loop in inner if loop.name not in moving and loop.extent != 1), None)
     if again is not None:
-        problem = f"'{found.name}' runs again at each step of '{again.name}', and has to start again"
-        edit.refuse(f"{problem}: name a loop in that")
+        problem = f"'{found.name}' runs again at each step of '{again.name}', and must start again"
+        edit.refuse(f"{problem}: name a loop inside of it")
     name = edit.new_name(f"{found.name}_init")
-    node = filled_before(edit, found, found.inits, name, inner)
+    node = make_init_block(edit, found, found.inits, name, inner)
     edit.replace(found.name, [replace(found, inits=None)])
     edit.replace(before.name, [node, edit.tree.loop(before.name)])
     return edit.handle(edit.tree.block(name))
 
 
 def loops_at(edit: Edit, found: Block, before: Loop) -> tuple[list[Loop], list[Loop]]:
-    """The loops around a block: those around one of them, and from that on."""
+    """Return the loops outside of a loop around a block, and the loops from that loop to the block."""
     around = edit.tree.around(found.name)
     if before not in around:
         edit.refuse(f"'{before.name}' is not around '{found.name}'")
     return around[: around.index(before)], around[around.index(before) :]
 
 
-def filled_before(edit: Edit, found: Block, starts: Sequence[Expr], name: str, inner: Sequence[Loop]) -> Node:
-    """A block that writes what another one starts from, in a copy of those of these loops that its points go along."""
+def make_init_block(edit: Edit, found: Block, starts: Sequence[Expr], name: str, inner: Sequence[Loop]) -> Node:
+    """Return a block that writes initial values, in copies of the loops that move its points."""
     kept = [number for number, each in enumerate(found.iters) if each.kind == SPATIAL]
     bindings = [found.bindings[number] for number in kept]
     used = {each for binding in bindings for each in variables_of(binding)}

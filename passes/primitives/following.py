@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops of a consumer that goes point by point through what a producer's loops have made, in their order."""
+"""Loops for a consumer that visits the points of a producer's loops one by one, in their order."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
 from ...support.replacing import replace
 from ..loops.primitives import Edit
-from ..loops.tree import REDUCE, SPATIAL, Block, Buffer, Iter, Loop, Node, loops_in, loops_of, nested, variable
+from ..loops.tree import REDUCE, SPATIAL, Block, Iter, Loop, Node, loops_in, loops_of, nested, variable
+from ..loops.tree_buffers import Buffer
 from .code_motion import plain_iter
 
 
 def in_loops_of_producer(edit: Edit, block: Block, around: Loop, inside: Sequence[Block], made: Buffer) -> Node | None:
-    """The block in loops like those in which one step of a loop makes a buffer that it reads; None where it does not
-    compute one point of its own for each of the producer's.
+    """Return the block in copies of the loops in which a loop step computes a buffer that the block reads.
 
-    So it can go where these are no box: where loops that were made one go from line to line, and end within a step.
+    Return None if the block's points do not map one to one to the producer's.
+    Copied loops also cover regions that are no box: fused loops run across lines, and steps end within a line.
     """
     writers = [each for each in inside if each.writes_of(made)]
     reads = {access.indices for access in block.reads if access.buffer is made}
@@ -29,7 +30,7 @@ def in_loops_of_producer(edit: Edit, block: Block, around: Loop, inside: Sequenc
         return None
     reduced = loops_of(writer, REDUCE)
     limits = [each for each in writer.where if variables_of(each[0]).isdisjoint(reduced)]
-    # A loop that leaves points out need not be one along which the points are.
+    # A loop that excludes points may move none of them.
     used = loops_of(writer, SPATIAL).union(*(variables_of(index) for index, _ in limits))
     loops = [each for each in loops_in(around.body) if each.name in used]
     names = edit.new_names([f"ax{number}" for number in range(len(loops) + len(block.iters) - len(iters))])
@@ -49,11 +50,11 @@ def in_loops_of_producer(edit: Edit, block: Block, around: Loop, inside: Sequenc
 
 
 def _iters(block: Block, indices: Sequence[Size]) -> list[Iter] | None:
-    """The iters that indices are, each another one; None where they are not."""
+    """Return the iters that the indices equal, or None if they are not distinct spatial iters."""
     found = [each for index in indices if (each := plain_iter(block, index)) is not None and each.kind == SPATIAL]
     return found if len(found) == len(indices) == len({each.name for each in found}) else None
 
 
 def _reads_own(block: Block) -> bool:
-    """Whether it goes on with what its outputs hold: it can run once at each point only."""
+    """Return True if a block updates its outputs, so that each point can run only once."""
     return any(block.reads_output(number) for number in range(len(block.writes)))

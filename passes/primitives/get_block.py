@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Primitive get_block: the block of a name."""
+"""Primitive get_block: look-up of a block by name."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ..loops.primitives import Edit, register_primitive
 
 @register_primitive
 def get_block(edit: Edit, name: str, func_name: str | None = None) -> BlockRV:
-    """The block of a name, of one PrimFunc where several have such a block."""
+    """Return the block of a name. `func_name` selects the PrimFunc if several have such a block."""
     known = edit.tree.block_names()
-    # What decompose_reduction leaves of a block has another name in TVM.
+    # TVM appends "_update" to the block that decompose_reduction leaves.
     name = next((each for each in (name, name.removesuffix("_update")) if each in known), name)
     return edit.handle(edit.any_block(BlockRV(edit.tree.name, name)))

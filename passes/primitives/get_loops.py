@@ -10,7 +10,7 @@ from ..loops.tree import AROUND
 
 @register_primitive
 def get_loops(edit: Edit, block: BlockRV) -> list[LoopRV]:
-    """The loops around a block, outermost first; of one in another block those inside of that."""
+    """Return the loops around a block, outermost first. Inside of an outer block, loops start at that block."""
     around = edit.tree.around(edit.any_block(block).name)
     first = max((number + 1 for number, loop in enumerate(around) if loop.kind == AROUND), default=0)
     return [edit.handle(loop) for loop in around[first:]]

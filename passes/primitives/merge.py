@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Primitive merge: loops of several nests as one."""
+"""Primitive merge: fuses adjacent loops."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from ...dialects.core.symbols_expr import Size
 from ...support.replacing import replace
 from ..loops.handles import LoopRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.ranges import factor_of, range_of, without
-from ..loops.tree import SERIAL, Block, Buffer, Loop, Place, around_all, blocks_in, rebound, variable
+from ..loops.ranges import factor_of, range_of, substitute_zero
+from ..loops.tree import SERIAL, Block, Loop, Place, around_all, blocks_in, rebind, variable
+from ..loops.tree_buffers import Buffer
 
 
 @register_primitive
 def merge(edit: Edit, *loops: LoopRV) -> LoopRV:
-    """Makes one loop of loops that stand one behind the other and go as far, and of those around them that they do not
-    share: each step does what a step of each did."""
+    """Merge adjacent loops with equal extents, together with the loops around them that they do not share.
+
+    Each step of the result does one step of each loop.
+    """
     found = [edit.loop(loop) for loop in loops]
     if len(found) < 2:
         edit.refuse(f"expected two loops or more, got {len(found)}")
@@ -26,10 +29,10 @@ def merge(edit: Edit, *loops: LoopRV) -> LoopRV:
     own = [path[len(around_all(paths)) :] for path in paths]
     uneven = next((loop.name for loop, path in zip(found, own, strict=True) if len(path) != len(own[0])), None)
     if uneven is not None or not own[0]:
-        edit.refuse(f"'{uneven or found[1].name}' and '{found[0].name}' are not in as many loops")
+        edit.refuse(f"'{uneven or found[1].name}' and '{found[0].name}' are not nested in equally many loops")
     for outer in (loop for path in own for loop in path[:-1]):
         if len(outer.body) > 1:
-            edit.refuse(f"there is more in '{outer.name}' than one loop")
+            edit.refuse(f"'{outer.name}' contains more than one loop")
     name = ""
     for level in zip(*own, strict=True):
         name = _merged(edit, [edit.tree.loop(loop.name) for loop in level])
@@ -37,19 +40,19 @@ def merge(edit: Edit, *loops: LoopRV) -> LoopRV:
 
 
 def _merged(edit: Edit, found: list[Loop]) -> str:
-    """Of loops that stand one behind the other; the name of what they are."""
+    """Merge adjacent loops, and return the name of the result."""
     first = found[0]
     for loop in found:
         if loop.kind != SERIAL:
-            edit.refuse(f"'{loop.name}' is {loop.kind}: merge it before it is made so")
+            edit.refuse(f"'{loop.name}' is already {loop.kind}: merge it first")
         if loop.extent != first.extent:
-            edit.refuse(f"'{loop.name}' goes {loop.extent} times, '{first.name}' {first.extent}")
+            edit.refuse(f"'{loop.name}' has {loop.extent} steps, but '{first.name}' has {first.extent}")
     _check_adjacent(edit, found)
     for earlier, later in combinations(found, 2):
         _check_steps(edit, earlier, later)
     name = edit.new_name(f"{first.name}_m")
     index = variable(name, first.extent)
-    body = tuple(node for loop in found for node in rebound(loop.body, {loop.name: index}))
+    body = tuple(node for loop in found for node in rebind(loop.body, {loop.name: index}))
     for loop in found[1:]:
         edit.replace(loop.name, [])
     edit.replace(first.name, [replace(first, name=name, body=body)])
@@ -62,11 +65,11 @@ def _check_adjacent(edit: Edit, loops: list[Loop]) -> None:
     names = [loop.name for loop in loops]
     place = siblings.index(names[0])
     if siblings[place : place + len(names)] != names:
-        edit.refuse(f"{', '.join(names)} do not stand one directly behind the other")
+        edit.refuse(f"{', '.join(names)} are not adjacent")
 
 
 def _check_steps(edit: Edit, earlier: Loop, later: Loop) -> None:
-    """What both use and one writes is used by the same steps of both."""
+    """Check that the steps of two loops conflict only with the same step of the other loop."""
     if earlier.extent == 1:
         return
     for one in blocks_in([earlier]):
@@ -74,12 +77,14 @@ def _check_steps(edit: Edit, earlier: Loop, later: Loop) -> None:
             for buffer, place, next_ in _conflicts(one, other):
                 dims = range(len(buffer.shape))
                 if not any(_is_of_same_step(place[dim], earlier, next_[dim], later) for dim in dims):
-                    problem = f"'{other.name}' needs of '{buffer.name}' what other steps of '{earlier.name}' use"
+                    problem = (
+                        f"'{other.name}' needs elements of '{buffer.name}' that other steps of '{earlier.name}' use"
+                    )
                     edit.refuse(problem)
 
 
 def _conflicts(one: Block, other: Block) -> Iterator[tuple[Buffer, Place, Place]]:
-    """Where both use a buffer, and one of them writes it."""
+    """Yield the conflicting accesses of two blocks: uses of one buffer, at least one of which writes."""
     for buffer in one.buffers:
         written = [[block.placed(access).indices for access in block.writes_of(buffer)] for block in (one, other)]
         yield from ((buffer, place, next_) for place in written[0] for next_ in other.places(buffer))
@@ -87,13 +92,15 @@ def _conflicts(one: Block, other: Block) -> Iterator[tuple[Buffer, Place, Place]
 
 
 def _is_of_same_step(index: Size | None, earlier: Loop, next_: Size | None, later: Loop) -> bool:
-    """Whether no step of one loop comes to an index that another step of the other one uses: what one step has made for
-    the next one would not be there, as memory lives for one step."""
+    """Return True if the loops provably use the index in the same step only.
+
+    Values for another step would not survive: memory lives for one step.
+    """
     if index is None or next_ is None:
         return False
     by = factor_of(index, earlier.name)
-    rest = range_of(without(index, earlier.name), earlier.inner_extents())
-    next_rest = range_of(without(next_, later.name), later.inner_extents())
+    rest = range_of(substitute_zero(index, earlier.name), earlier.inner_extents())
+    next_rest = range_of(substitute_zero(next_, later.name), later.inner_extents())
     if not by or by != factor_of(next_, later.name) or rest is None or next_rest is None:
         return False
     pairs = ((rest, next_rest), (next_rest, rest))

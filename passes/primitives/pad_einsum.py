@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Primitive pad_einsum: padding of contractions to multiples of sizes."""
+"""Primitive pad_einsum: padding of contractions to multiples of given sizes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from ...support.replacing import replace
 from ..loops.body_scalars import Compute, Element, Expr
 from ..loops.handles import BlockRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import REDUCE, Access, Block, Buffer, Loop, Node, iter_variable, variable
-from .caching import copying
+from ..loops.tree import REDUCE, Access, Block, Loop, Node, iter_variable, variable
+from ..loops.tree_buffers import Buffer
+from .caching import make_copy_block
 from .code_motion import plain_iter
 from .legality import plain_path
 from .reducers import reducer_of
@@ -23,8 +24,11 @@ _CONVERSIONS = frozenset({"arith.extf", "arith.extsi", "arith.extui", "arith.sit
 
 @register_primitive
 def pad_einsum(edit: Edit, block: BlockRV, padding: Sequence[int]) -> None:
-    """Makes the extents of a block's iters multiples of these numbers: it works on copies with zeros behind their end,
-    and another block copies what there is of its result."""
+    """Pad the extents of a block's iters to multiples of these numbers.
+
+    The block works on copies that have zeros beyond the original end. A new block copies the original part of the
+    result.
+    """
     found = edit.block(block)
     given = list(padding) if isinstance(padding, (list, tuple)) else []
     if len(given) != len(found.iters) or any(type(each) is not int or each < 1 for each in given):
@@ -38,7 +42,7 @@ def pad_einsum(edit: Edit, block: BlockRV, padding: Sequence[int]) -> None:
         return
     padded = {buffer: _padded(edit, found, buffer, extents) for buffer in found.buffers}
     iters = tuple(replace(each, extent=extents[each.name]) for each in found.iters)
-    # Variables know how far they go.
+    # A variable contains its extent.
     longer = found.at({each.name: iter_variable(each) for each in iters})
     bindings = tuple(variable(name, extents[each.name]) for name, each in plain.items())
     new = longer.with_accesses(lambda access: Access(padded[access.buffer], access.indices))
@@ -49,14 +53,14 @@ def pad_einsum(edit: Edit, block: BlockRV, padding: Sequence[int]) -> None:
 
 
 def _check(edit: Edit, block: Block, grown: set[str]) -> None:
-    """Whether zeros behind the ends change nothing."""
+    """Check that zeros beyond the ends do not change the result."""
     for access in block.accesses:
         for index in access.indices:
             if plain_iter(block, index) is None:
                 where = f"'{access.buffer.name}' at {index}"
-                edit.refuse(f"'{block.name}' uses {where}: in an einsum indices are iters alone")
+                edit.refuse(f"'{block.name}' uses {where}: the indices of an einsum must be iters")
     if len(block.writes) != 1 or block.loaded:
-        edit.refuse(f"'{block.name}' is no einsum: it has one output, and reads at its iters alone")
+        edit.refuse(f"'{block.name}' is no einsum, which has one output and reads only at its iters")
     others = [each.name for each in edit.tree.writers(block.writes[0].buffer) if each is not block]
     if others or (block.is_reduction and block.inits is None):
         edit.refuse(f"'{block.name}' has its init in another block: pad it before its reduction is decomposed")
@@ -66,17 +70,17 @@ def _check(edit: Edit, block: Block, grown: set[str]) -> None:
     value = reducer_of(edit, block)
     factors = _factors(value.value) if value.operation.name in ("arith.addf", "arith.addi") else None
     if factors is None:
-        problem = f"'{block.name}' adds up no products, to which zeros would add nothing"
+        problem = f"'{block.name}' is no sum of products, to which zeros would add nothing"
         edit.refuse(f"{problem}: pad no iter of its reduction")
     for name in reduced:
         other = [block.accesses[number] for number in factors if name not in map(str, block.accesses[number].indices)]
         if other:
-            problem = f"'{other[0].buffer.name}' does not go along '{name}': 0 times what it holds, behind the end"
-            edit.refuse(f"{problem}, is no 0 where that is infinite")
+            problem = f"'{other[0].buffer.name}' does not go along '{name}': 0 times an element beyond the end"
+            edit.refuse(f"{problem} is not 0 if the element is infinite")
 
 
 def _factors(expr: Expr) -> list[int] | None:
-    """The elements that are multiplied."""
+    """Return the numbers of the elements that an expression multiplies, or None for other expressions."""
     if isinstance(expr, Element):
         return [expr.number]
     if isinstance(expr, Compute) and expr.name in _CONVERSIONS:
@@ -94,7 +98,7 @@ def _padded(edit: Edit, block: Block, buffer: Buffer, extents: dict[str, Size]) 
         own = plain_iter(block, index)
         assert own is not None
         if str(own.extent) != str(size):
-            edit.refuse(f"'{block.name}' uses a part of '{buffer.name}' only, behind which there are no zeros")
+            edit.refuse(f"'{block.name}' uses only a part of '{buffer.name}', and no zeros follow the part")
         shape.append(extents[own.name])
     if tuple(shape) == buffer.shape:
         return buffer
@@ -103,7 +107,7 @@ def _padded(edit: Edit, block: Block, buffer: Buffer, extents: dict[str, Size]) 
 
 
 def _put(edit: Edit, found: Block, node: Node, padded: dict[Buffer, Buffer]) -> None:
-    """The block in its loops, behind the copies of what it reads, before that of what it writes."""
+    """Insert the block in its loops, after the copies of its inputs, before the copy of its output."""
     edit.replace(edit.tree.body[edit.tree.nest_of(found)].name, [node])
     written = found.writes[0].buffer
     for buffer, copy in padded.items():
@@ -113,6 +117,6 @@ def _put(edit: Edit, found: Block, node: Node, padded: dict[Buffer, Buffer]) -> 
         place = next(number for number, each in enumerate(edit.tree.body) if each.name == node.name)
         source, target = (copy, buffer) if buffer is written else (buffer, copy)
         name = edit.new_name(copy.name if buffer is not written else f"{buffer.name}_cut")
-        edit.insert(place + (buffer is written), copying(edit, name, source, target, buffer.shape))
+        edit.insert(place + (buffer is written), make_copy_block(edit, name, source, target, buffer.shape))
         if buffer is not written:
             _fill(edit, copy, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Primitive pipeline: software pipelining of a loop that copies what its steps use."""
+"""Primitive pipeline: software pipelining of a loop that copies its inputs."""
 
 from __future__ import annotations
 
@@ -25,30 +25,32 @@ from ..loops.tree import (
     VECTORIZED,
     Access,
     Block,
-    Buffer,
     Iter,
     Loop,
     Node,
     Tree,
     blocks_in,
     loops_of,
-    mapped,
+    map_nodes,
     names_in,
-    rebound,
+    rebind,
     unique,
     variable,
     written_by,
 )
-from .loop_partition import renamed, starting
+from ..loops.tree_buffers import Buffer
+from .body_copies import drop_unreached_init, rename_nodes
 
 _MOST_STAGES = 16
 
 
 @register_primitive
 def pipeline(edit: Edit, loop: LoopRV, stages: int = 2) -> None:
-    """Has each step of a loop copy what a later one uses, `stages` - 1 steps ahead, into buffers of which there are
-    that many: before the loop the first steps copy, behind it the last ones use what is there. What a step makes in
-    memory whose copies are asynchronous has as many versions, too."""
+    """Let each step of a loop copy the inputs of a later one, `stages` - 1 steps ahead.
+
+    The copies' buffers have `stages` versions. A prologue before the loop copies for the first steps, and an epilogue
+    behind the loop runs the last ones. Results in memories with asynchronous copies have as many versions, too.
+    """
     found = edit.loop(loop)
     _check(edit, found, stages)
     if isinstance(found.extent, int):
@@ -58,18 +60,21 @@ def pipeline(edit: Edit, loop: LoopRV, stages: int = 2) -> None:
     fetching = [node for node in found.body if _fetches(edit.tree, found, node, own)]
     stored = [buffer for buffer in own if _is_stored(edit.tree, buffer)]
     if not fetching and not stored:
-        problem = f"no step of '{found.name}' copies what only this step uses, from what the loop does not write"
-        edit.refuse(f"{problem}: cache_read and compute_at bring such copies there")
+        problem = (
+            f"no step of '{found.name}' copies data that only this step uses from memory that the loop does not write"
+        )
+        edit.refuse(f"{problem}: cache_read and compute_at create such copies")
     if stages < 2:
         return
     fetched = written_by(blocks_in(fetching))
     ahead = stages - 1 if fetching else 0
     steady: Size = found.extent - ahead
-    # Blocks are there for the first or the last steps besides, and what has versions is for its own step's.
-    nodes: Sequence[Node] = mapped(found.body, lambda block: replace(block, is_part=True))
+    # Blocks also run in the prologue and epilogue, and a version belongs to one step.
+    nodes: Sequence[Node] = map_nodes(found.body, lambda block: replace(block, is_part=True))
     for buffer in dict.fromkeys([*fetched, *stored]):
         nodes = _with_versions(edit, found, nodes, buffer, places[buffer][1], stages)
-    # The last steps stand behind the loop: a device's memory has one step's part of what else moves with the steps.
+    # The last steps run behind the loop. A device memory has only one step's part of other buffers that move with the
+    # steps.
     for buffer in own:
         moves = any(found.name in variables_of(start) for start in places[buffer][1].starts)
         if moves and find_memory(buffer.scope) is not None and buffer not in fetched and buffer not in stored:
@@ -78,8 +83,8 @@ def pipeline(edit: Edit, loop: LoopRV, stages: int = 2) -> None:
     first = [node for node in nodes if node.name in names]
     rest = [node for node in nodes if node.name not in names]
     step = variable(found.name, steady)
-    fetch_next, now = rebound(first, {found.name: step + ahead}), rebound(rest, {found.name: step})
-    # Where steps are only started, those that are under way need not be waited for before the next ones are queued.
+    fetch_next, now = rebind(first, {found.name: step + ahead}), rebind(rest, {found.name: step})
+    # Where steps are only started, queue the next step before waiting for those in flight.
     body = (*now, *fetch_next) if all(map(_is_started, rest)) else (*fetch_next, *now)
     made: Loop = replace(
         found, extent=steady, body=body, kind=PIPELINED, annotations={**found.annotations, STAGES: stages}
@@ -93,16 +98,16 @@ def pipeline(edit: Edit, loop: LoopRV, stages: int = 2) -> None:
 
 def _check(edit: Edit, loop: Loop, stages: int) -> None:
     if type(stages) is not int or not 2 <= stages <= _MOST_STAGES:
-        edit.refuse(f"stages are a number from 2 to {_MOST_STAGES}, got {stages!r}")
+        edit.refuse(f"stages must be a number from 2 to {_MOST_STAGES}, got {stages!r}")
     if loop.kind != SERIAL:
-        edit.refuse(f"'{loop.name}' is {loop.kind}: steps of a serial loop can be pipelined")
+        edit.refuse(f"'{loop.name}' is {loop.kind}: only serial loops can be pipelined")
     around = next((each for each in edit.tree.around(loop.name) if each.kind in (VECTORIZED, UNROLLED)), None)
     if around is not None:
-        edit.refuse(f"'{around.name}' around '{loop.name}' is {around.kind}: pipeline a loop that runs in serial ones")
+        edit.refuse(f"'{around.name}' around '{loop.name}' is {around.kind}: pipeline a loop inside of serial loops")
 
 
 def _fetches(tree: Tree, loop: Loop, node: Node, own: Sequence[Buffer]) -> bool:
-    """Whether a node copies what no step writes to what lives for one step."""
+    """Return True if a node copies from memory that no step writes to memory that lives for one step."""
     inside, written = blocks_in([node]), written_by(blocks_in(loop.body))
     if not all(is_copy(block) and not block.loaded for block in inside):
         return False
@@ -119,7 +124,7 @@ def _fetches(tree: Tree, loop: Loop, node: Node, own: Sequence[Buffer]) -> bool:
 
 
 def _is_stored(tree: Tree, buffer: Buffer) -> bool:
-    """Whether what steps compute there is only copied out, while the next step goes on."""
+    """Return True if results of steps are only copied out of a buffer, by copies that run during the next step."""
     memory = find_memory(buffer.scope)
     readers, writers = tree.readers(buffer), tree.writers(buffer)
     is_asynchronous = memory is not None and memory.wait is not None
@@ -127,7 +132,7 @@ def _is_stored(tree: Tree, buffer: Buffer) -> bool:
 
 
 def _is_started(node: Node) -> bool:
-    """Whether a node is done by something else, while the code behind it runs."""
+    """Return True if a node runs asynchronously, while the code behind it runs."""
     if isinstance(node, Block):
         return False
     if node.kind == TENSORIZED:
@@ -141,14 +146,14 @@ def _is_started(node: Node) -> bool:
 def _with_versions(
     edit: Edit, loop: Loop, nodes: Sequence[Node], buffer: Buffer, place: BufferPlace, stages: int
 ) -> tuple[Node, ...]:
-    """With a buffer for each of the steps that are under way: what one step uses of it, `step % stages`."""
+    """Add a version of a buffer for each step in flight. A step uses version `step % stages`."""
     if not place.starts or any(buffer in block.loaded for block in edit.tree.blocks()):
-        edit.refuse(f"'{buffer.name}' is read at places that are computed: a step has no version of it")
+        edit.refuse(f"'{buffer.name}' is read at computed indices: a step has no version of it")
     firsts = [substituted(start, {loop.name: 0}) for start in place.starts]
     shape: list[Size] = []
     for first, size, whole in zip(firsts, place.sizes, buffer.shape, strict=True):
         if not isinstance(first, int) and not is_never_negative(first):
-            edit.refuse(f"where '{buffer.name}' begins in a step, {first}, is not known to be in it")
+            edit.refuse(f"'{buffer.name}' begins at {first} in a step, which may be out of bounds")
         shape.append(size if isinstance(first, int) else whole)
     moves = [start - first for start, first in zip(place.starts, firsts, strict=True)]
     offsets = [move + (first if isinstance(first, int) else 0) for move, first in zip(moves, firsts, strict=True)]
@@ -160,11 +165,11 @@ def _with_versions(
             return block
         return _stepping(edit, loop, block, buffer, versions, offsets)
 
-    return mapped(nodes, change)
+    return map_nodes(nodes, change)
 
 
 def _stepping(edit: Edit, loop: Loop, block: Block, old: Buffer, new: Buffer, offsets: Sequence[Size]) -> Block:
-    """A block that uses its step's version, by an iter that is the step."""
+    """Return a block that uses its step's version, selected by an iter for the step."""
     at = variable(loop.name, loop.extent)
     own = next((each for each, binding in zip(block.iters, block.bindings, strict=True)
                 if binding == at and each.name.startswith("vstep")), None)  # fmt: skip
@@ -186,19 +191,19 @@ def _stepping(edit: Edit, loop: Loop, block: Block, old: Buffer, new: Buffer, of
 def _kind(edit: Edit, loop: Loop, block: Block) -> str:
     kinds = [kind for kind in (SPATIAL, REDUCE) if loop.name in loops_of(block, kind)]
     if len(kinds) == 2:
-        edit.refuse(f"'{loop.name}' goes along the reduction of '{block.name}' and along an iter that is none")
+        edit.refuse(f"'{loop.name}' moves both the reduction and a spatial iter of '{block.name}'")
     if not kinds and not is_copy(block):
         edit.refuse(f"'{block.name}' does the same at each step of '{loop.name}'")
     return kinds[0] if kinds else SPATIAL
 
 
-# ---- before and behind ----
+# ---- prologue and epilogue ----
 
 
 def _once_more(
     edit: Edit, loop: Loop, word: str, nodes: Sequence[Node], extent: Size, first: Size, taken: set[str]
 ) -> list[Node]:
-    """Nodes for some more steps, with names of their own."""
+    """Return copies of nodes for a few more steps, with new names."""
     name = edit.new_name(f"{loop.name}_{word}", taken)
     taken.add(name)
     names: dict[str, str] = {}
@@ -206,6 +211,6 @@ def _once_more(
         names[each] = edit.new_name(f"{each}_{word}", {*taken, *names.values()})
     taken |= set(names.values())
     values: Mapping[str, Size] = {loop.name: first if extent == 1 else first + variable(name, extent)}
-    part = Loop(name, extent, renamed(rebound(nodes, values), names))
-    part = replace(part, body=mapped(part.body, partial(starting, edit, part)))
+    part = Loop(name, extent, rename_nodes(rebind(nodes, values), names))
+    part = replace(part, body=map_nodes(part.body, partial(drop_unreached_init, edit, part)))
     return list(part.body) if extent == 1 else [part]

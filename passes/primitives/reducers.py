@@ -17,31 +17,33 @@ from ..loops.tree import Block
 _NAMES = [name for name in OPERATORS if name != CHOICE]
 
 
-#: Of arith.cmpf and arith.cmpi: ordered, and signed.
+#: Predicates of arith.cmpf and arith.cmpi: strict, non-strict and equal; ordered and signed.
 _STRICT = [("arith.cmpf", 2), ("arith.cmpf", 4), ("arith.cmpi", 2), ("arith.cmpi", 4)]
 _LOOSE = [("arith.cmpf", 3), ("arith.cmpf", 5), ("arith.cmpi", 3), ("arith.cmpi", 5)]
 _EQUAL = [("arith.cmpf", 1), ("arith.cmpi", 0)]
 
 
 class Reducer(NamedTuple):
-    """`operation(what there is, value)`."""
+    """Combiner of a reduction: `operation(accumulator, value)`."""
 
     operation: Compute
     value: Expr
 
 
 def combiner_of(edit: Edit, block: Block) -> tuple[Expr, ...]:
-    """What puts a part of a reduction to what there is: for each output an expression of parts, which are elements from
-    0 on, and of outputs, which are those behind. Refuses reductions that cannot be done in parts."""
+    """Return the combiner of partial results, one expression per output.
+
+    Elements from 0 on are the partial results; the accumulators follow. Refuses reductions that cannot be split.
+    """
     if any(expr.elements() for expr in block.inits or ()):
-        edit.refuse(f"'{block.name}' starts from elements that it reads, which each part would add")
+        edit.refuse(f"'{block.name}' starts from elements that it reads, which each partial result would add")
     if any(map(_is_choice, block.results)):
         return _choosing(edit, block)
     return tuple(_adding(edit, block, number) for number in range(len(block.results)))
 
 
 def _adding(edit: Edit, block: Block, number: int) -> Expr:
-    """How parts of one output are put together, which each step puts a value to by itself."""
+    """Return the combiner of an output that does not depend on the other outputs."""
     count, first = len(block.results), len(block.reads)
     numbers = {first + number: first} | {place: place for place in range(first)}
     if not block.results[number].elements() <= numbers.keys() or block.inits is None:
@@ -56,11 +58,11 @@ def _adding(edit: Edit, block: Block, number: int) -> Expr:
 
 def _refuse_several(edit: Edit, block: Block) -> NoReturn:
     what = f"'{block.name}' reduces {len(block.results)} outputs together"
-    edit.refuse(f"{what}, by what is no choice of the larger one: its steps cannot be put together again")
+    edit.refuse(f"{what}, but not by a choice of the larger value: partial results cannot be combined")
 
 
 def _choosing(edit: Edit, block: Block) -> tuple[Expr, ...]:
-    """How parts are chosen among, where one comparison chooses all outputs of a step."""
+    """Return the combiners of outputs that one comparison selects together, as in argmax."""
     values, first = _chosen(block), len(block.reads)
     if values is None:
         _refuse_several(edit, block)
@@ -78,7 +80,7 @@ def _is_choice(expr: Expr) -> bool:
 
 
 def _chosen(block: Block) -> list[Expr] | None:
-    """The values of outputs that one comparison of an output and its value chooses all of."""
+    """Return the new values of the outputs, if one comparison selects either them or the accumulators."""
     first, values = len(block.reads), list[Expr]()
     conditions = []
     for number, expr in enumerate(block.results):
@@ -99,7 +101,10 @@ def _chosen(block: Block) -> list[Expr] | None:
 
 
 def _is_order(condition: Expr, values: Sequence[Expr], first: int) -> bool:
-    """Whether it compares an output with its value; where these are equal, maybe another output with its one."""
+    """Return True if a condition compares an accumulator with its new value.
+
+    In case of a tie, it may compare another pair.
+    """
     if not isinstance(condition, Compute):
         return False
     if condition.name == "arith.ori":
@@ -118,7 +123,7 @@ def _is_order(condition: Expr, values: Sequence[Expr], first: int) -> bool:
 
 
 def _compares(expr: Expr, kinds: Sequence[tuple[str, int]], values: Sequence[Expr], first: int) -> bool:
-    """Whether it is one of these comparisons of an output with its value."""
+    """Return True if an expression is one of these comparisons of an accumulator with its new value."""
     if not isinstance(expr, Compute) or expr.name not in ("arith.cmpf", "arith.cmpi"):
         return False
     predicate = int(dict(expr.attributes)["predicate"].value)
@@ -130,7 +135,7 @@ def _compares(expr: Expr, kinds: Sequence[tuple[str, int]], values: Sequence[Exp
 
 
 def is_same(one: Expr, other: Expr) -> bool:
-    """Whether two expressions are written alike."""
+    """Return True if two expressions are structurally equal."""
     if one is other:
         return True
     if type(one) is not type(other) or len(one.parts()) != len(other.parts()):
@@ -148,36 +153,38 @@ def is_same(one: Expr, other: Expr) -> bool:
 
 
 def reducer_of(edit: Edit, block: Block) -> Reducer:
-    """How a block's one output is reduced; refuses others."""
+    """Return the reducer of a block with one output. Refuses other blocks."""
     if len(block.results) != 1:
-        edit.refuse(f"'{block.name}' reduces {len(block.results)} outputs together: only one can be done in parts")
+        edit.refuse(
+            f"'{block.name}' reduces {len(block.results)} outputs together: only a reduction of one output can be split"
+        )
     result, own = block.results[0], len(block.reads)
     if not isinstance(result, Compute) or result.name not in _NAMES:
         known = ", ".join(name.partition(".")[2] for name in _NAMES)
-        edit.refuse(f"'{block.name}' is no reduction by {known}: its steps cannot be put together again")
+        edit.refuse(f"'{block.name}' is no reduction by {known}: partial results cannot be combined")
     operands = _operands(result, result.name)
     held = [part for part in operands if isinstance(part, Element) and part.number == own]
     others = [part for part in operands if part not in held]
     if len(held) != 1 or not others or any(own in part.elements() for part in others):
-        edit.refuse(f"'{block.name}' does not add one value at each step to what '{block.writes[0].buffer.name}' holds")
+        edit.refuse(f"'{block.name}' does not combine one value per step with '{block.writes[0].buffer.name}'")
     value = reduce(lambda one, other: replace(result, operands=(one, other)), others)
     return Reducer(replace(result, operands=(held[0], value)) if len(operands) > 2 else result, value)
 
 
 def _operands(expr: Expr, name: str) -> list[Expr]:
-    """What an operation, and those of the same name in it, put together."""
+    """Return the operands of nested applications of an operation."""
     if not isinstance(expr, Compute) or expr.name != name:
         return [expr]
     return [part for operand in expr.operands for part in _operands(operand, name)]
 
 
 def check_neutral(edit: Edit, block: Block, reducer: Reducer) -> None:
-    """The init must be the combiner's identity, since each part starts from it."""
+    """Check that the init is the combiner's identity, since each partial result starts from the init."""
     operator = OPERATORS[reducer.operation.name]
     if operator.is_idempotent or operator.identity is None or block.inits is None:
         return
-    identity = operator.identity(0) + 0  # not -0
+    identity = operator.identity(0) + 0  # turns -0 into 0
     start = block.inits[0]
     value = dict(start.attributes).get("value") if isinstance(start, Compute) else None
     if value is None or float(value.value) != identity:
-        edit.refuse(f"'{block.name}' starts from something else than {identity:g}, which each part would add")
+        edit.refuse(f"'{block.name}' does not start from {identity:g}: each partial result would add its init")

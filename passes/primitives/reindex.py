@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Primitive reindex: staging of a buffer as a block's iters go over it."""
+"""Primitive reindex: staging of a buffer with a block's iters as dimensions."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from ...dialects.core.symbols_expr import Size, variables_of
 from ...support.replacing import replace
 from ..loops.handles import BlockRV, IndexMap
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import SPATIAL, Access, Block, Buffer, Iter, blocks_in, iter_variable
+from ..loops.tree import SPATIAL, Access, Block, Iter, blocks_in, iter_variable
+from ..loops.tree_buffers import Buffer
 from .cache_read import place_of
 from .caching import check_scope, copy_of, shape_of
-from .code_motion import in_new_loops
+from .code_motion import wrap_in_new_loops
 from .legality import check_not_part
 
 
 @register_primitive
 def reindex(edit: Edit, block: BlockRV, buffer: tuple[str, int] | str) -> BlockRV:
-    """Has a block read or write a copy whose dimensions are its iters, of ("read", n), ("write", n) or a buffer's name:
-    the block that copies."""
+    """Let a block access a copy of a buffer that has the block's iters as dimensions. Return the block that copies.
+
+    The buffer is ("read", n), ("write", n) or a name.
+    """
     found = edit.block(block)
     if isinstance(buffer, str):
         buffer = _named(edit, found, buffer)
@@ -31,7 +34,7 @@ def reindex(edit: Edit, block: BlockRV, buffer: tuple[str, int] | str) -> BlockR
 
 
 def _named(edit: Edit, block: Block, name: str) -> tuple[str, int]:
-    """Which of a block's accesses is that of a buffer."""
+    """Return the kind and the number of a block's only access to a buffer."""
     listed = [
         *(("read", *each) for each in enumerate(block.reads)),
         *(("write", *each) for each in enumerate(block.writes)),
@@ -50,13 +53,13 @@ def access_of(edit: Edit, block: Block, kind: str, index: int) -> Access:
     return accesses[index]
 
 
-def staged_by_map(edit: Edit, handle: BlockRV, kind: str, index: int, scope: str, index_map: IndexMap) -> BlockRV:
-    """With a copy whose indices a map makes of all of a block's iters."""
+def stage_by_map(edit: Edit, handle: BlockRV, kind: str, index: int, scope: str, index_map: IndexMap) -> BlockRV:
+    """Stage a buffer at the indices that a map computes from all of a block's iters."""
     found = edit.block(handle)
     check_scope(edit, scope)
     access = access_of(edit, found, kind, index)
     if len(index_map.parameters) != len(found.iters):
-        edit.refuse(f"'{found.name}' has {len(found.iters)} iters, the map takes {len(index_map.parameters)}")
+        edit.refuse(f"'{found.name}' has {len(found.iters)} iters, but the map takes {len(index_map.parameters)}")
     indices = index_map.at([iter_variable(each) for each in found.iters])
     return staged(edit, found, kind, access, indices, scope, scope.replace(".", "_"))
 
@@ -64,7 +67,7 @@ def staged_by_map(edit: Edit, handle: BlockRV, kind: str, index: int, scope: str
 def staged(
     edit: Edit, found: Block, kind: str, access: Access, indices: tuple[Size, ...], scope: str, suffix: str
 ) -> BlockRV:
-    """A block that copies what an access reaches, where `indices` of the iters say, and the block with the copy."""
+    """Stage an access at `indices`, which are in terms of the block's iters. Return the block that copies."""
     buffer = access.buffer
     used = _variables(indices)
     own = [each for each in found.iters if each.name in used]
@@ -75,7 +78,7 @@ def staged(
     inner = Access(cached, indices)
     source, target = (access, inner) if kind == "read" else (inner, access)
     iters = [replace(each, kind=SPATIAL) for each in own]
-    node = in_new_loops(edit, copy_of(name, iters, source, target))
+    node = wrap_in_new_loops(edit, copy_of(name, iters, source, target))
     place = place_of(edit, buffer, [found]) if kind == "read" else edit.tree.nest_of(found) + 1
 
     edit.replace(found.name, [found.with_accesses(lambda each: inner if each == access else each)])
@@ -87,28 +90,32 @@ def staged(
 def _check(edit: Edit, found: Block, kind: str, access: Access, indices: Sequence[Size], own: Sequence[Iter]) -> None:
     buffer, names = access.buffer, [each.name for each in own]
     if found.within:
-        edit.refuse(f"'{found.name}' leaves out steps of its reduction: what it would read there is not known")
+        edit.refuse(f"'{found.name}' excludes steps of its reduction: the elements for these steps are unknown")
     if buffer in found.loaded:
-        edit.refuse(f"'{buffer.name}' is read at places that are computed")
+        edit.refuse(f"'{buffer.name}' is read at computed indices")
     missing = sorted(_variables(access.indices) & {each.name for each in found.iters} - set(names))
     if missing:
-        edit.refuse(f"'{buffer.name}' is used at other places for each '{missing[0]}', of which the copy knows nothing")
+        edit.refuse(
+            f"'{buffer.name}' is used at different indices for each '{missing[0]}', but the copy has no such dimension"
+        )
     own_map = IndexMap(tuple(names), tuple(indices))
     if not own_map.is_injective([each.extent for each in own]):
-        edit.refuse(f"{own_map} has several points of '{found.name}' at one place")
+        edit.refuse(f"{own_map} maps several points of '{found.name}' to one place")
     if kind == "read":
         if found.writes_of(buffer):
             edit.refuse(f"'{found.name}' writes '{buffer.name}', too")
         return
     check_not_part(edit, found)
     if any(each.kind != SPATIAL for each in own) or found.reads_of(buffer) and found.inits is None:
-        edit.refuse(f"'{found.name}' goes on with what '{buffer.name}' holds")
+        edit.refuse(f"'{found.name}' depends on previous values of '{buffer.name}'")
     if any(each.buffer is buffer for each in found.reads) or len(found.writes_of(buffer)) > 1:
         edit.refuse(f"'{found.name}' uses '{buffer.name}' several times")
     place = edit.tree.nest_of(found)
     others = [each.name for each in blocks_in([edit.tree.body[place]]) if each is not found and buffer in each.buffers]
     if others:
-        edit.refuse(f"'{others[0]}' uses '{buffer.name}' in the same loops: copy it before they are one")
+        edit.refuse(
+            f"'{others[0]}' uses '{buffer.name}' in the same loops: copy the buffer before the loops are merged"
+        )
     spatial = {each.name for each in found.iters if each.kind == SPATIAL and each.extent != 1}
     if not spatial <= set(names):
         edit.refuse(f"'{found.name}' writes the same elements of '{buffer.name}' at several points")

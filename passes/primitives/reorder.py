@@ -14,7 +14,7 @@ from .legality import chain_of, check_independent
 
 @register_primitive
 def reorder(edit: Edit, *loops: LoopRV) -> None:
-    """Puts loops in this order, the first one outermost; what stands between them stays where it is."""
+    """Reorder loops, the first one outermost. Loops between them that are not listed keep their positions."""
     found = [edit.loop(loop) for loop in loops]
     names = [loop.name for loop in found]
     twice = next((name for name in names if names.count(name) > 1), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Primitive reorder_block_iter_var: the order of a block's iters."""
+"""Primitive reorder_block_iter_var: permutes a block's iters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..loops.primitives import Edit, register_primitive
 
 @register_primitive
 def reorder_block_iter_var(edit: Edit, block: BlockRV, new_order: Sequence[int]) -> None:
-    """Lists a block's iters in another order: the n-th one will be the one that was at `new_order[n]`."""
+    """Permute a block's iters: the new iter n is the old iter `new_order[n]`."""
     found = edit.block(block)
     if sorted(new_order) != list(range(len(found.iters))):
         edit.refuse(f"expected each of 0 to {len(found.iters) - 1} once, got {list(new_order)}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Primitive rfactor: a reduction in partial results, which another one combines."""
+"""Primitive rfactor: splits a reduction into partial results and their combination."""
 
 from __future__ import annotations
 
@@ -10,43 +10,32 @@ from ...support.replacing import replace
 from ..loops.body_scalars import Expr
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import (
-    REDUCE,
-    SPATIAL,
-    Access,
-    Block,
-    Buffer,
-    Iter,
-    Loop,
-    Node,
-    blocks_in,
-    iter_variable,
-    loops_of,
-    variable,
-)
-from .code_motion import in_new_loops
+from ..loops.tree import REDUCE, SPATIAL, Access, Block, Iter, Loop, Node, blocks_in, iter_variable, loops_of, variable
+from ..loops.tree_buffers import Buffer
+from .code_motion import wrap_in_new_loops
 from .legality import check_not_part, check_serial
 from .reducers import combiner_of
 
 
 @register_primitive
 def rfactor(edit: Edit, loop: LoopRV, factor_axis: int, merge_loops: bool = True) -> BlockRV:
-    """Keeps what each step of a reduction's loop adds up apart, in a buffer with one dimension more, at `factor_axis`;
-    the block does that from now on, which is returned, and one of its old name adds up those.
+    """Keep the partial result of each step of a reduction's loop in a buffer with a new dimension at `factor_axis`.
 
-    Sums of floats are rounded otherwise than one by one; of equal elements argmax may name another one.
+    Returns the block, which now computes the partial results. A new block with the old name combines them.
+
+    Floating-point sums are rounded in another order. argmax may return another one of several equal elements.
     """
-    del merge_loops  # the loops that add up are new ones
+    del merge_loops  # the loops of the combination are new ones
     found = edit.loop(loop)
     check_serial(edit, [found])
     inside = blocks_in([found])
     if len(inside) != 1:
-        edit.refuse(f"'{found.name}' has {len(inside)} blocks in it: rfactor is for one reduction")
+        edit.refuse(f"'{found.name}' contains {len(inside)} blocks: rfactor is for one reduction")
     block = inside[0]
     root = edit.tree.around(found.name)[0] if edit.tree.around(found.name) else found
     others = [each.name for each in blocks_in([root]) if each is not block]
     if others:
-        edit.refuse(f"'{others[0]}' is in the same loops as '{block.name}': rfactor it before")
+        edit.refuse(f"'{others[0]}' is in the same loops as '{block.name}': apply rfactor before the loops are merged")
     if block.inits is None:
         edit.refuse(f"'{block.name}' has no init: rfactor it before its reduction is decomposed")
     check_not_part(edit, block)
@@ -54,9 +43,9 @@ def rfactor(edit: Edit, loop: LoopRV, factor_axis: int, merge_loops: bool = True
     target = block.writes[0]
     rank = len(target.buffer.shape)
     if any(len(each.indices) != rank for each in block.writes):
-        edit.refuse(f"outputs of '{block.name}' differ in how many dimensions they have")
+        edit.refuse(f"the outputs of '{block.name}' have different numbers of dimensions")
     if type(factor_axis) is not int or not -rank - 1 <= factor_axis <= rank:
-        edit.refuse(f"'{target.buffer.name}' has {rank} dimensions: factor_axis is from {-rank - 1} to {rank}")
+        edit.refuse(f"'{target.buffer.name}' has {rank} dimensions: factor_axis must be from {-rank - 1} to {rank}")
     axis = factor_axis + rank + 1 if factor_axis < 0 else factor_axis
     partials = []
     for access in block.writes:
@@ -76,7 +65,7 @@ def _buffer(edit: Edit, buffer: Buffer, axis: int, extent: Size) -> Buffer:
 
 
 def _part(edit: Edit, block: Block, loop: Loop, name: str, partials: Sequence[Buffer], axis: int) -> Block:
-    """The block with the loop as a spatial iter, and an iter for each other loop of the reduction."""
+    """Return the block with the loop as a spatial iter, and with one iter for each other loop of the reduction."""
     around = {each.name: each for each in edit.tree.around(block.name)}
     reduced = loops_of(block, REDUCE)
     if loop.name not in reduced:
@@ -84,7 +73,7 @@ def _part(edit: Edit, block: Block, loop: Loop, name: str, partials: Sequence[Bu
     spatial = [(each, at) for each, at in zip(block.iters, block.bindings, strict=True) if each.kind == SPATIAL]
     shared = next((n for _, at in spatial for n in variables_of(at) if n in reduced), None)
     if shared is not None:
-        edit.refuse(f"'{shared}' goes along the reduction and along an iter that is none: it was fused of both")
+        edit.refuse(f"'{shared}' moves both the reduction and a spatial iter: it was fused from both")
     own = Iter(f"v{loop.name}", SPATIAL, loop.extent)
     others = [Iter(f"v{n}", REDUCE, around[n].extent) for n in sorted(reduced & set(around), key=list(around).index)
               if n != loop.name]  # fmt: skip
@@ -111,7 +100,7 @@ def _part(edit: Edit, block: Block, loop: Loop, name: str, partials: Sequence[Bu
 
 
 def _at_parts(block: Block, partials: Sequence[Buffer], axis: int, own: Iter) -> tuple[Access, ...]:
-    """Where a block's outputs are in the parts."""
+    """Return the places of a block's outputs in the partial results."""
     return tuple(
         Access(partial, (*access.indices[:axis], iter_variable(own), *access.indices[axis:]))
         for partial, access in zip(partials, block.writes, strict=True)
@@ -121,9 +110,9 @@ def _at_parts(block: Block, partials: Sequence[Buffer], axis: int, own: Iter) ->
 def _whole(
     edit: Edit, block: Block, combined: tuple[Expr, ...], partials: Sequence[Buffer], axis: int, loop: Loop
 ) -> Node:
-    """The block that adds up the parts, in loops of its own."""
+    """Return the block that combines the partial results, in new loops."""
     spatial = [each for each in block.iters if each.kind == SPATIAL]
     own = Iter(f"v{loop.name}", REDUCE, loop.extent)
     reads = _at_parts(block, partials, axis, own)
-    return in_new_loops(edit, replace(block, iters=(*spatial, own), bindings=(), reads=reads, results=combined,
+    return wrap_in_new_loops(edit, replace(block, iters=(*spatial, own), bindings=(), reads=reads, results=combined,
                                       where=(), within=(), regions=()))  # fmt: skip

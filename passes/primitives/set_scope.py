@@ -11,7 +11,7 @@ from .caching import check_scope, own_buffer
 
 @register_primitive
 def set_scope(edit: Edit, block: BlockRV, buffer_index: int | str, storage_scope: str) -> None:
-    """Puts a buffer that a block writes in memory of a scope: "global", "local", or "shared" on a GPU."""
+    """Set the scope of a buffer that a block writes: "global", "local", or "shared" on a GPU."""
     found = edit.block(block)
     check_scope(edit, storage_scope)
     buffer = own_buffer(edit, found, buffer_index)

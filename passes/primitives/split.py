@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Primitive split: one loop as nested ones (strip-mining)."""
+"""Primitive split: splits a loop into nested loops (strip-mining)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ...dialects.core.symbols_expr import Size
 from ...support.replacing import replace
 from ..loops.handles import LoopRV
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import SERIAL, Loop, Node, mapped, nested, rebound, variable
+from ..loops.tree import SERIAL, Loop, Node, map_nodes, nested, rebind, variable
 
-#: Of a loop.
+#: Maximum number of steps of a loop.
 _MOST_STEPS = 1 << 40
 
 
@@ -25,23 +25,28 @@ def split(
     preserve_unit_iters: bool = True,
     disable_predication: bool = False,
 ) -> list[LoopRV]:
-    """Makes several loops of one, outermost first, with these extents; one factor may be None: as many as it takes.
+    """Split a loop into nested loops with these extents, outermost first.
 
-    Where the factors give more steps than the loop has, blocks are left out beyond its end: what that takes is asked
-    for whatever `disable_predication` says.
+    One factor may be None, which is then derived.
+    If the factors give more steps than the loop has, blocks skip the steps beyond its end. `disable_predication` is
+    refused then: blocks would access memory out of bounds.
     """
-    del disable_predication
     found = edit.loop(loop)
     if found.kind != SERIAL:
-        edit.refuse(f"'{found.name}' is {found.kind}: split it before it is made so")
+        edit.refuse(f"'{found.name}' is already {found.kind}: split it first")
     extents = _extents(edit, found, factors)
     names = edit.new_names([f"{found.name}_{number}" for number in range(len(extents))])
     index: Size = 0
     for name, extent in zip(names, extents, strict=True):
         index = index * extent + (0 if extent == 1 and not preserve_unit_iters else variable(name, extent))
-    nodes: tuple[Node, ...] = rebound(found.body, {found.name: index})
+    nodes: tuple[Node, ...] = rebind(found.body, {found.name: index})
     if not is_below(index, found.extent):
-        nodes = mapped(nodes, lambda block: replace(block, where=(*block.where, (index, found.extent))))
+        if disable_predication:
+            edit.refuse(
+                f"the factors may give more steps than the {found.extent} of '{found.name}': blocks need a condition, "
+                "so leave disable_predication=True out"
+            )
+        nodes = map_nodes(nodes, lambda block: replace(block, where=(*block.where, (index, found.extent))))
     edit.replace(found.name, nested(zip(names, extents, strict=True), *nodes))
     return [edit.handle(name) for name in names]
 
@@ -51,17 +56,17 @@ def _extents(edit: Edit, loop: Loop, factors: Sequence[int | None]) -> list[Size
         edit.refuse(f"expected a list of factors, like [None, 8], got {factors!r}")
     wrong = [each for each in factors if each is not None and (type(each) is not int or each < 1)]
     if wrong:
-        edit.refuse(f"a factor is a number of at least 1, or None, not {wrong[0]!r}")
+        edit.refuse(f"a factor must be a number of at least 1, or None, not {wrong[0]!r}")
     known = prod(each for each in factors if each is not None)
     if known > _MOST_STEPS:
-        edit.refuse(f"the factors give {known} steps, {_MOST_STEPS} at most are counted")
+        edit.refuse(f"the factors give {known} steps, at most {_MOST_STEPS} are allowed")
     if list(factors).count(None) > 1:
         edit.refuse("only one factor may be None")
     if None in factors:
         rest = -(-loop.extent // known)
         return [rest if each is None else each for each in factors]
     if not isinstance(loop.extent, int):
-        edit.refuse(f"'{loop.name}' goes {loop.extent} times: one factor must be None")
+        edit.refuse(f"'{loop.name}' has {loop.extent} steps: one factor must be None")
     if known < loop.extent:
-        edit.refuse(f"the factors give {known} steps, '{loop.name}' has {loop.extent}: make one of them None")
+        edit.refuse(f"the factors give {known} steps, but '{loop.name}' has {loop.extent}: make one of them None")
     return [each for each in factors if each is not None]

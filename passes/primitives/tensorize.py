@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Primitive tensorize: a loop nest as one instruction, or a micro-kernel."""
+"""Primitive tensorize: maps a loop nest to an instruction or a micro-kernel."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from ...support.replacing import replace
 from ..loops.handles import BlockRV, LoopRV
 from ..loops.intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import AROUND, REDUCE, VECTORIZED, Block, Loop, blocks_in, loops_of, mapped
-from .decompose_reduction import filled_before, loops_at
+from ..loops.tree import AROUND, REDUCE, VECTORIZED, Block, Loop, blocks_in, loops_of, map_nodes
+from .decompose_reduction import loops_at, make_init_block
 from .legality import check_serial
 
 
@@ -17,50 +17,56 @@ from .legality import check_serial
 def tensorize(
     edit: Edit, block_or_loop: BlockRV | LoopRV, tensor_intrin: str, preserve_unit_iters: bool = True
 ) -> None:
-    """Has an intrinsic (register_tensor_intrin) compute a loop and all in it, which must be what it says it does; what
-    a reduction starts from is filled before."""
-    del preserve_unit_iters
+    """Compute a loop with its body by an intrinsic (register_tensor_intrin), if its description matches the loop.
+
+    A reduction's init moves to a block before the loop.
+    """
+    if not preserve_unit_iters:
+        edit.refuse("loops of one step stay, so leave preserve_unit_iters=False out")
     found = _loop_of(edit, block_or_loop)
     check_serial(edit, [found])
     found = _started(edit, found)
     lanes = next((each for each in edit.tree.around(found.name) if each.kind == VECTORIZED), None)
     if lanes is not None:
-        edit.refuse(f"'{lanes.name}' around '{found.name}' is vectorized, and an intrinsic has no lanes")
+        edit.refuse(f"'{lanes.name}' around '{found.name}' is vectorized, but an intrinsic has no lanes")
     intrin = find_intrin(str(tensor_intrin))
     try:
         operands_of(edit.tree, found, intrin)
     except Mismatch as mismatch:
-        edit.refuse(f"'{tensor_intrin}' is not what '{found.name}' does: {mismatch}")
+        edit.refuse(f"'{tensor_intrin}' does not compute '{found.name}': {mismatch}")
     notes = {**found.annotations, INTRIN: tensor_intrin}
     edit.replace(found.name, [replace(found, kind=TENSORIZED, annotations=notes)])
 
 
 def _loop_of(edit: Edit, handle: BlockRV | LoopRV) -> Loop:
-    """A loop, or all that is in a block that blockize has made."""
+    """Return a loop, or the loop in a block that blockize has created."""
     node: Block | Loop = edit.node(handle)
     while isinstance(node, Loop) and node.kind == AROUND:
         if len(node.body) != 1:
-            edit.refuse(f"block '{node.name}' has {len(node.body)} things in it: an intrinsic computes one block")
+            edit.refuse(f"block '{node.name}' contains {len(node.body)} nodes: an intrinsic computes one block")
         node = node.body[0]
     if isinstance(node, Block):
-        edit.refuse(f"block '{node.name}' computes one element: give the loop, or what blockize makes of it")
+        edit.refuse(f"block '{node.name}' computes one element: pass a loop, or a block from blockize")
     return node
 
 
 def _started(edit: Edit, found: Loop) -> Loop:
-    """A loop whose block has no init any more: that fills before the first run that adds to the same elements."""
+    """Move the init of a loop's block to a block before the loop, and return the loop.
+
+    The new block fills before the first run that adds to the same elements.
+    """
     block, *others = blocks_in([found])
     if block.inits is None or others:
         return found
     _, inner = loops_at(edit, block, found)
     moving = loops_of(block)
     if any(loop.name not in moving and loop.extent != 1 for loop in inner):
-        return found  # it starts again at each step of such a loop
-    node = filled_before(edit, block, block.inits, edit.new_name(f"{block.name}_init"), inner)
+        return found  # the reduction starts again at each step of such a loop
+    node = make_init_block(edit, block, block.inits, edit.new_name(f"{block.name}_init"), inner)
     still = dict.fromkeys([loop.name for loop in inner], 0)
     steps = [at for each, at in zip(block.iters, block.bindings, strict=True) if each.kind == REDUCE]
     first = tuple((at, 1) for at in (substituted(each, still) for each in steps) if at != 0)
-    (node,) = mapped([node], lambda each: replace(each, where=(*each.where, *first)))
+    (node,) = map_nodes([node], lambda each: replace(each, where=(*each.where, *first)))
     edit.replace(block.name, [replace(block, inits=None)])
     edit.replace(found.name, [node, edit.tree.loop(found.name)])
     return edit.tree.loop(found.name)

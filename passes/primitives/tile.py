@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Primitive tile: two loops as loops over tiles and loops in them."""
+"""Primitive tile: tiles two loops."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .split import split
 
 @register_primitive
 def tile(edit: Edit, x_parent: LoopRV, y_parent: LoopRV, x_factor: int, y_factor: int) -> list[LoopRV]:
-    """Splits two loops by a tile's sizes, and puts the loops over tiles outside: (xo, yo, xi, yi)."""
+    """Split two loops by a tile's sizes, and move the loops over tiles outside: (xo, yo, xi, yi)."""
     if x_parent == y_parent:
         edit.refuse(f"'{edit.loop(x_parent).name}' is named twice")
     x_outer, x_inner = split(edit, x_parent, [None, x_factor])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Primitive transform_layout: a buffer's layout, by an index map."""
+"""Primitive transform_layout: transforms a buffer's layout by an index map."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from ..loops.body_scalars import Compute, Expr, Load
 from ..loops.handles import BlockRV, IndexMap
 from ..loops.index_exprs import indices_at
 from ..loops.primitives import Edit, register_primitive
-from ..loops.tree import Access, Block, Buffer, variable
+from ..loops.tree import Access, Block, variable
+from ..loops.tree_buffers import Buffer
 from .cache_read import cache_read
 from .cache_write import cache_write
 from .caching import buffer_at, filling, shape_of
@@ -28,21 +29,21 @@ def transform_layout(
     *,
     assume_injective_transform: bool = False,
 ) -> None:
-    """Stores a buffer's element (i, j, ...) at `index_map(i, j, ...)`, wherever it is written and read.
+    """Store a buffer's element (i, j, ...) at `index_map(i, j, ...)`, and adapt all its reads and writes.
 
-    `buffer` is ("read", n), ("write", n), n of what is written, or a name. Where the map leaves places free these hold
-    `pad_value`, or anything. Parameters stay as callers have them: a copy has the layout.
+    `buffer` is ("read", n), ("write", n), n for the n-th output, or a name. Places that the map leaves free are filled
+    with `pad_value`, or undefined without it. Parameters keep the callers' layout: a copy has the new one.
     """
     if isinstance(pad_value, IndexMap):
         pad_value = _number(edit, pad_value)
     found = edit.block(block)
     old = buffer_at(edit, found, buffer)
     if len(index_map.parameters) != len(old.shape):
-        edit.refuse(f"'{old.name}' has {len(old.shape)} dimensions, the map {len(index_map.parameters)}")
+        edit.refuse(f"'{old.name}' has {len(old.shape)} dimensions, but the map takes {len(index_map.parameters)}")
     shape = _shape(edit, old, index_map)
     if not assume_injective_transform and not index_map.is_injective(old.shape):
         sizes = ", ".join(map(str, old.shape))
-        edit.refuse(f"{index_map} puts several elements of '{old.name}' ({sizes}) at the same place")
+        edit.refuse(f"{index_map} maps several elements of '{old.name}' ({sizes}) to the same place")
     if old.is_given:
         (cache_write if found.writes_of(old) else cache_read)(edit, block, old.name, "global")
         old = edit.tree.buffers[-1]
@@ -53,9 +54,9 @@ def transform_layout(
 
 
 def _number(edit: Edit, value: IndexMap) -> float:
-    """What a function of indices gives wherever it is asked."""
+    """Return the constant result of a function of indices."""
     if len(value.results) != 1 or not isinstance(value.results[0], int):
-        edit.refuse(f"pad_value is one number wherever it is, not {value}")
+        edit.refuse(f"pad_value must be one number for all places, not {value}")
     return value.results[0]
 
 
@@ -75,16 +76,16 @@ def _moved(edit: Edit, block: Block, old: Buffer, new: Buffer, index_map: IndexM
         values = [index.rewritten(loaded) for index in part.indices]
         indices = indices_at(index_map.results, dict(zip(index_map.parameters, values, strict=True)))
         if indices is None:
-            edit.refuse(f"'{old.name}' is read at places that are computed, of which {index_map} would compute others")
+            edit.refuse(f"'{old.name}' is read at computed indices, to which {index_map} cannot be applied")
         return Load(new, tuple(indices))
 
     return block.with_accesses(moved).with_exprs(lambda expr: expr.rewritten(loaded))
 
 
 def _fill(edit: Edit, buffer: Buffer, value: float) -> None:
-    """A block before all that writes the buffer."""
+    """Insert a block that fills the buffer before all its writers."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        edit.refuse(f"pad_value is a number, not {value!r}")
+        edit.refuse(f"pad_value must be a number, not {value!r}")
     is_integer = isinstance(buffer.element, (ir.IntegerType, ir.IndexType))
     if abs(value) > (2**63 - 1 if is_integer else sys.float_info.max):
         edit.refuse(f"pad_value {value!r} is too large for '{buffer.name}'")

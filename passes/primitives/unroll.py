@@ -12,9 +12,9 @@ from .legality import check_serial
 
 @register_primitive
 def unroll(edit: Edit, loop: LoopRV) -> None:
-    """Emits what is in a loop once for each of its steps."""
+    """Emit a loop's body once for each of its steps."""
     found = edit.loop(loop)
     check_serial(edit, [found])
     if not isinstance(found.extent, int):
-        edit.refuse(f"'{found.name}' goes {found.extent} times: split it by a number first, [None, 4]")
+        edit.refuse(f"'{found.name}' has {found.extent} steps: split it by a number first, [None, 4]")
     edit.replace(found.name, [replace(found, kind=UNROLLED)])

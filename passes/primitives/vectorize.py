@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Primitive vectorize: loops whose steps are lanes of vectors."""
+"""Primitive vectorize: turns a loop's steps into lanes of vectors."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from ..loops.primitives import Edit, register_primitive
 from ..loops.tree import VECTORIZED, Loop, loops_in
 from .legality import check_apart, check_lanes, check_serial
 
-#: The most lanes, each of which is code in each operation.
+#: Maximum number of lanes. Each operation has code for all lanes.
 _MOST_LANES = 256
 
 
 @register_primitive
 def vectorize(edit: Edit, loop: LoopRV) -> None:
-    """Runs all steps of a loop at once, on vectors."""
+    """Run all steps of a loop at once, on vectors."""
     found = edit.loop(loop)
     check_serial(edit, [found])
     if not isinstance(found.extent, int):
-        edit.refuse(f"'{found.name}' goes {found.extent} times: split it by a number first, [None, 16]")
+        edit.refuse(f"'{found.name}' has {found.extent} steps: split it by a number first, [None, 16]")
     if found.extent > _MOST_LANES:
-        edit.refuse(f"'{found.name}' goes {found.extent} times, {_MOST_LANES} at most can be lanes: split it first")
+        edit.refuse(f"'{found.name}' has {found.extent} steps, at most {_MOST_LANES} can be lanes: split it first")
     both = _other(edit, found)
     if both is not None:
-        edit.refuse(f"'{both.name}' is vectorized, which '{found.name}' is nested with: fuse them")
+        edit.refuse(f"'{both.name}' is vectorized and nested with '{found.name}': fuse them")
     inner = next((each for each in loops_in(found.body) if each.kind == TENSORIZED), None)
     if inner is not None:
-        edit.refuse(f"'{inner.name}' in '{found.name}' is what an intrinsic computes, which has no lanes")
+        edit.refuse(f"'{inner.name}' in '{found.name}' is computed by an intrinsic, which has no lanes")
     check_apart(edit, found, "lanes of vectors")
     edit.replace(found.name, [replace(found, kind=VECTORIZED)])
     check_lanes(edit)

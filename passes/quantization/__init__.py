@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-propagate-quantization is made of: products of whole numbers, moves of them, scales behind them."""
+"""Rewrites of relax-propagate-quantization: integer products, data movement, and deferred scales."""

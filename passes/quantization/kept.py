@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which dequantized constants stay as they are, for codegens and for products of whole numbers."""
+"""Dequantized constants that constant folding keeps, for codegens and for integer products."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _PRODUCTS = frozenset({"relax.matmul", "relax.einsum", *CONVOLUTIONS})
 
 
 def multiplies_quantized(op: Operation) -> bool:
-    """Whether a product or convolution is of dequantized numbers alone, so that it can be one of whole numbers."""
+    """Check whether all operands of a product or convolution are dequantized. It can then become an integer product."""
     return op.name in _PRODUCTS and all(defining_op(each, _DEQUANTIZE) is not None for each in op.operands)
 
 
 def is_of_quantized_model(op: Operation) -> bool:
-    """Whether it dequantizes something else than weights of products of real numbers, which are real ones, too."""
+    """Check for a dequantize that is more than decompression of weights for products of real numbers."""
     users = users_of(op.results[0]) if op.name == _DEQUANTIZE else []
     return any(each.name not in _PRODUCTS or multiplies_quantized(each) for each in users)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What moves numbers about moves bytes: it is done before they are dequantized, and after they are quantized."""
+"""Data movement on quantized bytes: moved before numbers are dequantized, and after they are quantized."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .numbers import Quantized, dequantized, is_byte, made, number, positive, re
 from .signs import MOVES
 
 _POOLS = tuple(name for name in MOVES if "pool" in name)
-#: What has as many elements as before.
+#: Operators with as many result elements as operand elements.
 _VIEWS = tuple(f"relax.{name}" for name in ("reshape", "flatten", "permute_dims", "expand_dims", "squeeze"))
 
 
 def dequantize_behind(op: OpView, rewriter: Rewriter) -> Outcome:
-    """move(dequantize(x)) is dequantize(move(x))."""
+    """Rewrite move(dequantize(x)) to dequantize(move(x))."""
     found = dequantized(op.operation.operands[0])
     axis = None if found is None else _axis_behind(op, found)
     if found is None or axis is None:
@@ -32,10 +32,10 @@ def dequantize_behind(op: OpView, rewriter: Rewriter) -> Outcome:
 
 
 def _axis_behind(op: OpView, found: Quantized) -> int | None:
-    """The axis that several scales go along, 0 for one; None where they cannot follow."""
+    """Return the axis of several scales after the move, 0 for one scale, or None if the scales cannot follow."""
     name = op.operation.name
     if name in _POOLS and not positive(found.scale):
-        return None  # the least would be the largest
+        return None  # a negative scale turns the maximum into the minimum
     if name == "relax.take" and op.mode == "nan":
         return None
     if found.is_single:
@@ -66,7 +66,7 @@ def dequantize_behind_split(op: OpView, rewriter: Rewriter) -> Outcome:
 
 
 def dequantize_behind_concat(op: OpView, rewriter: Rewriter) -> Outcome:
-    """Where all parts have the same scale and zero point."""
+    """Dequantize after the concat if all parts have the same scale and zero point."""
     parts = [dequantized(value) for value in op.operation.operands]
     first = parts[0] if parts else None
     if first is None or not first.is_single:
@@ -84,7 +84,7 @@ def _are_alike(one: Quantized, other: Quantized) -> bool:
 
 
 def dequantize_behind_relu(op: OpView, rewriter: Rewriter) -> Outcome:
-    """relu(dequantize(x)) is dequantize(max(x, zero point))."""
+    """Rewrite relu(dequantize(x)) to dequantize(max(x, zero point))."""
     found = dequantized(op.operation.operands[0])
     zero = None if found is None or not found.is_single else single(found.zero_point)
     if found is None or zero is None or found.dtype not in ("i8", "ui8") or not positive(found.scale):
@@ -97,7 +97,7 @@ def dequantize_behind_relu(op: OpView, rewriter: Rewriter) -> Outcome:
 
 
 def dequantize_behind_pad(op: OpView, rewriter: Rewriter) -> Outcome:
-    """0 is the zero point."""
+    """Pad with the zero point, which is the quantized 0, before dequantizing."""
     found = dequantized(op.operation.operands[0])
     zero = None if found is None or not found.is_single else single(found.zero_point)
     if found is None or zero is None or op.pad_mode != "constant" or op.pad_value != 0 or not is_byte(found.dtype):
@@ -108,7 +108,7 @@ def dequantize_behind_pad(op: OpView, rewriter: Rewriter) -> Outcome:
 
 
 def quantize_before(op: OpView, rewriter: Rewriter) -> Outcome:
-    """quantize(view(x)) is view(quantize(x)): what makes x quantizes it."""
+    """Rewrite quantize(view(x)) to view(quantize(x)), so that the producer of x quantizes it."""
     real, scale, zero_point = op.operation.operands
     view = defining_op(real, *_VIEWS)
     if view is None or use_count(real) != 1 or (size_of(scale), size_of(zero_point)) != (1, 1):
@@ -124,7 +124,7 @@ def _quantized(op: OpView, real: Value) -> Value:
 
 
 def quantize_before_concat(op: OpView, rewriter: Rewriter) -> Outcome:
-    """quantize(concat(x, y)) is concat(quantize(x), quantize(y)): parts of that scale stay as they are."""
+    """Rewrite quantize(concat(x, y)) to concat(quantize(x), quantize(y)). Parts of that scale become plain copies."""
     real, scale, zero_point = op.operation.operands
     concat = defining_op(real, "relax.concat")
     if concat is None or use_count(real) != 1 or (size_of(scale), size_of(zero_point)) != (1, 1):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Quantized numbers as the rules see them, and the graph's arithmetic on scales and zero points.
+"""Quantized numbers for the rewrite rules, and arithmetic on scales and zero points.
 
-Constants are folded at once, what is dynamic becomes operators.
+Constants are folded at once, dynamic values become operators.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ...dialects.relax.values import dtype_of, is_valid, normal_axis, shape_of
 if TYPE_CHECKING:
     from numpy import ndarray
 
-#: What turns signed bytes into unsigned ones.
+#: Offset from signed to unsigned bytes.
 TO_UNSIGNED = 128
 
 
 class Quantized(NamedTuple):
-    """(numbers - zero_point) * scale, as a `relax.dequantize` says it."""
+    """Operands of a `relax.dequantize`: (numbers - zero_point) * scale."""
 
     op: OpView
     numbers: Value
@@ -40,14 +40,14 @@ class Quantized(NamedTuple):
 
     @property
     def is_single(self) -> bool:
-        """Whether one scale and one zero point hold for all numbers."""
+        """Check whether one scale and one zero point apply to all numbers."""
         return size_of(self.scale) == 1 and size_of(self.zero_point) == 1
 
     def axis(self, rank: int) -> int:
         return normal_axis(self.op.axis, rank)
 
     def others(self, numbers: Value, result: Type, axis: int = 0) -> Operation:
-        """Other numbers of this scale and zero point, as real numbers of a type."""
+        """Dequantize other numbers with this scale and zero point to a real type."""
         return made("relax.dequantize", [numbers, self.scale, self.zero_point], result, self.attributes(axis))
 
     def attributes(self, axis: int) -> dict[str, Attribute]:
@@ -56,13 +56,13 @@ class Quantized(NamedTuple):
 
 
 def dequantized(value: Value) -> Quantized | None:
-    """What a value was dequantized of, if it was."""
+    """Return the operands of the dequantize that defines a value, or None."""
     op = defining_op(value, "relax.dequantize")
     return None if op is None else Quantized(op, *op.operation.operands)
 
 
 def size_of(value: Value) -> int | None:
-    """How many elements a tensor of rank 0 or 1 has, where that is known."""
+    """Return the number of elements of a tensor of rank 0 or 1, or None if it is unknown."""
     shape = shape_of(value)
     size = None if shape is None else shape[0] if shape else 1
     return size if isinstance(size, int) else None
@@ -73,12 +73,12 @@ def is_byte(dtype: str) -> bool:
 
 
 def made(name: str, operands: Sequence[Value], result: Type, attributes: dict[str, Any] | None = None) -> Operation:
-    """An operation whose result has the type that is wanted, not the one that would be inferred."""
+    """Create an operation with the wanted result type instead of the inferred one."""
     return ir.Operation.create(name, results=[result], operands=list(operands), attributes=attributes or {})
 
 
 def checked(name: str, operands: Sequence[Value], result: Type) -> Value | None:
-    """As `made`; None where it would not verify."""
+    """Create an operation like `made`, or return None if it does not verify."""
     operation = made(name, operands, result)
     return operation.results[0] if is_valid(operation) else None
 
@@ -88,7 +88,7 @@ def dtype_attribute(dtype: str, like: Value) -> Attribute:
 
 
 def known(value: Value) -> ndarray | None:
-    """The elements of a constant, as they are after its conversions to i32 and its transposition."""
+    """Return the elements of a constant after a conversion to i32 or a transposition."""
     op = defining_op(value, "relax.astype", "relax.permute_dims")
     if op is None:
         return elements_of(value)
@@ -101,7 +101,7 @@ def known(value: Value) -> ndarray | None:
 
 
 def single(value: Value) -> int | None:
-    """The one integer that a constant has."""
+    """Return the value of a constant with one integer element, or None."""
     elements = known(value)
     return int(elements.reshape(-1)[0]) if elements is not None and elements.size == 1 else None
 
@@ -125,7 +125,7 @@ def as_i32(value: Value) -> Value:
 
 
 def plus(left: Value, right: Value) -> Value:
-    """The sum of two tensors of i32; of constants a constant."""
+    """Add two i32 tensors. Two constants yield a constant."""
     one, other = elements_of(left), elements_of(right)
     if one is None or other is None:
         return relax.add(left, right)
@@ -133,7 +133,7 @@ def plus(left: Value, right: Value) -> Value:
 
 
 def times(left: Value, right: Value) -> Value:
-    """The product of two scales: of constants a constant, in f32 as the program would compute it."""
+    """Multiply two scales. Two constants yield a constant, in f32 as the program would compute it."""
     one, other = elements_of(left), elements_of(right)
     if one is None or other is None or one.dtype != "float32" or other.dtype != "float32":
         return relax.multiply(left, right)
@@ -144,7 +144,7 @@ def times(left: Value, right: Value) -> Value:
 
 
 def positive(scale: Value) -> bool:
-    """Whether scales are known and ordinary: finite and above zero."""
+    """Check whether scales are known, finite and above zero."""
     import numpy
 
     elements = elements_of(scale)
@@ -154,7 +154,7 @@ def positive(scale: Value) -> bool:
 
 
 def spread(values: Value, place: int, rank: int) -> Value:
-    """A number for each place along an axis of a tensor of this rank; one number for all stays as it is."""
+    """Reshape a vector to broadcast along an axis of a tensor of this rank. A single number stays unchanged."""
     if size_of(values) == 1 or place == rank - 1:
         return values
     elements = elements_of(values)

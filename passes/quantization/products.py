@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products and convolutions of quantized numbers: sums of whole numbers in i32, and what zero points add to them.
+"""Products and convolutions of quantized numbers: integer sums in i32, and corrections for zero points.
 
-(a - p) * (b - q) summed is a * b, less q times the sums of a, less p times the sums of b - q: of weights, constants.
-The products themselves see bytes as they are in memory.
+The sum of (a - p) * (b - q) is the sum of a * b with two corrections. One is -q times the sum of a, the other -p times
+the sum of b - q. For weights, the last sum is a constant. The products themselves read the bytes as they are in memory.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ if TYPE_CHECKING:
 
 PRODUCTS = ("relax.matmul", *CONVOLUTIONS)
 _REAL = ("f16", "bf16", "f32")
-#: The most products of bytes whose sum 32 bits hold.
+#: Largest number of byte products with a sum that fits into 32 bits.
 _MOST_SUMMED = (2**31 - 1) // (255 * 255)
-#: The number of adjacent products that instructions for bytes sum.
+#: Number of adjacent products that byte instructions sum.
 _AT_A_TIME = 4
 _BYTE = range(-128, 128)
 
 
 class Shifted(NamedTuple):
-    """Whole numbers less a zero point, which is a tensor that broadcasts to them; None where it is 0."""
+    """Integers less a zero point. The zero point broadcasts to them. None is 0."""
 
     numbers: Value
     zero_point: Value | None = None
 
 
 class Axes(NamedTuple):
-    """Where an operand has channels (rows, columns) of its own, where the result has them, and what is summed."""
+    """Axes of an operand: its own channels (rows, columns), their axis in the result, and the summed axes."""
 
     own: int | None
     result: int
@@ -69,7 +69,7 @@ class Axes(NamedTuple):
 
 
 def rescale_behind(op: OpView, rewriter: Rewriter) -> Outcome:
-    """dequantize(a) * dequantize(b) is a * b in i32, times both scales."""
+    """Rewrite dequantize(a) * dequantize(b) to a * b in i32, times both scales."""
     left, right = map(dequantized, op.operation.operands)
     result = op.operation.results[0]
     if left is None or right is None or dtype_of(result) not in _REAL:
@@ -93,7 +93,7 @@ def rescale_behind(op: OpView, rewriter: Rewriter) -> Outcome:
 
 
 def correct_behind(op: OpView, rewriter: Rewriter) -> Outcome:
-    """(a - p) * (b - q) is a * b in i32, and what p and q add to it."""
+    """Rewrite (a - p) * (b - q) to a * b in i32 plus the corrections for p and q."""
     if dtype_of(op.operation.results[0]) != "i32":
         return None
     left, right = map(_subtracted, op.operation.operands)
@@ -106,7 +106,7 @@ def correct_behind(op: OpView, rewriter: Rewriter) -> Outcome:
 
 
 def as_matmul(op: OpView, rewriter: Rewriter) -> Outcome:
-    """The einsum that a product with transposed weights is imported as: it has no sums of another type."""
+    """Rewrite an einsum that multiplies by transposed weights to a matmul, because einsum has no other sum type."""
     subscripts = parse_subscripts(op.subscripts)
     if len(subscripts.operands) != 2:
         return None
@@ -119,7 +119,7 @@ def as_matmul(op: OpView, rewriter: Rewriter) -> Outcome:
     return product if product.type == op.operation.results[0].type and len(set(left + right)) == len(left) + 1 else None
 
 
-#: Of real numbers, and of whole ones less their zero points.
+#: Patterns for real numbers, and for integers less their zero points.
 OF_DEQUANTIZED = (
     Pattern("relax.einsum", as_matmul, only_after=("relax.dequantize",)),
     Pattern(PRODUCTS, rescale_behind, only_after=("relax.dequantize",)),
@@ -147,7 +147,7 @@ def _axes(op: OpView) -> tuple[Axes, Axes] | None:
 
 
 def _may_overflow(numbers: Value, axes: Axes) -> bool:
-    """Whether sums of products may overflow 32 bits."""
+    """Check whether sums of products may overflow 32 bits."""
     shape, count = shape_of(numbers) or (), 1
     for axis in axes.summed:
         size = shape[axis]
@@ -156,7 +156,7 @@ def _may_overflow(numbers: Value, axes: Axes) -> bool:
 
 
 def _fits(side: Quantized, axes: Axes) -> bool:
-    """Whether bytes have one scale, or one for each place of the axis that the result has too."""
+    """Check whether bytes have one scale, or one per position of an axis that the result has, too."""
     if not is_byte(side.dtype) or not is_int(dtype_of(side.zero_point)) or dtype_of(side.scale) != "f32":
         return False
     if side.is_single:
@@ -174,7 +174,7 @@ def _shifted(side: Quantized, axes: Axes) -> Shifted:
 
 
 def _subtracted(value: Value) -> Shifted | None:
-    """Bytes, or bytes as i32 less a zero point."""
+    """Return the operand as bytes, or as bytes cast to i32 less a zero point. None for anything else."""
     if is_byte(dtype_of(value)):
         return Shifted(value)
     op = defining_op(value, "relax.subtract")
@@ -186,7 +186,7 @@ def _subtracted(value: Value) -> Shifted | None:
 
 
 def _is_one_along(side: Shifted, axes: Axes) -> bool:
-    """Whether the zero point is the same for all that is summed, and for all batches."""
+    """Check whether the zero point is constant along all summed axes and batches."""
     if side.zero_point is None:
         return True
     rank, shape = len(shape_of(side.numbers) or ()), shape_of(side.zero_point)
@@ -224,7 +224,7 @@ def _again(op: OpView, left: Value, right: Value, changes: dict[str, ir.Attribut
 
 
 def _bytes(numbers: Value) -> Value:
-    """Numbers of fewer bits as bytes."""
+    """Widen integers of fewer bits to bytes."""
     return numbers if dtype_of(numbers) in ("i8", "ui8", "i16") else relax.astype(numbers, dtype="i8")
 
 
@@ -250,7 +250,7 @@ def _summed(side: Shifted, axes: Axes, *, keepdims: bool) -> Value:
 
 
 def _signed(side: Shifted) -> Shifted:
-    """Constant weights as signed bytes, without a zero point if that can be."""
+    """Return constant weights as signed bytes, without a zero point if possible."""
     elements = known(side.numbers)
     zero = None if side.zero_point is None else known(side.zero_point)
     if elements is None or (side.zero_point is not None and zero is None) or elements.dtype.itemsize != 1:
@@ -273,7 +273,7 @@ def _constant(array: ndarray | int, dtype: str) -> Value:
 
 
 def _unsigned(side: Shifted) -> Shifted:
-    """Data as unsigned bytes where a zero point has to be taken care of anyway: that of ReLU's results is 0 then."""
+    """Return data as unsigned bytes if its zero point needs a correction anyway. For results of ReLU it becomes 0."""
     zero = None if side.zero_point is None else single(side.zero_point)
     numbers = unsigned(side.numbers) if zero is not None else None
     if zero is None or numbers is None:
@@ -286,7 +286,10 @@ def _unsigned(side: Shifted) -> Shifted:
 
 
 def _subtracted_from_weights(side: Shifted) -> Shifted:
-    """Weights that are no bytes with 16 bits, where sums of data under windows would cost as much as all the rest."""
+    """Return weights less their zero point as 16-bit integers.
+
+    The alternative, sums of data under windows, would cost as much as the rest of the convolution.
+    """
     elements = known(side.numbers)
     zero = None if side.zero_point is None else known(side.zero_point)
     if elements is None or zero is None:
@@ -295,14 +298,14 @@ def _subtracted_from_weights(side: Shifted) -> Shifted:
 
 
 def _is_summed_once(op: OpView) -> bool:
-    """Whether all output channels have the same windows, so that sums under them are the work of one channel."""
+    """Check whether all output channels have the same windows. Their sums then cost as much as one channel."""
     return op.operation.name in ("relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d") and op.groups == 1
 
 
 def _in_fours(op: OpView, data: Shifted, weights: Shifted) -> tuple[Shifted, Shifted]:
-    """Both with channels of zeros behind where some are missing: four bytes are multiplied at a time.
+    """Pad the input channels of data and weights with zeros to four, because four bytes are multiplied at a time.
 
-    A picture has three.
+    An image has three channels.
     """
     elements, found = known(weights.numbers), channel_axes(op)
     shape = shape_of(data.numbers)
@@ -321,7 +324,7 @@ def _in_fours(op: OpView, data: Shifted, weights: Shifted) -> tuple[Shifted, Shi
 
 
 def _padded(op: OpView, data: Shifted) -> Value | None:
-    """The data within their zero point, which is what 0 is, where the convolution pads."""
+    """Pad the data with its zero point, the quantized 0, if the convolution pads. None if the zero point is unknown."""
     if data.zero_point is None or not any(op.padding):
         return data.numbers
     zero = single(data.zero_point)
@@ -343,7 +346,7 @@ def _of_windows(op: OpView, left: Shifted, right: Shifted, axes: Axes) -> Value 
     result = op.operation.results[0]
     rank, type_ = len(shape_of(result) or ()), with_dtype(result, "i32")
     if right.zero_point is not None:
-        # Channels that are only there to fill up fours have borders of the zero point as well: they are not summed.
+        # The border of padding channels has the zero point as well, so these channels are not summed.
         own = padded if data is left else _padded(op, left)
         under = None if own is None else _under_windows(op, own, right.numbers, padding)
         less = None if under is None else _negative_product(under, _along(right.zero_point, axes, rank))
@@ -355,7 +358,7 @@ def _of_windows(op: OpView, left: Shifted, right: Shifted, axes: Axes) -> Value 
 
 
 def _along(zero_point: Value, axes: Axes, rank: int) -> Value:
-    """Constant zero points of weights where the result has their channels."""
+    """Reshape the weights' constant zero points to the channel axis of the result."""
     elements = known(zero_point)
     assert elements is not None
     flat = _constant(elements.reshape(-1), "int32")
@@ -363,8 +366,7 @@ def _along(zero_point: Value, axes: Axes, rank: int) -> Value:
 
 
 def _under_windows(op: OpView, data: Value, weights: Value, padding: dict[str, ir.Attribute]) -> Value | None:
-    """The sums of the data under each window: channels are added first, then what is under it of the one that is
-    left."""
+    """Return the sums of the data under each window: first over channels, then within the window."""
     found, elements = channel_axes(op), known(weights)
     if found is None or elements is None:
         return None

@@ -1,27 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is done with sums of whole numbers before they are quantized again: a bias, a ReLU, one scale for all of it.
+"""Steps between integer sums and their quantization: bias, ReLU, and a single common scale.
 
-(sums * s + b) / t is sums * (s / t) + b / t: what divides each result otherwise divides constants.
+(sums * s + b) / t is sums * (s / t) + b / t: the division moves from each result to constants.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...bindings.ir import OpView, Value
 from ...bindings.navigation import defining_op, use_count
 from ...bindings.patterns import Outcome, Pattern, Rewriter
+from ...dialects.core.symbols import Dim
 from ...dialects.relax import const
 from ...dialects.relax.known_constants import CONSTANTS, elements_of, is_constant
 from ...dialects.relax.values import dtype_of, make, shape_of, with_dtype
+from ..canonicalize.requantization import is_without_effect
 from .numbers import Quantized, checked, dequantized, is_zero, made, plus, positive, relax, size_of
 
-#: Scales of a bias are what a converter has made of those of the product, maybe with more digits.
+#: Relative tolerance: converters derive a bias's scale from the product's scales, sometimes with more digits.
 _CLOSE = 1e-5
 _VIEWS = ("relax.expand_dims", "relax.reshape")
-_STEPS = ("relax.add", "relax.nn.relu", "relax.clip", "relax.minimum", "relax.maximum")
+_LIMITS = ("relax.nn.relu", "relax.clip", "relax.minimum", "relax.maximum")
+_STEPS = ("relax.add", *_LIMITS)
 
 
 def add_whole_bias(op: OpView, rewriter: Rewriter) -> Outcome:
-    """sums * s + dequantize(bias, s) is (sums + bias) * s."""
+    """Rewrite sums * s + dequantize(bias, s) to (sums + bias) * s."""
     result = op.operation.results[0]
     left, right = op.operation.operands
     for real, bias in ((left, right), (right, left)):
@@ -38,7 +43,7 @@ def add_whole_bias(op: OpView, rewriter: Rewriter) -> Outcome:
 
 
 def _added(sums: Value, bias: Value) -> Value | None:
-    """Corrections and a bias are one addition where both are constants."""
+    """Add a bias to the sums. A constant bias is merged with a constant correction."""
     before = defining_op(sums, "relax.add")
     if before is not None and is_constant(before.operation.operands[1]) and is_constant(bias):
         sums, correction = before.operation.operands
@@ -47,7 +52,7 @@ def _added(sums: Value, bias: Value) -> Value | None:
 
 
 def _sums(scaled: OpView) -> Value | None:
-    """What is scaled, where that is a tensor of i32."""
+    """Return the i32 tensor that an operation scales, or None."""
     wide = defining_op(scaled.operation.operands[0], "relax.astype")
     sums = None if wide is None else wide.operation.operands[0]
     is_scaled = sums is not None and (dtype_of(sums), dtype_of(scaled.operation.results[0])) == ("i32", "f32")
@@ -55,10 +60,10 @@ def _sums(scaled: OpView) -> Value | None:
 
 
 def _whole(bias: Value, scale: Value) -> Value | None:
-    """The whole numbers of a bias that has the scale of the sums; a view may give it dimensions behind."""
+    """Return the integers of a bias with the scale of the sums, or None. A view may append dimensions to the bias."""
     view = defining_op(bias, *_VIEWS)
     found = dequantized(bias if view is None else view.operation.operands[0])
-    if found is None or found.dtype != "i32" or not is_zero(found.zero_point) or not _has_scale(found, scale):
+    if found is None or found.dtype != "i32" or not is_zero(found.zero_point) or not _has_scale(found, scale, bias):
         return None
     if view is None:
         return found.numbers
@@ -70,17 +75,43 @@ def _whole(bias: Value, scale: Value) -> Value | None:
     return made(view.operation.name, operands, with_dtype(bias, "i32"), attributes).results[0]
 
 
-def _has_scale(bias: Quantized, scale: Value) -> bool:
+def _has_scale(bias: Quantized, scale: Value, viewed: Value) -> bool:
+    """Check whether a bias has the scale of the sums, along the same axis. `viewed` is the bias as it is added."""
     own, other = elements_of(bias.scale), elements_of(scale)
-    if own is None or other is None or (own.size != other.size and 1 not in (own.size, other.size)):
+    if own is None or other is None:
         return False
+    if own.size > 1 and other.size > 1:
+        axis = _only_axis(shape_of(viewed) or ())
+        if own.size != other.size or axis is None or axis != _only_axis(other.shape):
+            return False
     import numpy
 
     return numpy.allclose(own.reshape(-1), other.reshape(-1), rtol=_CLOSE, atol=0)
 
 
+def _only_axis(shape: Sequence[Dim]) -> int | None:
+    """Return the only axis of a size other than 1, counted from the end, or None if none or several exist."""
+    axes = [at - len(shape) for at, size in enumerate(shape) if size != 1]
+    return axes[0] if len(axes) == 1 else None
+
+
+def drop_limit(op: OpView, rewriter: Rewriter) -> Outcome:
+    """Rewrite quantize(relu(x)) to quantize(x) if the quantize saturates at the same number, or earlier."""
+    real, *others = op.operation.operands
+    limit = defining_op(real, *_LIMITS)
+    if limit is None or use_count(real) != 1 or not _is_known(limit) or not is_without_effect(real, op):
+        return None
+    (numbers, *_) = (each for each in limit.operation.operands if not is_constant(each))
+    return make(op, "relax.quantize", [numbers, *others], dict(op.operation.attributes.items()))
+
+
+def _is_known(limit: OpView) -> bool:
+    """Check whether all operands but the limited numbers are constants."""
+    return sum(not is_constant(each) for each in limit.operation.operands) == 1
+
+
 def rescale_once(op: OpView, rewriter: Rewriter) -> Outcome:
-    """quantize(sums * s + b, t) is quantize(sums * (s / t) + b / t, 1)."""
+    """Rewrite quantize(sums * s + b, t) to quantize(sums * (s / t) + b / t, 1)."""
     real, scale, zero_point = op.operation.operands
     if size_of(scale) != 1 or not positive(scale) or dtype_of(scale) != "f32" or dtype_of(real) != "f32":
         return None
@@ -95,7 +126,7 @@ def rescale_once(op: OpView, rewriter: Rewriter) -> Outcome:
 
 
 def _over(value: Value, scale: Value) -> Value | None:
-    """The value over a scale, where that divides constants only."""
+    """Return the value divided by a scale if only constants need to be divided, else None."""
     op = defining_op(value, "relax.multiply", *_STEPS)
     if op is None or use_count(value) != 1:
         return None
@@ -114,7 +145,7 @@ def _over(value: Value, scale: Value) -> Value | None:
 
 
 def _quotient(number: Value, scale: Value) -> Value | None:
-    """A constant over a scale, of the constant's shape."""
+    """Return a constant divided by a scale, in the constant's shape, or None."""
     import numpy
 
     elements, divisor = elements_of(number), elements_of(scale)
@@ -128,7 +159,7 @@ def _quotient(number: Value, scale: Value) -> Value | None:
 
 
 def _is_made_of_constants(value: Value) -> bool:
-    """Whether it is a compile-time constant, maybe not computed yet."""
+    """Check whether a value is a compile-time constant, computed already or not."""
     op = defining_op(value, "relax.dequantize", *_VIEWS)
     if op is None:
         return defining_op(value, *CONSTANTS, "relax.shape_expr") is not None
@@ -137,5 +168,6 @@ def _is_made_of_constants(value: Value) -> bool:
 
 PATTERNS = (
     Pattern("relax.add", add_whole_bias, after=("relax.multiply",)),
+    Pattern("relax.quantize", drop_limit, after=_LIMITS),
     Pattern("relax.quantize", rescale_once, after=("relax.multiply", *_STEPS)),
 )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Signed bytes that stay inside of the program as unsigned ones: 128 more, and so are their zero points.
+"""Internal signed bytes stored as unsigned bytes, with values and zero points 128 higher.
 
-What units for products of bytes take is unsigned by signed. What comes out of a ReLU has -128 as its zero point, which
-becomes 0: nothing is to be corrected then, and 0 is what convolutions pad with.
+Units for byte products multiply unsigned by signed bytes. The result of a ReLU has the zero point -128, which becomes
+0: no correction is needed, and convolutions can pad with 0.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ...bindings.patterns import Outcome, Pattern, Rewriter
 from ...dialects.relax.values import dtype_of, with_dtype
 from .numbers import TO_UNSIGNED, dequantized, dtype_attribute, made, number, relax, single
 
-#: What moves numbers about, or chooses among them by their order.
+#: Operators that move numbers, or select numbers by their order.
 MOVES = tuple(
     f"relax.{name}"
     for name in (
@@ -24,7 +24,7 @@ MOVES = tuple(
 
 
 def unsigned(value: Value) -> Value | None:
-    """The numbers 128 higher, where they were quantized into signed bytes with a zero point that is not 0."""
+    """Return the numbers 128 higher if they were quantized to signed bytes with a zero point other than 0."""
     op = defining_op(value, "relax.quantize", *MOVES)
     if op is None or dtype_of(value) != "i8" or any(user.name == "func.return" for user in users_of(value)):
         return None
@@ -53,7 +53,7 @@ def dequantize_unsigned(op: OpView, rewriter: Rewriter) -> Outcome:
 
 
 def subtract_unsigned(op: OpView, rewriter: Rewriter) -> Outcome:
-    """astype(x, i32) - zero point."""
+    """Rewrite astype(x, i32) - zero_point to unsigned bytes."""
     left, right = op.operation.operands
     wide, zero = defining_op(left, "relax.astype"), single(right)
     numbers = None if wide is None or zero is None or dtype_of(left) != "i32" else unsigned(wide.operation.operands[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors that are copies of others with a border around: what `emit.windows.padded` makes."""
+"""Tensors that are copies of others with a border, as `emit.windows.padded` creates them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ...emit.tensors import SlicePlace
 
 @dataclass(frozen=True)
 class Padding:
-    """A tensor with one number around it."""
+    """A tensor with a border of one number."""
 
     whole: Value
     data: Value
     number: Value
     before: tuple[int, ...]
     after: tuple[int, ...]
-    #: What makes it, users first.
+    #: Operations that create the tensor, users first.
     makers: tuple[Operation, ...]
 
     def is_along(self, axis: int) -> bool:
@@ -28,7 +28,7 @@ class Padding:
 
 
 def padding_of(whole: Value) -> Padding | None:
-    """How a tensor is made of another one and a border; None where it is not."""
+    """Return the padding that creates a tensor, or None."""
     inserted = made_by(whole, "tensor.insert_slice")
     copy = None if inserted is None else made_by(inserted.operands[0], "linalg.generic")
     if inserted is None or copy is None or not _is_copy(copy):
@@ -65,7 +65,7 @@ def _outs(generic: Operation) -> list[Operation]:
 
 
 def _add_border(border: SlicePlace, data: SlicePlace, after: list[int]) -> bool:
-    """Notes how wide a border behind the data is; False where it is not known."""
+    """Add the width of a border behind the data. Return False if the width is unknown."""
     places = zip(border.offsets, border.sizes, data.offsets, data.sizes, strict=True)
     for axis, (offset, size, own_offset, own_size) in enumerate(places):
         if (offset, size) != (own_offset, own_size):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which operations of a PrimFunc go through the same rows, and which loops those are."""
+"""Groups of a PrimFunc's operations that iterate over the same rows, and their shared loops."""
 
 from __future__ import annotations
 
@@ -19,37 +19,40 @@ from ...emit.numbers import Size
 from ...emit.structured import StructuredOp, analyze
 from ..schedule.vector_body import check_body
 
-#: An operation's number and one of its loops.
+#: Number of an operation, and one of its loops.
 _Loop = tuple[int, int]
-#: What may stand between operations, but for using what they make.
+#: Operations allowed between the members if they do not use the members' results.
 _BETWEEN = frozenset({"tensor.empty", "tensor.dim"})
 
 
 @dataclass(frozen=True)
 class RowGroup:
-    """Operations, the loops that all of them have, outermost first, as one of each, and what is wanted afterwards."""
+    """Operations, their shared loops with the outermost first, and the results used outside.
+
+    Each shared loop has an entry per operation.
+    """
 
     ops: tuple[StructuredOp, ...]
     loops: tuple[tuple[int, ...], ...]
-    #: Results that others read, and the tensors that they are written over.
+    #: Results with users outside, and the tensors that they overwrite.
     wanted: tuple[tuple[Value, Value], ...]
-    #: Tensors that will be there no more: their sizes are those of others.
+    #: Tensors that will be replaced. Their sizes are taken from others.
     replaced: tuple[Value, ...] = ()
 
     @functools.cached_property
     def made(self) -> dict[Value, int]:
-        """The results, and the numbers of the operations that make them."""
+        """Return the results and the numbers of the operations that compute them."""
         return {result: number for number, op in enumerate(self.ops) for result in op.operation.results}
 
     def sizes(self) -> list[int | None]:
-        """The trip count of each loop; None where dynamic."""
+        """Return the trip count of each loop, or None if it is dynamic."""
         return [
             next((op.sizes[dim] for op, dim in zip(self.ops, loop, strict=True) if op.sizes[dim] is not None), None)
             for loop in self.loops
         ]
 
     def size(self, number: int, dim: int) -> Size:
-        """How far a loop of an operation goes, computed before all of them."""
+        """Return the trip count of an operation's loop, computed before all operations."""
         op = self.ops[number]
         known = op.sizes[dim]
         if known is not None:
@@ -59,11 +62,11 @@ class RowGroup:
         return linalg.size(self.outside(op.operands[operand]), axis)
 
     def outside(self, value: Value) -> Value:
-        """A tensor of the same shape from outside: the one that a result is written over."""
+        """Return a tensor of the same shape from outside: the one that a result overwrites."""
         return _outside(self.ops, self.made, value)
 
     def row_bytes(self) -> int | None:
-        """The bytes of all tensors in memory in one row; None where dynamic."""
+        """Return the bytes of one row of all tensors in memory, or None if they are dynamic."""
         looped = [{loop[number] for loop in self.loops} for number in range(len(self.ops))]
         found: dict[Value, int] = {}
         for number, op in enumerate(self.ops):
@@ -82,10 +85,10 @@ def _element_bytes(op: StructuredOp, operand: int) -> int:
 
 
 def rows_in(block: Block) -> Iterator[RowGroup]:
-    """Operations that follow each other in a block and are better done row by row."""
+    """Yield groups of consecutive operations in a block that are better executed row by row."""
     for run in _runs(block):
         while len(run) > 1:
-            # The longest that fits; as a rule that is all of them.
+            # Take the longest run that fits, usually all of it.
             for end in range(len(run), 1, -1):
                 found = _rows(run[:end])
                 if found is not None:
@@ -97,7 +100,7 @@ def rows_in(block: Block) -> Iterator[RowGroup]:
 
 
 def _runs(block: Block) -> list[list[StructuredOp]]:
-    """Structured operations with nothing between them that uses their results."""
+    """Return runs of structured operations without users of their results between them."""
     runs: list[list[StructuredOp]] = [[]]
     made: set[Value] = set()
     for operation in operations_of(block):
@@ -114,7 +117,7 @@ def _runs(block: Block) -> list[list[StructuredOp]]:
 
 
 def analyzed(operation: Operation) -> StructuredOp | None:
-    """Its loops, where no plan says how they run and each step's work is plain."""
+    """Return the loops of an operation without a plan and with a plain body, or None."""
     if operation.name != "linalg.generic" or PLAN in operation.attributes or UNPLANNED in operation.attributes:
         return None
     try:
@@ -126,7 +129,7 @@ def analyzed(operation: Operation) -> StructuredOp | None:
 
 
 def _rows(ops: Sequence[StructuredOp]) -> RowGroup | None:
-    """The operations as one loop over rows; None where they have none, or it is not worth it."""
+    """Group operations in one loop over rows. Return None if they share none, or if it does not pay."""
     made = {result: number for number, op in enumerate(ops) for result in op.operation.results}
     if any(value in made for op in ops for value in used_inside(op.operation) if value not in op.operation.operands):
         return None
@@ -145,8 +148,10 @@ def _rows(ops: Sequence[StructuredOp]) -> RowGroup | None:
 def shared_loops(
     ops: Sequence[StructuredOp], made: Mapping[Value, int], but: Value | None = None
 ) -> list[tuple[int, ...]]:
-    """Loops that all operations have, in which each step has what the same step of the others makes; how one tensor is
-    read does not count."""
+    """Return the loops that all operations share.
+
+    Each step of a shared loop reads only results of the same step. The reads of the tensor `but` are ignored.
+    """
     parent: dict[_Loop, _Loop] = {(number, dim): (number, dim) for number, op in enumerate(ops) for dim in op.dims}
     broken: set[_Loop] = set()
 
@@ -193,7 +198,7 @@ def _access_of(op: StructuredOp, result: Value) -> Sequence:
 
 
 def _is_read_again(ops: Sequence[StructuredOp], shared: Sequence[Sequence[int]]) -> bool:
-    """Whether a tensor that is more than a number for each row is used by several operations."""
+    """Check whether several operations use a tensor with more than one number per row."""
     seen: set[Value] = set()
     for number, op in enumerate(ops):
         rows = {loop[number] for loop in shared}
@@ -210,7 +215,7 @@ def _is_read_again(ops: Sequence[StructuredOp], shared: Sequence[Sequence[int]])
 
 
 def is_vector(ops: Sequence[StructuredOp], shared: Sequence[Sequence[int]], loop: Sequence[int]) -> bool:
-    """Whether elements are contiguous along a loop, of tensors that have more than rows."""
+    """Check whether elements are contiguous along a loop, in a tensor with more dimensions than rows."""
     for number, op in enumerate(ops):
         rows = {each[number] for each in shared}
         for operand, access in enumerate(op.accesses):
@@ -221,7 +226,7 @@ def is_vector(ops: Sequence[StructuredOp], shared: Sequence[Sequence[int]], loop
 
 
 def _is_product(op: StructuredOp, rows: Sequence[int]) -> bool:
-    """Whether each row reads the same matrix: that is better read for many rows at a time."""
+    """Check whether each row reads the same matrix, which is better read for many rows at a time."""
     for operand in range(op.input_count):
         dims = {index.dim for index in op.accesses[operand] if index.factors}
         if len(dims) > 1 and op.reductions and not dims.issuperset(rows):
@@ -230,13 +235,13 @@ def _is_product(op: StructuredOp, rows: Sequence[int]) -> bool:
 
 
 def ordered(op: StructuredOp, loops: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """The loops in the order of the last result's dimensions in memory."""
+    """Sort the loops by the last result's dimensions in memory."""
     axes = [index.dim for index in op.output_accesses[0]]
     return sorted(loops, key=lambda loop: axes.index(loop[-1]))
 
 
 def wanted_of(ops: Sequence[StructuredOp], made: Mapping[Value, int]) -> tuple[tuple[Value, Value], ...] | None:
-    """Results that others use, and what they are written over; None where two are written over one."""
+    """Return the results used outside and the tensors that they overwrite. None if two overwrite one tensor."""
     inside = {op.operation for op in ops}
     found = []
     for result in made:
@@ -255,7 +260,7 @@ def _outermost_in(user: Operation, value: Value) -> Operation:
 
 
 def _outside(ops: Sequence[StructuredOp], made: Mapping[Value, int], value: Value) -> Value:
-    """The tensor from outside that a result is written over; one from outside itself."""
+    """Return the outside tensor that a result overwrites. A tensor from outside is returned unchanged."""
     while value in made:
         op = ops[made[value]]
         value = op.outputs[list(op.operation.results).index(value)]

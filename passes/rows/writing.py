@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes operations that go through the same rows as one loop over some rows at a time."""
+"""Emission of a row group as one loop over some rows at a time."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
@@ -15,21 +16,21 @@ from ...emit.groups import fill_of
 from ...emit.numbers import Number, Size
 from ...emit.parallel import FLOPS, share_steps
 from ...emit.structured import StructuredOp, is_scalar
-from ...targets.core.backend import Machine
+from ...targets.core.machine import Machine
 from ..schedule.parallel_grain import OPERATIONS
 from ..schedule.unplanned import on_operands
 from ..schedule.vector_body import widest_bits
 from .row_groups import RowGroup
 
-#: Rows at a time at most.
+#: Most rows per step.
 _ROWS = 8
 
 
 def is_worth_it(rows: RowGroup, machine: Machine) -> bool:
-    """Whether the rows are more than stays in a core's cache between one operation and the next.
+    """Check whether the rows exceed a core's cache between two operations.
 
-    A GPU's always are; but an operation with what is done to each of its results is one kernel there anyway, shared by
-    more threads.
+    The rows always exceed a GPU's. On a GPU, however, an operation and its elementwise users are one kernel anyway,
+    with more threads.
     """
     if machine.shared_bytes:
         return not _is_point_by_point(rows)
@@ -39,7 +40,7 @@ def is_worth_it(rows: RowGroup, machine: Machine) -> bool:
 
 
 def _is_point_by_point(rows: RowGroup) -> bool:
-    """Whether each operation behind the first one, but for fills, takes each result of the one before for its own."""
+    """Check whether each operation after the first, except for fills, reads the previous one's results in place."""
     ops = [op for op in rows.ops if fill_of(op.operation.results[0]) is None]
     return all(itertools.starmap(_takes_results, itertools.pairwise(ops)))
 
@@ -51,13 +52,17 @@ def _takes_results(before: StructuredOp, op: StructuredOp) -> bool:
     return not op.reductions and len(read) == 1 and [list(each) for each in op.output_accesses] == [list(read[0])]
 
 
-#: `given(starts)`: parts of tensors that a step makes for itself, by the tensors.
-Given = Callable[[Sequence[Number]], Mapping[Value, Value]]
+class Given(NamedTuple):
+    """Parts of tensors that a step computes for itself."""
+
+    #: Map the starts of a step to the parts of tensors.
+    parts: Callable[[Sequence[Number]], Mapping[Value, Value]] = lambda _: {}
+    nanoseconds: float = 0
 
 
-def write(rows: RowGroup, machine: Machine, at_once: int | None = None, given: Given = lambda _: {}) -> None:
-    """The loop, in the place of the operations."""
-    last = rows.ops[-1].operation
+def write(rows: RowGroup, machine: Machine, at_once: int | None = None, given: Given | None = None) -> None:
+    """Write the loop in place of the operations."""
+    last, given = rows.ops[-1].operation, given or Given()
     places = [place for _, place in rows.wanted]
     with ir.InsertionPoint(last), last.location:
         at_once = at_once or _rows_at_once(rows, machine)
@@ -67,13 +72,15 @@ def write(rows: RowGroup, machine: Machine, at_once: int | None = None, given: G
         def step(position: Number, *written: Value) -> list[Value]:
             starts = _starts(position, steps)
             starts[-1] = starts[-1] * at_once
-            return RowStep(rows, starts, at_once, dict(zip(places, written, strict=True)), given(starts)).write()
+            return RowStep(rows, starts, at_once, dict(zip(places, written, strict=True)), given.parts(starts)).write()
 
         count = linalg.product(steps)
         if machine.shared_bytes:
             results = loops.for_range(0, count, step, *places, grain=1)
         elif machine.cores > 1:
-            results = share_steps(count, _work(rows, machine, at_once), step, *places)
+            results = share_steps(
+                count, _work(rows, machine, at_once) + math.ceil(given.nanoseconds * FLOPS), step, *places
+            )
         else:
             results = loops.for_range(0, count, step, *places)
     for (value, _), result in zip(rows.wanted, results, strict=True):
@@ -83,7 +90,7 @@ def write(rows: RowGroup, machine: Machine, at_once: int | None = None, given: G
 
 
 def _rows_at_once(rows: RowGroup, machine: Machine) -> int:
-    """A number that divides the last loop's size, of rows that fit into the first cache together."""
+    """Return a divisor of the last loop's size for which the rows fit into the first-level cache together."""
     size, bytes_ = rows.sizes()[-1], rows.row_bytes()
     if size is None or bytes_ is None or not machine.caches:
         return 1
@@ -97,7 +104,7 @@ def _sizes(rows: RowGroup) -> list[Size]:
 
 
 def _starts(position: Number, sizes: Sequence[Size]) -> list[Number]:
-    """Where each loop stands, the last one the fastest."""
+    """Return the index of each loop for a step. The last loop is the fastest."""
     found: list[Number] = []
     for size in reversed(sizes[1:]):
         found.append(position % size)
@@ -106,7 +113,7 @@ def _starts(position: Number, sizes: Sequence[Size]) -> list[Number]:
 
 
 def _work(rows: RowGroup, machine: Machine, at_once: int) -> Size:
-    """About how many operations on floats take as long as a step."""
+    """Estimate the work of a step as a number of float operations."""
     total: Size = 0
     for place, op in enumerate(rows.ops):
         looped = [loop[place] for loop in rows.loops]
@@ -118,7 +125,7 @@ def _work(rows: RowGroup, machine: Machine, at_once: int) -> Size:
 
 
 class RowStep:
-    """Some rows of all operations."""
+    """One step: some rows of all operations."""
 
     def __init__(
         self,
@@ -129,12 +136,12 @@ class RowStep:
         given: Mapping[Value, Value],
     ):
         self._rows, self._starts, self._at_once = rows, starts, at_once
-        #: The tensors that results are written over, as they are in this step.
+        #: Tensors that results overwrite, as they are in this step.
         self._written = written
         self._parts: dict[object, Value] = dict(given.items())
 
     def write(self) -> list[Value]:
-        """The tensors that results are written over, with these rows."""
+        """Write the step and return the overwritten tensors with these rows."""
         for place, op in enumerate(self._rows.ops):
             operands = [self._part(place, op, operand) for operand in range(len(op.operands))]
             copy = on_operands(op, operands)
@@ -145,7 +152,7 @@ class RowStep:
         return [self._put(value, place) for value, place in self._rows.wanted]
 
     def _place(self, place: int, op: StructuredOp, operand: int) -> tuple[list[Size], list[Size]]:
-        """Offsets and sizes of an operand's part."""
+        """Return the offsets and sizes of an operand's part."""
         looped = [loop[place] for loop in self._rows.loops]
         offsets: list[Size] = []
         sizes: list[Size] = []

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scales and shifts of channels, and the weights that take them."""
+"""Scales and shifts of channels, and the weights into which they are folded."""

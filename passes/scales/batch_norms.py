@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Batch norms of inference as a scale, in the weights before it where there are any, and a shift.
+"""Batch norms of inference as a scale, folded into preceding weights if possible, and a shift.
 
-(x - mean) / sqrt(variance + epsilon) * gamma + beta is x * scale + shift. What is there is changed in place, since
-models have many of these.
+(x - mean) / sqrt(variance + epsilon) * gamma + beta is x * scale + shift. Operations are changed in place, because
+models have many batch norms.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NAME = "relax.nn.batch_norm"
 
 
 class _Norm(NamedTuple):
-    """What types and attributes say of batch norms."""
+    """Facts about batch norms of one kind, from types and attributes."""
 
     parameters: Sequence[TensorInfo]
     axis: int
@@ -39,17 +39,17 @@ class _Norm(NamedTuple):
     epsilon: float
     has_gamma: bool
     has_beta: bool
-    #: Those of one number for each channel, to be broadcast.
+    #: Shape of a tensor with one number per channel that broadcasts to the data.
     shape: Sequence[int]
     spread: Type
     element: Type
 
 
 class BatchNorms:
-    """One run over an operation."""
+    """One run of the rewrite over an operation."""
 
     def __init__(self) -> None:
-        #: By types and attributes; None for those that stay.
+        #: Norms by types and attributes. None for batch norms that are not rewritten.
         self._norms: dict[Hashable, _Norm | None] = {}
 
     def run(self, root: Operation) -> None:
@@ -58,7 +58,7 @@ class BatchNorms:
             return
         import numpy
 
-        # What is no number is refused where it would be a weight.
+        # Infinity and NaN are refused as weights.
         with numpy.errstate(all="ignore"):
             count = sum(self._replace(operation) for operation in found)
         count_applications("batch_norm_to_scale", count)
@@ -96,7 +96,7 @@ def _norm_of(op: OpView, operands: Sequence[Value]) -> _Norm | None:
         return None
     infos = [info for info in parameters if isinstance(info, TensorInfo)]
     axis, sizes = normal_axis(op.axis, len(data.shape)), infos[2].shape
-    # A size that is not known might be 1, which a scale of several channels would enlarge.
+    # An unknown size might be 1, which a scale of several channels would enlarge.
     if (
         sizes is None
         or len(sizes) != 1
@@ -112,7 +112,7 @@ def _norm_of(op: OpView, operands: Sequence[Value]) -> _Norm | None:
 
 
 def _fits(operation: Operation, data: Value, norm: _Norm) -> bool:
-    """Whether the sum of the data and a shift can have the type that the batch norm has."""
+    """Check whether the sum of the data and a shift can have the batch norm's type."""
     type_ = operation.results[0].type
     if type_ == data.type:
         return True
@@ -150,7 +150,7 @@ def _spread(norm: _Norm, numbers: ndarray) -> Value:
 
 
 def _scale_weights(operation: Operation, value: Value, axis: int, scale: ndarray) -> bool:
-    """Scales the weights of what makes a value with no other user, which then stands before the operation."""
+    """Scale the weights of the operation that defines a value without other users, and move the operation here."""
     found = own_weighted(value)
     if found is None or found.info.dtype not in ("f32", "f64"):
         return False

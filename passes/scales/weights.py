@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The constant weights of convolutions and products of matrices, as numbers for each pair of an input and an output.
+"""Constant weights of convolutions and matrix products, as numbers per pair of an input and an output.
 
-Both are linear: what their outputs are multiplied by may be multiplied into the weights, and what their inputs are.
+These operators are linear: factors of their outputs or inputs may be multiplied into the weights.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
 _SPATIAL = ("1d", "2d", "3d")
 CONVOLUTIONS = tuple(f"relax.nn.conv{each}" for each in _SPATIAL)
 TRANSPOSED = tuple(f"relax.nn.conv{each}_transpose" for each in _SPATIAL)
-#: Floats that weights are made of, and the largest of each.
+#: Largest number of each float type of weights.
 _LARGEST = {"f16": 65504.0, "bf16": 3.38e38, "f32": 3.4e38, "f64": 1.79e308}
 _FLOATS = tuple(_LARGEST)
-#: Operators that have weights.
+#: Operators with weights.
 WEIGHTED = (*CONVOLUTIONS, *TRANSPOSED, "relax.matmul")
 
 
 class Weighted(NamedTuple):
-    """An operation with constant weights. Which axes of data and result are its channels, from the front."""
+    """An operation with constant weights, and the channel axes of its data and result, counted from the front."""
 
     op: OpView
     data: Value
     weight: Value
-    #: Of the weights among the operands.
+    #: Position of the weights among the operands.
     place: int
     input_axis: int
     output_axis: int
-    #: The axes of the weights in the order outputs, inputs, taps; where it is transposed inputs, outputs, taps.
+    #: The axes of the weights in the order outputs, inputs, taps. For transposed convolutions inputs, outputs, taps.
     order: tuple[int, ...]
-    #: What is known of the weights.
+    #: Type of the weights.
     info: TensorInfo
     groups: int = 1
     is_transposed: bool = False
@@ -75,60 +75,66 @@ class Weighted(NamedTuple):
 
     @property
     def _sizes(self) -> tuple[int, int]:
-        """The weights' own inputs and outputs: for one group, or for all."""
+        """The weights' own inputs and outputs, per group or in total."""
         shape = self.info.shape
         assert shape is not None, self.op
         first, second = shape[self.order[0]], shape[self.order[1]]
         assert isinstance(first, int) and isinstance(second, int), "constants have sizes"
         return (first, second) if self.is_transposed else (second, first)
 
-    def _by_group(self) -> ndarray:
-        """[group, output, input, tap]"""
-        ordered = self.numbers.transpose(self.order)
+    def by_group(self, numbers: ndarray | None = None) -> ndarray:
+        """Return the weights, or other numbers in their place, as [group, output, input, tap]."""
+        ordered = (self.numbers if numbers is None else numbers).transpose(self.order)
         first, second = ordered.shape[:2]
         grouped = ordered.reshape(self.groups, first // self.groups, second, -1)
         return grouped.swapaxes(1, 2) if self.is_transposed else grouped
 
     def scaled(self, factors: ndarray, by: Literal["outputs", "inputs"], data: Value) -> Operation | None:
-        """The operation on other data, its weights multiplied by a factor for each output or input, if they can be."""
+        """Return the operation on other data with its weights scaled per output or input, or None if that is
+        impossible.
+        """
         made = self.scaled_weights(factors, by)
         if made is None:
             return None
         return self.on(make_floats(made, self.info.dtype, self.weight.context), data)
 
     def scaled_weights(self, factors: ndarray, by: Literal["outputs", "inputs"]) -> ndarray | None:
-        """The weights times a factor for each output or input; None where these are no numbers of their type."""
+        """Return the weights scaled per output or input, or None if a product is not finite in their type."""
         weights = self.numbers
+        made = weights * self.spread(factors, by).astype(weights.dtype, copy=False)
+        return made if are_numbers(made, self.info.dtype) else None
+
+    def spread(self, factors: ndarray, by: Literal["outputs", "inputs"]) -> ndarray:
+        """Return factors per output or input in the order of the weights' axes."""
         if (by == "inputs") == self.is_transposed:
-            # The first axis has all of them, the second those of one group.
+            # The first axis covers all groups, the second one a single group.
             pairs = factors.reshape(-1, 1)
         else:
             pairs = factors.reshape(self.groups, -1)
             if self.groups > 1:
-                pairs = pairs.repeat(weights.shape[self.order[0]] // self.groups, 0)
+                count = self.outputs if by == "inputs" else self.inputs
+                pairs = pairs.repeat(count // self.groups, 0)
         back = [self.order.index(axis) for axis in range(self.rank)]
-        spread = pairs.reshape(*pairs.shape, *[1] * (self.rank - 2)).transpose(back)
-        made = weights * spread.astype(weights.dtype, copy=False)
-        return made if are_numbers(made, self.info.dtype) else None
+        return pairs.reshape(*pairs.shape, *[1] * (self.rank - 2)).transpose(back)
 
     def sums(self, inputs: ndarray) -> ndarray:
-        """What each output is where each input is the same number everywhere."""
-        return (self._by_group() * inputs.reshape(self.groups, 1, -1, 1)).sum((2, 3), dtype="float64").reshape(-1)
+        """Return each output for inputs that are constant over all positions."""
+        return (self.by_group() * inputs.reshape(self.groups, 1, -1, 1)).sum((2, 3), dtype="float64").reshape(-1)
 
     def on(self, weight: Value, data: Value) -> Operation:
-        """The operation with other weights on other data."""
+        """Return the operation with other weights on other data."""
         operation = self.op.operation
         operands = [data, weight] if self.place else [weight, data]
         return made_again(operation, operands, operation.results.types)
 
 
 def own_weighted(value: Value) -> Weighted | None:
-    """As `weighted`, where the value has no other user."""
+    """Return `weighted(value)` if the value has no other user."""
     return weighted(value) if is_used_once(value) else None
 
 
 class _Side(NamedTuple):
-    """Which operand may be weights, and what a `Weighted` says of them."""
+    """Operand that may be weights, and the fields of its `Weighted`."""
 
     place: int
     input_axis: int
@@ -140,7 +146,7 @@ class _Side(NamedTuple):
 
 
 def weighted(value: Value) -> Weighted | None:
-    """What makes a value, where that is an operation with constant weights of the result's element type."""
+    """Return the operation that defines a value, if it has constant weights of the result's element type."""
     op = defining_op(value, *WEIGHTED)
     if op is None:
         return None
@@ -158,7 +164,7 @@ def weighted(value: Value) -> Weighted | None:
 
 
 def _sides(op: OpView, value: Value, operands: Sequence[Value]) -> list[_Side]:
-    """As the types and attributes of an operation tell."""
+    """Return the possible weights by an operation's types and attributes."""
     if shape_of(value) is None:
         return []
     found = _of_product(op, value) if op.operation.name == "relax.matmul" else _of_convolution(op)
@@ -176,7 +182,7 @@ def _of_convolution(op: OpView) -> list[_Side]:
 
 
 def channel_axes(op: OpView) -> tuple[int, int, tuple[int, ...]] | None:
-    """Of a convolution, see `_axes`."""
+    """Return the channel axes of a convolution, see `_axes`."""
     return _axes(op.definition, tuple(getattr(op, name) for name in _layout_attributes(op.definition)))
 
 
@@ -187,7 +193,7 @@ def _layout_attributes(definition: OpDef) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _axes(definition: OpDef, texts: tuple[str | None, ...]) -> tuple[int, int, tuple[int, ...]] | None:
-    """The channels of the data and of the result, and the order of the weights' axes; None where any is in blocks."""
+    """Return the channel axes of data and result, and the order of the weights' axes. None for blocked layouts."""
     layouts = layouts_of(Call(definition, {}, dict(zip(_layout_attributes(definition), texts, strict=True))))
     if any(axis.block is not None for layout in layouts.values() for axis in layout.axes):
         return None
@@ -201,7 +207,7 @@ def _place(layout: Layout, letter: str) -> int:
 
 
 def _of_product(op: OpView, value: Value) -> list[_Side]:
-    """A matrix of weights on the right, or on the left. The data's batches, if it has any, come before its matrix."""
+    """Return a matrix of weights on the right or on the left. Batch dimensions of the data precede its matrix."""
     result, found = shape_of(value), []
     assert result is not None
     for index, (data, weight) in ((1, (op.x1, op.x2)), (0, (op.x2, op.x1))):
@@ -220,13 +226,13 @@ def _of_product(op: OpView, value: Value) -> list[_Side]:
 
 
 def has_same_sums(found: Weighted) -> bool:
-    """Whether every element of an output sees the same weights: without padding, without batches of weights."""
+    """Check whether every element of an output uses the same weights: no padding, no batches of weights."""
     name = found.op.operation.name
     return found.rank == 2 if name == "relax.matmul" else name in CONVOLUTIONS and not any(found.op.padding)
 
 
 def numbers_along(value: Value, axis: int, rank: int, count: int) -> ndarray | None:
-    """A constant that has one number for each place along an axis of a tensor of this rank, or one for all."""
+    """Return a constant's numbers along an axis of a tensor of this rank: one per position, or one for all."""
     numbers = floats_of(value)
     if numbers is None or numbers.ndim > rank:
         return None
@@ -240,18 +246,18 @@ def numbers_along(value: Value, axis: int, rank: int, count: int) -> ndarray | N
 
 
 def spread_along(numbers: ndarray, axis: int, value: Value) -> Value:
-    """The constant with one number for each place along an axis of a tensor, of its rank and element type."""
+    """Return numbers along an axis as a constant of a tensor's rank and element type."""
     shape = [1] * value.type.rank
     shape[axis] = numbers.size
     return make_floats(numbers.reshape(shape), dtype_of(value), value.context)
 
 
 def are_numbers(array: ndarray, dtype: str) -> bool:
-    """Whether an element type has such numbers: none is infinite, or NaN."""
+    """Check whether all numbers are finite in an element type."""
     import numpy
 
     largest = _LARGEST[dtype]
-    # Where the sum of squares is as small each number is smaller by far; NaN is larger than anything.
+    # If the sum of squares is below the limit, each number is far smaller. The comparison is false for NaN.
     if array.dtype.kind == "f" and numpy.vdot(array, array) < largest:
         return True
     return bool(numpy.maximum.reduce(abs(array), axis=None, initial=0) <= largest)

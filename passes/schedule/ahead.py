@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Software prefetch: fetches into the cache what is read soon.
+"""Software prefetch: fetches data into the cache before it is read.
 
-Weights: all rows of a product use some columns of them before the next ones' turn. The first rows would wait for them
-at the memory's pace, the others need nothing of it: so each step fetches a part of the next columns, for each of its
-own reads one of theirs, until all are there.
+Weights: all rows of a product use some columns of the weights before the next columns are used. The first rows would
+wait for new columns at memory speed, while the others need nothing from memory. So each step prefetches a part of the
+next columns, one vector for each of its own reads, until all are fetched.
 
-Rows of an input each of which is read once, one after the other (`stream`): with those of a step come others, so far
-behind them that they are there in time. CPUs find out themselves what is read in order, but stop where a page of memory
-ends, and while a core computes something else.
+Blocks of channels: each step of a product reads a few places of all blocks, which are far apart in memory. Hardware
+prefetchers do not follow. So each step of a sum also prefetches a place of the block for the next step of the places.
+
+Rows of an input that are read once, in order (`stream`): each step also fetches later rows. Their distance lets them
+arrive in time. Hardware prefetchers recognize sequential reads, but stop at the end of a page, and while a core
+computes something else.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ...bindings.ir import Type, Value
 from ...bindings.mlir import i64_attribute, ir
@@ -26,41 +29,47 @@ from ...emit.arithmetic import result_of
 from ...emit.numbers import Size, as_index, minimum
 from ...emit.structured import StructuredOp
 from .dots import packed_operand
-from .plan import Plan, points_of_step
+from .plan import MASKED, Plan, points_of_step
+from .vector_step import VectorStep
 
-if TYPE_CHECKING:
-    from .vector_step import VectorStep
-
-#: Where more steps than these share weights, the first one's waiting is not worth an instruction in each.
+#: If more steps than these share weights, the stall of the first step does not justify an instruction in each.
 _MOST_STEPS = 64
-#: Into the cache that a core has to itself: those of a step are more than the first has room for.
+#: Cache level for weights: the cache that a core has to itself. The first level is too small for the weights of a step.
 _LOCALITY = 2
-#: How far ahead its rows are fetched, and into which cache: the first one has room for a page.
+#: Prefetch distance of rows, and their cache level: the first level has room for a page.
 _STREAM_BYTES, _STREAM_LOCALITY = 4096, 3
+#: Cache level for places of blocks of channels, which the next step reads, and the bytes of a cache line.
+_PLACE_LOCALITY, _LINE_BYTES = 3, 64
+#: Steps of the places from which on a prefetch of places pays.
+_FEW_STEPS = 8
 
 
 class Ahead(NamedTuple):
-    """The loop whose next step's weights are fetched, and the one whose steps do so in turns, with their number."""
+    """Loops of a weight prefetch.
+
+    Steps of loop `dim` need new weights. The `steps` of loop `sharing` fetch these weights in turn.
+    """
 
     dim: int
     size: int
-    #: Points of a step.
+    #: Number of points of a step.
     step: int
     sharing: int
     steps: int | None
 
 
 def stream(result: Value, operand: int) -> Value:
-    """The result of a structured operation that reads each row of an input once."""
+    """Mark a structured operation as reading each row of an input once, and return its result."""
     result.owner.attributes[STREAM] = i64_attribute(operand)
     return result
 
 
 def fetch_ahead(step: VectorStep) -> None:
-    """What is read by a step that comes soon."""
+    """Prefetch what a later step reads."""
     operation = step.nest.op.operation
     if STREAM not in operation.attributes:
         _fetch_weights(step)
+        _fetch_places(step)
         return
     attribute = operation.attributes[STREAM]
     if not isinstance(attribute, ir.IntegerAttr) or not 0 <= attribute.value < step.nest.op.input_count:
@@ -69,7 +78,7 @@ def fetch_ahead(step: VectorStep) -> None:
 
 
 def _fetch_rows(step: VectorStep, operand: int) -> None:
-    """Of an input, as many as this step reads."""
+    """Prefetch as many later rows of an input as this step reads."""
     op, plan, counts = step.nest.op, step.nest.plan, step.state.counts
     rows = [dim for dim in op.dims if dim != plan.vector and op.uses(operand, dim)]
     width = op.shapes[operand][-1]
@@ -87,14 +96,14 @@ def _fetch_rows(step: VectorStep, operand: int) -> None:
 
 
 def _fetch_weights(step: VectorStep) -> None:
-    """A part of what the next step of a loop around reads of the weights, where there is such a loop."""
+    """Prefetch a part of the weights that the next step of an outer loop reads, if there is such a loop."""
     op, plan, state = step.nest.op, step.nest.plan, step.state
     weights = _weights(op, plan, step)
     ahead = None if weights is None else _loops(op, plan, weights)
     if weights is None or ahead is None or state.is_of_zeros:
         return
     if state.counts[ahead.sharing] == 1 < plan.tile.get(ahead.sharing, 1):
-        return  # A point of its own computes too little for it: fetching takes as long as reading does.
+        return  # A single point computes too little to hide the prefetch, which takes as long as the reads.
     starts = list(state.starts)
     starts[ahead.dim] = starts[ahead.dim] + ahead.step
     loops = [dim for dim, count in enumerate(state.counts) if count > 1 and op.uses(weights, dim)]
@@ -107,13 +116,59 @@ def _fetch_weights(step: VectorStep) -> None:
             inner = number % state.counts[dim]
             number = number // state.counts[dim]
             new[dim] = new[dim] + inner * (state.lanes if dim == plan.vector else 1)
-        # Behind the last step there is nothing, and that may be of less.
+        # Nothing follows the last step, which may be a partial one.
         new[ahead.dim] = minimum(new[ahead.dim], ahead.size - 1)
         _fetch_weight(step, weights, new)
 
 
+def _fetch_places(step: VectorStep) -> None:
+    """Prefetch a place that the next step of the rows' loop reads. The channels of a block number the places."""
+    op, plan = step.nest.op, step.nest.plan
+    data = _data_in_blocks(step)
+    if data is None:
+        return
+    rows, channel, starts = plan.order[-plan.carried - 1], plan.order[-1], list(step.state.starts)
+    # Only the last steps lack places behind them. They prefetch the last places, so that all are inside.
+    last = op.shapes[data][-2] - op.shapes[data][-1]
+    starts[rows] = minimum(starts[rows] + points_of_step(plan, rows), last) + starts[channel]
+    starts[channel] = 0
+    tensor = op.operands[data].type
+    anywhere = ir.StridedLayoutAttr.get_fully_dynamic(tensor.rank)
+    type_ = ir.MemRefType.get(tensor.shape, tensor.element_type, anywhere)
+    place = step.access.at(starts).place(data, (0,) * len(op.dims))
+    _fetch(op.operands[data], type_, place, _PLACE_LOCALITY)
+
+
+def _data_in_blocks(step: VectorStep) -> int | None:
+    """Return the input with blocks of channels of which each step of a sum reads some adjacent places, once.
+
+    Return None if the first cache level holds the input.
+    """
+    op, plan, state = step.nest.op, step.nest.plan, step.state
+    if step.nest.dots is not None or plan.panel is not None or not plan.carried or plan.vector in op.reductions:
+        return None
+    rows, channel = plan.order[-plan.carried - 1], plan.order[-1]
+    data = [each for each in range(op.input_count) if op.uses(each, rows) and not op.uses(each, plan.vector)]
+    if len(data) != 1 or not 1 < state.counts[rows] == points_of_step(plan, rows):
+        return None
+    (operand,) = data
+    if len(op.accesses[operand]) < 2:
+        return None
+    *outer, places, channels = op.accesses[operand]
+    if not (places.is_all_of(rows) and channels.is_all_of(channel)):
+        return None
+    if any(len(axis.factors) > 1 for axis in outer):
+        return None
+    shape, bits = op.shapes[operand], bit_width(str(op.element(operand)))
+    is_line = state.counts[rows] <= shape[-1] <= _LINE_BYTES * 8 // bits
+    # With a few steps for each block, the places come from the cache after the first step.
+    is_known = min(shape) > 0 and shape[-2] >= _FEW_STEPS * state.counts[rows] + shape[-1]
+    is_large = math.prod(shape) * bits // 8 > step.nest.first_cache
+    return operand if is_line and is_known and is_large else None
+
+
 def _weights(op: StructuredOp, plan: Plan, step: VectorStep) -> int | None:
-    """The input of known size that is read as vectors, by a sum that stays in registers."""
+    """Return the input of known size that a sum in registers reads as vectors."""
     packed = packed_operand(plan, step.nest.dots)
     if packed is not None or plan.panel is not None or not plan.carried or plan.vector in op.reductions:
         return packed
@@ -124,7 +179,10 @@ def _weights(op: StructuredOp, plan: Plan, step: VectorStep) -> int | None:
 
 
 def _loops(op: StructuredOp, plan: Plan, weights: int) -> Ahead | None:
-    """Those of weights that some steps read, and then others. None where that is not worth it."""
+    """Return the loops for a prefetch of weights that several steps share before the weights change.
+
+    Return None if a prefetch does not pay off.
+    """
     around = plan.order[: len(plan.order) - plan.carried]
     steps = {dim: _steps(op, plan, dim) for dim in around}
     around = tuple(dim for dim in around if steps[dim] != 1)
@@ -151,7 +209,10 @@ def _fetch_weight(step: VectorStep, weights: int, starts: Sequence[Size]) -> Non
         place = access.packed_place(points_of_step(plan, plan.vector), plan.panel.dim, point)
     else:
         place = access.grouped_place(weights, point)
-    _fetch(tensor, ir.MemRefType.get(tensor.type.shape, tensor.type.element_type), place, _LOCALITY)
+    type_ = ir.MemRefType.get(tensor.type.shape, tensor.type.element_type)
+    _fetch(tensor, type_, place, _LOCALITY)
+    if plan.dot is not None and plan.dot.pairs == MASKED:
+        _fetch(tensor, type_, [place[0] + tensor.type.shape[0] // 2, *place[1:]], _LOCALITY)
 
 
 def _fetch(tensor: Value, type_: Type, place: Sequence[Size], locality: int) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Has PrimFuncs run as a target's steps say, all at once: no text, and one bufferization."""
+"""Application of a target's schedules to many PrimFuncs at once, without text and with one bufferization."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from .registry import ScheduleContext, StepsRule
 
 
 def apply_steps(functions: Sequence[Operation], rule: StepsRule, context: ScheduleContext) -> None:
-    """PrimFuncs become loops over memory, as source has them; those with operations that are no blocks stay."""
+    """Replace PrimFuncs by loops over memory, as source code has them.
+
+    PrimFuncs with operations that are no blocks stay.
+    """
     module = copied(functions)
     bufferize(module, in_place=True)
     written: dict[str, Operation] = {}

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir, string_value
-from ...bindings.navigation import made_by, symbol_name, use_count
+from ...bindings.navigation import made_by, operations_of, symbol_name, use_count
 from ...bindings.rewriting import Decline, located_error
 from ...dialects.core.ir_attributes import PLAN
 from ...emit.arithmetic import shared_constants
-from ...emit.combiner import allow_fused_multiply_add, combiners, forget_signs_of_zeros
+from ...emit.combiner import allow_fused_multiply_add, combiners, forget_signs_of_zeros, fuse_multiply_add
 from ...emit.groups import fill_of, filled_with
 from ...emit.structured import StructuredOp, analyze
-from ...targets.core.backend import Machine
+from ...targets.core.machine import Machine
 from .dots import Dots, packed_operand
 from .epilogue import Epilogue, check_lanes, keeps_results, with_epilogue
 from .fitting import check_plan
@@ -30,10 +30,10 @@ from .vector_nest import VectorNest
 
 
 def apply_plans(function: Operation, operations: Sequence[Operation], machine: Machine) -> None:
-    """Replaces those of a function's operations that have a plan. Raises RelaxError for a plan that does not fit."""
+    """Replace a function's operations that have a plan. Raises RelaxError for a plan that does not fit."""
     pending = list(operations)
     with function.context, function.location:
-        # Consumers first: they take in what fills their outputs.
+        # Consumers first: a consumer absorbs the operations that fill its outputs.
         while pending:
             operation = pending.pop()
             plan = plan_of(operation)
@@ -55,20 +55,18 @@ def apply_plans(function: Operation, operations: Sequence[Operation], machine: M
 
 
 def _apply(operation: Operation, plan: Plan | EpilogueOf | Start, machine: Machine) -> list[Operation]:
-    """Writes the loops and returns the operations that are dead then, users first."""
+    """Write the loops, and return the operations that are dead afterwards, users first."""
     if operation.name != "linalg.generic":
-        raise Decline(
-            f"loops are made of 'linalg.generic', which linalg-generalize-named-ops makes of '{operation.name}'"
-        )
+        raise Decline(f"plans need 'linalg.generic'; linalg-generalize-named-ops converts '{operation.name}'")
     if isinstance(plan, Start):
-        raise Decline("no reduction that keeps its results in registers starts from it")
+        raise Decline("it initializes no reduction that keeps its results in registers")
     op = analyze(operation)
     check_body(op)
     if isinstance(plan, EpilogueOf):
         return _apply_with_producer(op, plan.operand, machine)
     _, dots = check_plan(op, plan, machine)
     op, fills, initial = _without_fills(_in_place(op), plan)
-    _write(op, plan, operation, initial, dots)
+    _write(op, plan, operation, initial, dots, machine)
     return [operation, *fills, *_no_longer_unpacked(op, plan, dots)]
 
 
@@ -84,13 +82,13 @@ def _apply_with_producer(consumer: StructuredOp, operand: int, machine: Machine)
         raise Decline(f'of the reduction\'s plan "{plan}": {decline.reason}') from None
     fill = _start_of(op.operation.operands[op.input_count])
     if not keeps_results(op, plan) or fill is None:
-        raise Decline("the reduction's results are not in registers when they are done")
-    _write(op, plan, consumer.operation, [filled_with(fill)], dots, epilogue)
+        raise Decline("the reduction's results are not in registers when they are complete")
+    _write(op, plan, consumer.operation, [filled_with(fill)], dots, machine, epilogue)
     return [consumer.operation, op.operation, fill, *_no_longer_unpacked(op, plan, dots)]
 
 
 def _no_longer_unpacked(op: StructuredOp, plan: Plan, dots: Dots | None) -> list[Operation]:
-    """What unpacks a matrix that is read as it is packed."""
+    """Return the operations that unpack a matrix which the loops read in packed form."""
     packed = packed_operand(plan, dots)
     return [] if packed is None else unpacking(op.operands[packed])
 
@@ -101,27 +99,31 @@ def _write(
     operation: Operation,
     initial: Sequence[Value | None],
     dots: Dots | None,
+    machine: Machine,
     epilogue: Epilogue | None = None,
 ) -> None:
-    """Writes the loops in place of the operation."""
+    """Write the loops in place of the operation."""
     joined = Joined.create(op, plan.joined)
     allow_fused_multiply_add(joined.op)
     forget_signs_of_zeros(joined.op)
     note_loops(joined.op, plan, None if epilogue is None else operation)
     found = combiners(joined.op) if plan.vector in joined.op.reductions else []
+    if dots is None and machine.has_fused_multiply_add:
+        fuse_multiply_add(operations_of(joined.op.block))
     nest = VectorNest if plan.tiles is None else TileNest
     with shared_constants(joined.op.operation.block):
-        joined.replace(operation.results, nest(joined.op, plan, initial, found, epilogue, dots).emit())
+        loops = nest(joined.op, plan, initial, found, epilogue, dots, machine.caches[0] if machine.caches else 0)
+        joined.replace(operation.results, loops.emit())
 
 
 def _start_of(value: Value) -> Operation | None:
-    """The operation that fills a tensor, if a reduction may start from its number instead."""
+    """Return the operation that fills a tensor, if a reduction may start from its number instead."""
     fill = fill_of(value)
     return fill if fill is not None and plan_of(fill) == Start() else None
 
 
 def _without_fills(op: StructuredOp, plan: Plan) -> tuple[StructuredOp, list[Operation], list[Value | None]]:
-    """A reduction in registers writes over what its outputs are filled with: it starts from the number instead."""
+    """Remove the fills of a reduction's outputs if it stays in registers: it starts from the number instead."""
     operands, fills, initial = list(op.operands), [], []
     keeps = keeps_results(op, plan)
     for output, value in enumerate(op.outputs):
@@ -134,7 +136,7 @@ def _without_fills(op: StructuredOp, plan: Plan) -> tuple[StructuredOp, list[Ope
 
 
 def _in_place(op: StructuredOp) -> StructuredOp:
-    """Writes in place of an input that is dead afterwards, where that input has the output's place anyway.
+    """Write the output over a dead input that has the output's memory anyway.
 
     Loops that read one tensor and write another into the same memory would get a copy of it.
     """
@@ -152,7 +154,7 @@ def _in_place(op: StructuredOp) -> StructuredOp:
 
 
 def _destination(value: Value) -> Value | None:
-    """The parameter whose memory a value will be in, as far as structured operations say."""
+    """Return the parameter with the memory that a value will use, traced through structured operations."""
     while (producer := made_by(value)) is not None:
         if producer.name != "linalg.generic":
             return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Choice of the rule that schedules a PrimFunc: rules are asked in their order until one does not decline."""
+"""Choice of the rule that schedules a PrimFunc: rules are tried in order until one does not decline."""
 
 from __future__ import annotations
 
@@ -21,22 +21,25 @@ from .unused import Reason, has_rules, unused_intrinsics, unused_rules, used_int
 
 @dataclass
 class Chooser:
-    """Scheduling of a module's PrimFuncs, with what is told of it."""
+    """Scheduling of a module's PrimFuncs, with its record in the journal."""
 
     module: Operation
     context: ScheduleContext
-    #: Whether code has kernels, and vectors.
+    #: True if the generated code has kernels, and vectors.
     has_threads: bool
     has_vectors: bool
     journal: Journal | None
 
     @cached_property
     def callers(self) -> Mapping[str, Callers]:
-        """The calls of each PrimFunc."""
+        """Return the calls of each PrimFunc."""
         return callers_in(self.module)
 
     def schedule(self, function: Operation) -> ScheduleFact:
-        """Have a rule schedule a PrimFunc, which becomes plain loops where all rules decline."""
+        """Schedule a PrimFunc by the first rule that accepts it.
+
+        If all rules decline, the PrimFunc becomes plain loops.
+        """
         context = self._context(function)
         explains = self._explains(context)
         reasons = unused_intrinsics(function, context) if explains else []
@@ -62,7 +65,7 @@ class Chooser:
     def scheduled_before(
         self, function: Operation, schedule: str, place: str, outcome: Callable[[], object]
     ) -> ScheduleFact:
-        """Return the fact of a PrimFunc that has a schedule of its own; `outcome` gives this schedule."""
+        """Return the fact of a PrimFunc that has a schedule of its own; `outcome` returns this schedule."""
         fact = ScheduleFact(symbol_name(function), schedule, place, operator=text_in(function, OPERATOR))
         context = self._context(function)
         if self._explains(context):
@@ -79,7 +82,10 @@ class Chooser:
         return self.journal is not None and self.journal.explains_schedules and has_rules(context)
 
     def _outcome(self, rule: Schedule, function: Operation, context: ScheduleContext) -> object:
-        """Return what a rule returns, or a Decline: its own, or one of a function that emits the schedule's code."""
+        """Return the result of a rule, or a Decline.
+
+        The rule declines, or a function that emits the schedule's code does.
+        """
         name = symbol_name(function)
         try:
             with blaming_at(f"schedule '{rule.function.__name__}' of @{name}", rule.function, function, Decline):
@@ -88,7 +94,7 @@ class Chooser:
             return decline
         if outcome is None or isinstance(outcome, Decline):
             return outcome
-        from ..loops.schedule import Schedule as LoopSchedule  # seldom needed, and all primitives with it
+        from ..loops.schedule import Schedule as LoopSchedule  # lazy: rarely needed, and imports all primitives
 
         if not isinstance(outcome, LoopSchedule):
             return outcome

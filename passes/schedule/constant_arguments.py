@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constants that all callers of a PrimFunc give it: these can be given in another layout."""
+"""Constants that all callers of a PrimFunc pass: callers can pass them in another layout."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class Callers(NamedTuple):
-    """The calls of a PrimFunc; none where something else refers to it, too."""
+    """Calls of a PrimFunc. Empty if other operations refer to the PrimFunc, too."""
 
     function: Operation
     calls: Sequence[Operation]
 
     def give_constant(self, place: int) -> bool:
-        """Whether all of them give a constant as this argument, which may be a result's place."""
+        """Return True if all calls pass a constant as this argument. The argument may be an output."""
         type_ = function_type_of(self.function).inputs[place]
         is_given = bool(self.calls) and all(place < len(call.operands) for call in self.calls)
         return is_given and all(_is_known(call.operands[place], type_) for call in self.calls)
@@ -38,21 +38,24 @@ class Callers(NamedTuple):
         inputs = range(len(function_type_of(self.function).inputs))
         return {place for place in inputs if self.give_constant(place)}
 
-    def pack(self, place: int, packed: Callable[[ndarray], ndarray]) -> None:
-        """They give a constant as this makes of it."""
-        for call in self.calls:
+    def packed(self, place: int, pack: Callable[[ndarray], ndarray]) -> list[ndarray]:
+        """Return the packed form of the constant that each call passes."""
+        found = [stored_elements(call.operands[place]) for call in self.calls]
+        return [pack(elements) for elements in found if elements is not None]
+
+    def replace(self, place: int, packed: Sequence[ndarray]) -> None:
+        """Replace the constant that each call passes by its packed form."""
+        for call, elements in zip(self.calls, packed, strict=True):
             constant = call.operands[place]
-            elements = stored_elements(constant)
-            assert elements is not None
             with call.location, ir.InsertionPoint(call):
-                call.operands[place] = constant_like(constant, packed(elements))
+                call.operands[place] = constant_like(constant, elements)
             maker = constant.owner.operation
             if not is_used(maker):
                 maker.erase()
 
 
 def callers_in(module: Operation) -> Mapping[str, Callers]:
-    """Of all PrimFuncs, by their names."""
+    """Return the calls of all PrimFuncs, by name."""
     calls: dict[str, list[Operation]] = defaultdict(list)
     others: set[str] = set()
     for each in operations_in(module):
@@ -65,7 +68,7 @@ def callers_in(module: Operation) -> Mapping[str, Callers]:
 
 
 def _is_known(given: Value, type_: Type) -> bool:
-    """Whether a caller gives a constant of a type, where signs are the operators' matter."""
+    """Return True if a caller passes a constant of a type. Signedness is ignored: it is a property of operators."""
     if not isinstance(type_, ir.RankedTensorType):
         return False
     is_same = given.type.shape == type_.shape and signless(str(given.type.element_type)) == str(type_.element_type)

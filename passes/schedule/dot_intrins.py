@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Instructions that sum products of groups of narrow numbers as tensor intrinsics, by which schedules name them."""
+"""Dot-product instructions as tensor intrinsics, which schedules can name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...bindings.rewriting import Decline
 from ...emit.collapse import collapse
 from ...emit.structured import analyze
 from ...emit.vectors import load, repeated, store, vector_of
-from ...targets.core.backend import DotInstruction
+from ...targets.core.machine import DotInstruction
 from ..loops.intrins import TensorIntrin, add_intrin, described
 from ..loops.tree import Tree
 from .dots import Dots, dots_of
@@ -21,9 +21,9 @@ from .loop_collapsing import join
 from .plan import Plan
 from .registry import ScheduleContext
 
-#: How elements of a kind become those of the sums.
+#: Operations that widen elements to the type of the sums, by kind.
 _WIDENING = {"s": "arith.extsi", "u": "arith.extui", "b": "arith.extf", "f": "arith.extf"}
-#: A group of a row's elements, those of some columns, and these columns' sums.
+#: Operands: a group of a row's elements, the groups of some columns, and the sums of these columns.
 _DESCRIPTION = """
 #rows = affine_map<(j, k) -> (k)>
 #columns = affine_map<(j, k) -> (j, k)>
@@ -45,8 +45,10 @@ func.func private @dot(%A: tensor<{group}x{rows}>, %B: tensor<{lanes}x{group}x{c
 
 
 def register_dots(instructions: Iterable[tuple[DotInstruction, Sequence[str]]]) -> None:
-    """One for each way round of an instruction: `is_swapped` where the columns are the left factors. With each are sets
-    of features, of which a machine has one."""
+    """Register each instruction as intrinsics, with sets of features of which the machine must have one.
+
+    An instruction with different factors has two intrinsics. `is_swapped`: the columns are the left factors.
+    """
     for instruction, needed in instructions:
         for is_swapped in (False, True) if instruction.left != instruction.right else (False,):
             tree, emit = partial(_tree, instruction, is_swapped), partial(_emit, instruction, is_swapped)
@@ -54,29 +56,32 @@ def register_dots(instructions: Iterable[tuple[DotInstruction, Sequence[str]]]) 
 
 
 def _name(instruction: DotInstruction, is_swapped: bool) -> str:
-    """LLVM's, and what the elements of rows and columns are."""
+    """Return LLVM's name of the instruction, with the element types of rows and columns."""
     return ".".join([instruction.intrinsic, *_kinds(instruction, is_swapped)])
 
 
 def dot_intrin(op: Operation, plan: Plan, context: ScheduleContext) -> str:
-    """The intrinsic of a plan's dot products. Raises Decline with the reason where steps cannot say what it does."""
+    """Return the intrinsic of a plan's dot products.
+
+    Raises Decline with the reason if schedule steps cannot express them.
+    """
     assert plan.dot is not None
     joined = join(analyze(op, on_memrefs=True), plan.joined)
     dots, dim = dots_of(joined, plan, context.machine), plan.dot.dim
     if dots is None or dim == plan.vector or plan.blocks:
-        raise Decline("it sums products of groups along vectors, or block by block, which no step says")
+        raise Decline("it sums products of groups along vectors, or block by block, which no schedule step can express")
     if dots.is_turned:
-        raise Decline("it flips the highest bits of the rows' elements, which no step does")
+        raise Decline("it flips the highest bits of the rows' elements, which no schedule step can express")
     if not plan.dot.is_packed and (plan.panel is None or not plan.panel.is_packed):
-        raise Decline("it sums products of groups of weights that are no constants, which no step packs")
+        raise Decline("it sums products of groups of weights that are no constants, which no schedule step can pack")
     whole = {plan.vector: plan.lanes, dim: plan.dot.group}
     if any((joined.sizes[each] or 1) % steps for each, steps in whole.items()):
-        raise Decline("it sums products of groups, or has vectors, that are not all whole, which no step does")
+        raise Decline("it has partial groups or partial vectors, which no schedule step can express")
     return _name(dots.instruction, dots.is_swapped)
 
 
 def _kinds(instruction: DotInstruction, is_swapped: bool) -> tuple[str, str]:
-    """Of rows and columns."""
+    """Return the kinds of rows and columns."""
     left, right = instruction.left, instruction.right
     return (right, left) if is_swapped else (left, right)
 
@@ -92,7 +97,7 @@ def _tree(instruction: DotInstruction, is_swapped: bool) -> Tree:
 
 
 def _element(kind: str) -> str:
-    """The type of a kind's elements."""
+    """Return the element type of a kind."""
     return kind.replace("s", "i").replace("u", "i")
 
 

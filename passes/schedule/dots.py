@@ -1,46 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Dot-product instructions: sums of products of narrow numbers, some adjacent steps of a reduction at once.
+"""Dot-product instructions: sums of products of narrow numbers, several adjacent steps of a reduction at once.
 
-Where both factors have the sign that no instruction wants, the highest bit of those that vectors share is flipped:
-they are 128 more, or less, then, and what zeros would give so is taken away from the sums.
+If no instruction supports the factors' signs, the sign bit of the shared factor is flipped. That changes the factor by
+128, and the sums are corrected by the contribution of zeros.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import made_by, use_count
 from ...bindings.rewriting import Decline
-from ...emit.arithmetic import result_of
+from ...emit.arithmetic import constant_value, result_of
 from ...emit.combiner import combiners
 from ...emit.numbers import Number
 from ...emit.structured import StructuredOp
-from ...targets.core.backend import DotInstruction, Machine
-from .plan import Plan
+from ...targets.core.machine import DotInstruction, Machine
+from .plan import MASKED, SAFE, Dot, Plan
 
-#: What an element is called, by what widens it.
+#: Prefix of an element's kind, by the operation that widens it.
 _KINDS = {"arith.extf": "", "arith.extsi": "s", "arith.extui": "u"}
 _TURNED = {"s8": "u8", "u8": "s8"}
 
 
 @dataclass(frozen=True)
 class Dots:
-    """An instruction, and how an operation's two factors meet it."""
+    """Dot-product instruction, and its use for an operation's two factors."""
 
     instruction: DotInstruction
-    #: The input that is read as vectors, and the one whose elements these share, or read as vectors too.
+    #: Input that is read as vectors, and input that the vectors' lanes share, or that is read as vectors, too.
     columns: int
     rows: int
-    #: Whether the columns are the left factors.
+    #: True if the columns are the left factors.
     is_swapped: bool
-    #: Whether the highest bits of the rows' elements are flipped.
+    #: True if the sign bits of the rows' elements are flipped.
     is_turned: bool
+    #: Pairs of bytes of the plan (byte_pairs.py), or "".
+    pairs: str = ""
 
-    def add(self, total: Value, columns: Value, rows: Value) -> Value:
-        """The sums with the products of a vector and another added."""
+    @property
+    def subtracts_zeros(self) -> bool:
+        """Return True if rows of zeros contribute to the sums, which subtract the contribution."""
+        return self.is_turned or self.pairs == MASKED
+
+    def add(self, total: Value, columns: Value, rows: Value, masks: Value | None = None) -> Value:
+        """Add the products of two vectors to the sums. `masks` flip bits of the rows' elements."""
+        if self.pairs:
+            flipped = rows if masks is None else result_of("arith.xori", [rows, masks], rows.type)
+            return self._add_pairs(total, columns, flipped)
         factors = [columns, rows] if self.is_swapped else [rows, columns]
         intrinsic, kinds = self.instruction.intrinsic, (self.instruction.left, self.instruction.right)
         if not self.instruction.by_halves:
@@ -49,15 +59,29 @@ class Dots:
             total = result_of("arith.addi", [total, call_intrinsic(intrinsic, half, total.type)], total.type)
         return total
 
+    def _add_pairs(self, total: Value, columns: Value, rows: Value) -> Value:
+        """Add sums of two products each, of 16 bits, to the sums."""
+        type_ = ir.VectorType.get([columns.type.shape[0] // 2], ir.IntegerType.get_signless(16))
+        sums = call_intrinsic(self.instruction.byte_pairs, [rows, columns], type_)
+        wide = call_intrinsic(self.instruction.intrinsic, [sums, constant_value(1, type_)], total.type)
+        return result_of("arith.addi", [total, wide], total.type)
+
+    def zeros(self, type_: ir.Type) -> Value:
+        """Return a vector of row elements that are zeros, as the instruction takes them."""
+        return self.turned(None, type_) if self.is_turned else constant_value(0, type_)
+
     def turned(self, rows: Value | None, type_: ir.Type) -> Value:
-        """A vector of the rows' elements as the instruction wants them; of zeros without one."""
+        """Flip the sign bits of a vector of row elements for the instruction.
+
+        Without `rows`, return the vector of flipped zeros.
+        """
         highest = ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(type_.element_type, -128))
         bits = result_of("arith.constant", [], type_, value=highest)
         return bits if rows is None else result_of("arith.xori", [rows, bits], type_)
 
 
 def _halves(factors: Value, kind: str) -> tuple[Number, Number]:
-    """The even bytes of a vector, and the odd ones, as numbers of 16 bits."""
+    """Return the even and the odd bytes of a vector, as 16-bit numbers."""
     type_ = ir.VectorType.get([factors.type.shape[0] // 2], ir.IntegerType.get_signless(16))
     pairs = Number(result_of("vector.bitcast", [factors], type_), unsigned=kind.startswith("u"))
     return (pairs << 8) >> 8, pairs >> 8
@@ -76,9 +100,9 @@ def intrinsic_attributes(name: str, operands: int) -> dict[str, ir.Attribute]:
 
 
 def factor_kinds(op: StructuredOp) -> tuple[dict[int, str], str]:
-    """For the two inputs that are multiplied what their elements are, s8 for instance, and what the sums are.
+    """Return the kinds of the two multiplied inputs, such as s8, and the type of the sums.
 
-    Raises Decline where the body does more, or less, than to sum products of widened elements.
+    Raises Decline if the body is not just a sum of products of widened elements.
     """
     (combiner, *more) = combiners(op)
     if more or combiner.product is None:
@@ -88,7 +112,7 @@ def factor_kinds(op: StructuredOp) -> tuple[dict[int, str], str]:
         widening = made_by(factor, *_KINDS)
         argument = None if widening is None else widening.operands[0]
         if widening is None or argument not in list(op.block.arguments) or use_count(argument) != 1:
-            raise Decline("its factors are no elements that are widened first")
+            raise Decline("its factors are not widened elements")
         kinds[argument.arg_number] = _kind(widening.name, argument.type)
     if len(kinds) != 2 or max(kinds) >= op.input_count:
         raise Decline("its factors are not of two inputs")
@@ -100,10 +124,10 @@ def _kind(widening: str, type_: ir.Type) -> str:
 
 
 def instructions_for(op: StructuredOp, machine: Machine, *, rows: int = 1) -> list[DotInstruction]:
-    """Those for the factors and sums of an operation, maybe with one factor's sign bit flipped, the fewest sums first;
-    of tiles of `rows` rows.
+    """Return the instructions for an operation's factors and sums, sorted by the number of sums.
 
-    Raises Decline without one.
+    One factor's sign bit may be flipped. `rows` is the number of rows of a tile. Raises Decline if there is no
+    instruction.
     """
     kinds, total = factor_kinds(op)
     first, second = kinds.values()
@@ -118,10 +142,9 @@ def instructions_for(op: StructuredOp, machine: Machine, *, rows: int = 1) -> li
 
 
 def dots_of(op: StructuredOp, plan: Plan, machine: Machine) -> Dots | None:
-    """What a plan says of dot products, on this machine; None where it says nothing. Raises Decline where that does
-    not fit the operation."""
+    """Return the dot products of a plan on this machine, or None. Raises Decline if they do not fit the operation."""
     if plan.dot is None and plan.tiles is not None:
-        raise Decline("tiles are of dot products, and the plan has none")
+        raise Decline("tiles need dot products, but the plan has none")
     if plan.dot is None:
         return None
     kinds, _ = factor_kinds(op)
@@ -130,6 +153,8 @@ def dots_of(op: StructuredOp, plan: Plan, machine: Machine) -> Dots | None:
     if plan.tiles is not None:
         return _of_tiles(op, plan, rows, columns, machine)
     fitting = [each for each in instructions_for(op, machine) if each.lanes == plan.lanes]
+    if plan.dot.pairs:
+        return _of_pairs(plan.dot, kinds, rows, columns, fitting)
     turned = "" if plan.vector == plan.dot.dim else _TURNED.get(kinds[rows], "")
     for kind in (kinds[rows], turned):
         for each in fitting:
@@ -139,8 +164,17 @@ def dots_of(op: StructuredOp, plan: Plan, machine: Machine) -> Dots | None:
     raise Decline(f"the machine has no instruction for {plan.lanes} sums of {plan.dot.group} products of {listed}")
 
 
+def _of_pairs(dot: Dot, kinds: Mapping[int, str], rows: int, columns: int, fitting: Iterable[DotInstruction]) -> Dots:
+    """Return the dot products of a plan with pairs of bytes. The columns are signed, and the rows are unsigned."""
+    found = next((each for each in fitting if each.byte_pairs and each.group == dot.group), None)
+    if found is None or kinds[columns] != "s8":
+        raise Decline(f"the machine adds no pairs of {kinds[rows]} and {kinds[columns]} in 16 bits")
+    # Masks flip the rows' sign bits, too.
+    return Dots(found, columns, rows, False, dot.pairs == SAFE and kinds[rows] == "s8", dot.pairs)
+
+
 def _of_tiles(op: StructuredOp, plan: Plan, rows: int, columns: int, machine: Machine) -> Dots:
-    """Tiles: of left factors rows, of right ones columns, each of which there is an instruction for."""
+    """Return the dot products of a plan with tiles: rows are the left factors, columns are the right ones."""
     assert plan.tiles is not None and plan.dot is not None
     kinds, _ = factor_kinds(op)
     for each in instructions_for(op, machine, rows=plan.tiles.size):
@@ -164,17 +198,17 @@ def _check_loops(op: StructuredOp, plan: Plan, rows: int, columns: int) -> None:
     assert plan.dot is not None
     dim, group = plan.dot.dim, plan.dot.group
     if dim not in plan.order[len(plan.order) - plan.carried :]:
-        raise Decline(f"dot products need a reduction that is carried, not loop {dim}")
-    # Tiles of columns are put together of rows as well.
+        raise Decline(f"dot products need a carried reduction, not loop {dim}")
+    # Tiles of columns can be composed of rows, too.
     contiguous = dim if plan.tiles is not None and op.is_contiguous(columns, dim) else plan.vector
     if not op.is_contiguous(rows, dim) or not op.is_contiguous(columns, contiguous) or not op.uses(columns, dim):
         raise Decline(f"dot products need contiguous elements along loop {dim}, of vectors along loop {plan.vector}")
     if any(length % group for each, length in plan.blocks if each == dim):
-        raise Decline(f"blocks of loop {dim} are not made of whole groups of {group}")
+        raise Decline(f"blocks of loop {dim} are no multiples of {group}")
 
 
 def packed_operand(plan: Plan, dots: Dots | None) -> int | None:
-    """The input that is laid out as the loops read it."""
+    """Return the input that is packed in the layout in which the loops read it."""
     if plan.panel is not None and plan.panel.is_packed:
         return plan.panel.operand
     return dots.columns if dots is not None and plan.dot is not None and plan.dot.is_packed else None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Slices of tensors with dynamic sizes, some of whose axes are collapsed into one loop.
+"""Slices of tensors with dynamic sizes, for loops that collapse several of their axes.
 
-The type of such a slice does not say that its rows are contiguous, so that MLIR would copy it to collapse its axes. The
-tensor that it is a part of is contiguous: its axes are collapsed first, and the slice is one of that.
+The type of such a slice does not show that its rows are contiguous, so MLIR would copy the slice to collapse its axes.
+The source tensor is contiguous: its axes are collapsed first, and the slice is taken from the result.
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ _SLICE, _INSERT = "tensor.extract_slice", "tensor.insert_slice"
 
 
 class TensorSlice(NamedTuple):
-    """A slice, and the tensor that it is one of."""
+    """Slice of a tensor, and the source tensor."""
 
     source: Value
     place: SlicePlace
 
 
 def open_part(value: Value, groups: Sequence[Sequence[int]]) -> TensorSlice | None:
-    """The slice that a value is, if it has all of its tensor along all axes of each group but the first, and types do
-    not tell that there is no gap between neighbours along some."""
+    """Return the slice that a value is, if it covers the source along all axes of each group but the first.
+
+    The tensor types do not show that the elements of such a slice are contiguous.
+    """
     slice_ = made_by(value, _SLICE)
     if slice_ is None or slice_.operands[0].type.rank != value.type.rank:
         return None
@@ -51,13 +53,13 @@ def open_part(value: Value, groups: Sequence[Sequence[int]]) -> TensorSlice | No
 
 
 def written_back(part: TensorSlice) -> Operation | None:
-    """What writes a slice into its place again."""
+    """Return the operation that writes a slice back to its place."""
     inserts = (user for user in users_of(part.source) if user.name == _INSERT and user.operands[1] == part.source)
     return next((insert for insert in inserts if SlicePlace.of(insert) == part.place), None)
 
 
 def _is_all(place: SlicePlace, source: Value, axis: int) -> bool:
-    """Whether a slice has all of its tensor along an axis."""
+    """Return True if a slice covers its source along an axis."""
     offset, size, stride = (numbers[axis] for numbers in place)
     if (offset, stride) != (0, 1):
         return False
@@ -68,14 +70,14 @@ def _is_all(place: SlicePlace, source: Value, axis: int) -> bool:
 
 
 def _root(value: Value) -> Value:
-    """The tensor whose elements, changed in part or all, a value of the same shape has."""
+    """Return the first tensor of a chain of in-place updates, which has the same shape."""
     while (into := _changed(value)) is not None:
         value = into
     return value
 
 
 def _changed(value: Value) -> Value | None:
-    """The tensor that an operation writes into to make this one; None where there is none."""
+    """Return the tensor that an operation updates to compute a value, or None."""
     if (insert := made_by(value, _INSERT)) is not None:
         return insert.operands[1]
     if (generic := made_by(value, "linalg.generic")) is not None:
@@ -84,7 +86,7 @@ def _changed(value: Value) -> Value | None:
 
 
 def fills_border(op: StructuredOp) -> bool:
-    """Whether it fills a part of static size where the tensor's is dynamic: less than what is inside."""
+    """Return True if the operation fills a part of static size in a tensor of dynamic size, which is little work."""
     slices = [made_by(output, _SLICE) for output in op.outputs]
     is_fill = all(not shape for shape in op.shapes[: op.input_count]) and not op.reductions
     return is_fill and all(slice_ is not None and _is_known_part(slice_) for slice_ in slices)
@@ -96,7 +98,10 @@ def _is_known_part(slice_: Operation) -> bool:
 
 
 def loop_size(op: StructuredOp, dim: int) -> Size:
-    """A loop's size as it was computed, so that factors of it show: rows of whole vectors have no part of one."""
+    """Return a loop's size as an expression that shows its factors.
+
+    Rows of whole vectors then have no partial vector.
+    """
     known = op.sizes[dim]
     if known is not None:
         return known

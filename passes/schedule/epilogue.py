@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prologue and epilogue of a reduction, while its results are in registers: the number that each starts from, and what
-an operation makes of each, a bias, a rounding.
+"""Prologue and epilogue of a reduction, applied while its results are in registers.
+
+The prologue is the number from which each result starts. The epilogue is elementwise work on each result, such as a
+bias or a rounding.
 """
 
 from __future__ import annotations
@@ -18,20 +20,20 @@ from .plan import Plan
 from .vector_access import is_lanewise
 from .vector_body import check_body
 
-#: A longer epilogue takes more instructions than it takes to store a vector and to load it again, by far.
+#: Epilogues with more operations take far more instructions than a store and a load of a vector.
 _LONG = 16
 
 
 @dataclass(frozen=True)
 class Epilogue:
-    """The operation, and for each of its inputs the operand of the reduction that it is; None for the result."""
+    """Epilogue operation, with the reduction's operand for each of its inputs; None for the reduction's result."""
 
     op: StructuredOp
     operands: tuple[int | None, ...]
 
 
 def producer_of(consumer: StructuredOp) -> int:
-    """The first input that is a reduction's result and used nowhere else. Raises Decline without one."""
+    """Return the first input that is a reduction's result and has no other use. Raises Decline if there is none."""
     for operand in range(consumer.input_count):
         if _reduction_of(consumer, operand) is not None:
             return operand
@@ -39,7 +41,7 @@ def producer_of(consumer: StructuredOp) -> int:
 
 
 def _reduction_of(consumer: StructuredOp, operand: int) -> Operation | None:
-    """The operation whose only result an input is, for this use only; None where it is no reduction."""
+    """Return the reduction that computes an input, if it has no other result and no other use. None otherwise."""
     producer = made_by(consumer.operands[operand], GENERIC)
     if producer is None or producer.block != consumer.operation.block or len(producer.results) != 1:
         return None
@@ -47,28 +49,34 @@ def _reduction_of(consumer: StructuredOp, operand: int) -> Operation | None:
 
 
 def _is_for(result: Value, consumer: StructuredOp) -> bool:
-    """Whether an operation is the only user of a result: takes it once, and maybe its place for its own result."""
+    """Return True if an operation is the only user of a result.
+
+    The operation reads the result once, and may overwrite it with its own result.
+    """
     taken = sum(operand == result for operand in consumer.operands[: consumer.input_count])
     placed = sum(operand == result for operand in consumer.outputs)
     return taken == 1 and use_count(result) == taken + placed
 
 
 def with_epilogue(consumer: StructuredOp, position: int) -> tuple[StructuredOp, Epilogue]:
-    """The reduction that an input is, writing what the consumer makes of its results, or Decline."""
+    """Return the reduction that an input comes from, with the consumer as its epilogue.
+
+    The reduction writes the consumer's results. Raises Decline if that is impossible.
+    """
     if consumer.reductions or len(consumer.outputs) != 1 or consumer.reads_output(0):
-        raise Decline("it is not on each result of a reduction")
+        raise Decline("it does not work on each result of a reduction")
     if asks_for_place(consumer):
-        raise Decline("it asks where it is")
+        raise Decline("it depends on its position")
     operation = _reduction_of(consumer, position) if position < consumer.input_count else None
     if operation is None:
-        raise Decline(f"operand {position} is no reduction's result that is used here only")
+        raise Decline(f"operand {position} is no reduction's result without other uses")
     producer = analyze(operation)
     check_body(producer)
     dims = _common_dims(producer, consumer, position)
     extras = [operand for operand in range(consumer.input_count) if operand != position]
     taken = [*extras, consumer.output_start]
     inputs = producer.input_count
-    # The results' place is that of what the consumer makes of them.
+    # The consumer's output is the place of the results.
     place = consumer.outputs[0] if consumer.outputs[0] != operation.results[0] else _place_of(operation)
     op = replace(
         producer,
@@ -85,14 +93,14 @@ def with_epilogue(consumer: StructuredOp, position: int) -> tuple[StructuredOp, 
 
 
 def _place_of(reduction: Operation) -> Value:
-    """The tensor that a reduction writes over, before it is filled with what the reduction starts from."""
+    """Return the tensor that a reduction overwrites, before the fill with the initial value."""
     value = reduction.operands[len(reduction.operands) - 1]
     fill = fill_of(value)
     return value if fill is None else fill.operands[len(fill.operands) - 1]
 
 
 def _common_dims(producer: StructuredOp, consumer: StructuredOp, position: int) -> dict[int, int]:
-    """The reduction's loop for each of the consumer's."""
+    """Map the consumer's loops to the reduction's."""
     dims: dict[int, int] = {}
     axes = zip(consumer.accesses[position], producer.output_accesses[0], producer.shapes[-1], strict=True)
     for theirs, ours, size in axes:
@@ -107,22 +115,22 @@ def _common_dims(producer: StructuredOp, consumer: StructuredOp, position: int) 
 
 
 def check_lanes(op: StructuredOp, vector: int) -> None:
-    """Raises Decline where the epilogue's other inputs would be fetched lane by lane."""
+    """Check that the epilogue's other inputs need not be loaded lane by lane. Raises Decline."""
     if any(is_lanewise(op, vector, operand) for operand in range(op.input_count, len(op.operands))):
-        raise Decline("what else it reads is not contiguous along the vectors")
+        raise Decline("its other inputs are not contiguous along the vectors")
 
 
 def is_long(epilogue: Epilogue) -> bool:
-    """Whether it computes so much that its code matters: a sigmoid, not a bias or a bound."""
+    """Return True if the epilogue's code size matters: for a sigmoid, not for a bias or a bound."""
     computed = sum(inner.name != "arith.constant" for inner in operations_of(epilogue.op.block))
     return computed > _LONG
 
 
-# ---- before ----
+# ---- prologue ----
 
 
 def keeps_results(op: StructuredOp, plan: Plan) -> bool:
-    """Whether nothing is written before a result is done."""
+    """Return True if no partial result is written to memory."""
     carried = plan.order[len(plan.order) - plan.carried :]
     is_cut = not plan.threads and any(dim in carried for dim, _ in plan.blocks)
     return sum(len(plan.joined[dim]) for dim in carried) == len(op.reductions) > 0 and not is_cut

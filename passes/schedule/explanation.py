@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tables for people: which rules and intrinsics schedule each kernel, and why others do not."""
+"""Tables for people: the rules and intrinsics that schedule each kernel, and the reasons why others do not."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ _Fact = Mapping[str, Any]
 
 
 def explain(facts: Sequence[Mapping[str, object]]) -> str:
-    """Return two tables: the rule and the intrinsics of each kernel, and the reasons of those that are not used. The
-    facts are those of a Journal(schedules=True)."""
+    """Return two tables: the rule and the intrinsics of each kernel, and the reasons why others are unused.
+
+    The facts come from a Journal(schedules=True).
+    """
     kernels = [fact for fact in facts if fact["kind"] == ScheduleFact.kind]
     return _kernel_table(kernels) + _unused_table(kernels)
 

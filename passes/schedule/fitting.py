@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Legality of a plan for an operation and a machine: the loops that it names exist and may run as it says."""
+"""Legality of a plan for an operation and a machine: its loops exist and may run as the plan says."""
 
 from __future__ import annotations
 
@@ -8,27 +8,29 @@ import math
 from ...bindings.rewriting import Decline
 from ...emit.combiner import combiners
 from ...emit.structured import StructuredOp
-from ...targets.core.backend import Machine
-from .dots import Dots, dots_of
+from ...targets.core.machine import Machine
+from .dots import Dots, dots_of, packed_operand
 from .loop_collapsing import check_joined, join
-from .packing import grouped_type, packed_source, panels_type
+from .packing import grouped_type, masked_type, packed_source, panels_type
 from .plan import Panel, Parallel, Plan, panel_form, points_of_step
+from .reduction_order import check_order
 from .tiles import check_tiles
 from .vector_access import is_lanewise
 from .vector_body import runs_on_whole_vectors, usual_bits
 
-#: Each point of a step is code.
+#: Maximum number of points of a step; each point is code.
 _MOST_POINTS = 512
 
 
 def check_plan(op: StructuredOp, plan: Plan, machine: Machine) -> tuple[StructuredOp, Dots | None]:
-    """The operation with the loops that a plan joins, and what sums dot products in them.
+    """Return the operation with the plan's joined loops, and its dot products.
 
-    Raises Decline with the reason where the plan does not fit.
+    Raises Decline with the reason if the plan does not fit.
     """
     if plan.threads or plan.shared or plan.stages > 1 or plan.instruction or plan.parts:
         raise Decline("'threads', 'shared', 'stages', 'instruction' and 'parts' are for blocks of a GPU's threads")
     check_loops(op, plan)
+    check_order(op, plan)
     check_joined(op, plan.joined)
     joined = join(op, plan.joined)
     if joined.reductions:
@@ -51,7 +53,7 @@ def check_plan(op: StructuredOp, plan: Plan, machine: Machine) -> tuple[Structur
 
 def check_reads_outputs(op: StructuredOp) -> None:
     if not all(op.reads_output(output) for output in range(len(op.outputs))):
-        raise Decline("an output is not what its elements are put to")
+        raise Decline("an output is not combined with its previous value")
 
 
 def check_loops(op: StructuredOp, plan: Plan) -> None:
@@ -71,29 +73,27 @@ def _check_lanes(op: StructuredOp, plan: Plan, machine: Machine) -> None:
         raise Decline(f"{plan.lanes} lanes are no power of two")
     bits = usual_bits(op)
     if plan.lanes > machine.lanes(bits):
-        raise Decline(
-            f"{plan.lanes} lanes of {bits} bits are more than a vector of {machine.vector_bytes} bytes has room for"
-        )
+        raise Decline(f"{plan.lanes} lanes of {bits} bits do not fit in a vector of {machine.vector_bytes} bytes")
     if plan.vector not in op.reductions:
         return
     combiners(op)
     if plan.vector not in plan.order[len(plan.order) - plan.carried :]:
-        raise Decline("vectors along a reduction have to be carried")
+        raise Decline("a reduction along vectors must be carried")
     partials = plan.tile.get(plan.vector, 1)
     if partials & (partials - 1):
         raise Decline(f"{partials} partial results are no power of two")
     if runs_on_whole_vectors(op) or any(is_lanewise(op, plan.vector, each) for each in range(len(op.operands))):
-        raise Decline("vectors along the reduction would be fetched one by one")
+        raise Decline("vectors along the reduction would be loaded element by element")
 
 
 def _check_steps(plan: Plan) -> None:
     points = math.prod(plan.tile.values())
     if points > _MOST_POINTS:
-        raise Decline(f"a step of {points} points is more code than it is worth: {_MOST_POINTS} at most")
+        raise Decline(f"a step has {points} points, at most {_MOST_POINTS} are allowed: each point is code")
 
 
 def _check_panel(op: StructuredOp, plan: Plan, panel: Panel) -> None:
-    """What is copied before the loops inside of the vectors' must be the same in all of them."""
+    """Check that the part which is copied to a panel stays the same in all loops inside of the vector loop."""
     inside = plan.order[plan.order.index(plan.vector) + 1 :]
     contiguous = (plan.vector,) if plan.tiles is None else (plan.vector, panel.dim)
     if panel.operand >= op.input_count or not any(op.is_contiguous(panel.operand, dim) for dim in contiguous):
@@ -109,14 +109,14 @@ def _check_panel(op: StructuredOp, plan: Plan, panel: Panel) -> None:
     size = op.sizes[panel.dim]
     lengths = [length for dim, length in plan.blocks if dim == panel.dim]
     if (size is None or size > panel.length) and not any(length <= panel.length for length in lengths):
-        raise Decline(f"the panel is shorter than its loop: it needs blocks of {panel.length} at most")
+        raise Decline(f"the panel is shorter than its loop: it needs blocks of at most {panel.length}")
 
 
 def _check_packed(op: StructuredOp, plan: Plan, panel: Panel) -> None:
     matrix, form = op.operands[panel.operand], panel_form(plan, panel)
-    panels = packed_source(matrix)
+    panels, dot = packed_source(matrix), plan.dot
     is_matrix = len(op.shapes[panel.operand]) == 2 and op.is_contiguous(panel.operand, plan.vector)
-    if panels is None or not is_matrix or panels.type != panels_type(matrix.type, form):
+    if panels is None or not is_matrix or panels.type != masked_type(panels_type(matrix.type, form), dot):
         of_groups = f" and groups of {form.group} rows" if form.group > 1 else ""
         of_tiles = f", {form.depth} in a tile" if form.depth > 1 else ""
         raise Decline(
@@ -128,28 +128,30 @@ def _check_dots(op: StructuredOp, plan: Plan, dots: Dots) -> None:
     assert plan.dot is not None
     dim, group = plan.dot.dim, plan.dot.group
     if any(is_lanewise(op, plan.vector, each) for each in range(op.input_count, len(op.operands))):
-        raise Decline("the sums of dot products would be stored one by one")
+        raise Decline("the sums of dot products would be stored element by element")
     if plan.panel is not None and (plan.panel.operand, plan.panel.dim) != (dots.columns, dim):
         raise Decline(f"the panel of dot products is of operand {dots.columns}, along loop {dim}")
     if plan.tiles is not None:
         check_tiles(op, plan, plan.tiles, dots)
+    if plan.dot.pairs and packed_operand(plan, dots) is None:
+        raise Decline("pairs of bytes that cannot saturate need packed weights")
     if not plan.dot.is_packed:
         return
     weights = op.operands[dots.columns]
-    packed = packed_source(weights)
+    packed, grouped = packed_source(weights), masked_type(grouped_type(weights.type, group), plan.dot)
     is_last = op.accesses[dots.columns][-2].dim == dim and op.accesses[dots.columns][-1].dim == plan.vector
-    if plan.panel is not None or packed is None or not is_last or packed.type != grouped_type(weights.type, group):
+    if plan.panel is not None or packed is None or not is_last or packed.type != grouped:
         raise Decline(f"operand {dots.columns} is not unpacked from groups of {group} rows")
 
 
 def _check_parallel(op: StructuredOp, plan: Plan, parallel: Parallel) -> None:
     if not can_be_shared(op, parallel.dim):
-        raise Decline(f"threads cannot share loop {parallel.dim}: not every step has elements of its own to write")
+        raise Decline(f"threads cannot share loop {parallel.dim}: some steps write the same elements")
     step = dict(plan.blocks).get(parallel.dim, points_of_step(plan, parallel.dim))
     if parallel.grain is not None and parallel.grain % step:
-        raise Decline(f"a grain of {parallel.grain} points is not made of whole steps of {step}")
+        raise Decline(f"a grain of {parallel.grain} points is no multiple of the step of {step}")
 
 
 def can_be_shared(op: StructuredOp, dim: int) -> bool:
-    """Whether no two steps of a loop write the same element."""
+    """Return True if no two steps of a loop write the same element."""
     return all(any(index.is_all_of(dim) for index in access) for access in op.output_accesses)

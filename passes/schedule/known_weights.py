@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Plans of products with a constant matrix: it is packed as panels, and the results stay in registers.
+"""Plans of products with a constant matrix, which is packed as panels while the results stay in registers.
 
-A plan that copies no panel, as few rows do not make up for it, reads one that is there at no cost. One row puts rows of
-a matrix to results in the cache, since columns would be read with a stride; panels have none.
+With few rows, copying a panel does not pay off, but a panel that is packed at compile time costs nothing. For one row,
+plans add rows of the matrix to results in the cache, since columns have a stride; panels have none.
 """
 
 from __future__ import annotations
@@ -12,12 +12,16 @@ from dataclasses import replace
 from ...emit.structured import StructuredOp
 from .plan import Panel, Parallel, Plan, points_of_step
 
-#: Vectors: enough sums are in flight that none waits for the one before, and a step reads contiguous elements.
+#: Number of vectors. With this many sums in flight, no sum waits for its predecessor, and a step reads contiguous
+#: elements.
 _COLUMNS_OF_ONE_ROW = 8
 
 
 def with_panel(op: StructuredOp, plan: Plan) -> Plan | None:
-    """The plan for panels of the input that is read as vectors; None where that is no matrix, or has to be read so."""
+    """Return the plan with a panel for the input that is read as vectors.
+
+    Return None if the input is no matrix, or the plan's loops need its layout.
+    """
     reductions = [dim for dim in op.reductions if op.sizes[dim] != 1]
     with_vectors = [operand for operand in range(op.input_count) if op.uses(operand, plan.vector)]
     if plan.vector in op.reductions or len(reductions) != 1 or len(with_vectors) != 1 or op.input_count < 2:
@@ -34,7 +38,7 @@ def with_panel(op: StructuredOp, plan: Plan) -> Plan | None:
 
 
 def _of_one_row(op: StructuredOp, plan: Plan, panel: Panel, columns: int) -> Plan | None:
-    """Rows that are put to results in the cache become sums in registers."""
+    """Return a plan with sums in registers instead of rows that are added to results in the cache."""
     around = [dim for dim in plan.order if dim not in op.reductions and dim != plan.vector]
     if any(op.sizes[dim] != 1 for dim in around):
         return None

@@ -21,13 +21,13 @@ from ...emit.structured import StructuredOp
 from ...emit.tensors import SlicePlace, put_slice, slice_of
 from .dynamic_slices import TensorSlice, open_part, written_back
 
-#: What no type can have as a size.
+#: Size that no type can represent.
 _TOO_MANY = 1 << 63
 _COLLAPSE, _EXPAND = "tensor.collapse_shape", "tensor.expand_shape"
 
 
 def joinable(op: StructuredOp) -> tuple[tuple[int, ...], ...]:
-    """The loops in groups, each in order; most have one member."""
+    """Return the loops in groups that can run as one loop each, in order. Most groups have one loop."""
     alone = tuple((dim,) for dim in op.dims)
     if asks_for_place(op) or 0 in op.sizes:
         return alone
@@ -37,12 +37,12 @@ def joinable(op: StructuredOp) -> tuple[tuple[int, ...], ...]:
 
 
 def asks_for_place(op: StructuredOp) -> bool:
-    """Whether what is computed depends on where in the loops it is."""
+    """Return True if the computation depends on the position in the loops."""
     return not op.inner_names.isdisjoint(("linalg.index", "tensor.extract"))
 
 
 def asks_for_result(op: StructuredOp) -> bool:
-    """Whether what is computed depends on which result it is for; it may depend on the steps of the reduction."""
+    """Return True if the computation depends on the position of the result. It may depend on the reduction's steps."""
     indices = [inner for inner in operations_of(op.block) if inner.name == "linalg.index"]
     return "tensor.extract" in op.inner_names or any(
         inner.attributes["dim"].value not in op.reductions for inner in indices
@@ -56,7 +56,7 @@ def _are_neighbours(op: StructuredOp, left: int, right: int, is_whole: IsWhole) 
 
 
 def _is_whole(op: StructuredOp, operand: int, outer: int, inner: int) -> bool:
-    """Whether an operand is not known to be a part of another tensor there: behind each row of a part is a gap."""
+    """Return True unless an operand is known to be a part of another tensor with gaps between its rows."""
     first, *others = range(outer, inner + 1)
     part = open_part(op.operands[operand], [[first, *others]])
     is_view = part is not None and (operand < op.output_start or written_back(part) is not None)
@@ -64,7 +64,7 @@ def _is_whole(op: StructuredOp, operand: int, outer: int, inner: int) -> bool:
 
 
 def _is_whole_in(value: Value, axes: Sequence[int]) -> bool:
-    """Whether types state that there is no gap between neighbours along these axes."""
+    """Return True if types show that there is no gap between elements along these axes."""
     slice_ = made_by(value, "tensor.extract_slice")
     if slice_ is None:
         return True
@@ -74,21 +74,23 @@ def _is_whole_in(value: Value, axes: Sequence[int]) -> bool:
         size == known != DYNAMIC and step == 1 for size, known, step in zip(sizes, source.shape, steps, strict=True)
     ]
     skipped = source.rank - value.type.rank
-    # Steps in the last axis are copied away at once, which is faster than to read vectors by steps.
+    # A strided slice along the last axis is copied at once, which is faster than reading vectors with a stride.
     is_known = DYNAMIC not in source.shape[skipped + axes[0] :] or steps[-1] != 1
     return is_known and sizes[skipped:] == list(value.type.shape) and all(is_whole[skipped + axis] for axis in axes)
 
 
 def check_joined(op: StructuredOp, loops: Groups) -> None:
-    """Raises Decline where loops cannot run as one."""
+    """Check that the loops of each group can run as one loop. Raises Decline."""
     for chain in loops:
         if len(chain) == 1:
             continue
         if asks_for_place(op):
-            raise Decline(f"loops {_listed(chain)} cannot be one: the body asks where it is")
+            raise Decline(f"loops {_listed(chain)} cannot be joined: the body depends on its position")
         for left, right in itertools.pairwise(chain):
             if not _are_neighbours(op, left, right, lambda *_: True):
-                raise Decline(f"loops {_listed(chain)} cannot be one: {left} and {right} are not neighbours everywhere")
+                raise Decline(
+                    f"loops {_listed(chain)} cannot be joined: {left} and {right} are not adjacent in all operands"
+                )
 
 
 def _listed(chain: Sequence[int]) -> str:
@@ -96,9 +98,9 @@ def _listed(chain: Sequence[int]) -> str:
 
 
 def join(op: StructuredOp, loops: Groups) -> StructuredOp:
-    """The operation with one loop for each group, which `joinable` or `check_joined` approves of.
+    """Return the operation with one loop for each group. The groups come from `joinable` or have passed `check_joined`.
 
-    Its operands are still what they were; `Joined` gives them the shapes.
+    The operands stay as they are; `Joined` reshapes them.
     """
     if all(len(chain) == 1 for chain in loops):
         return op
@@ -107,18 +109,19 @@ def join(op: StructuredOp, loops: Groups) -> StructuredOp:
     return replace(
         op,
         accesses=tuple(
-            # Of a group's axes the first one has the chain's first dimension; alone, it is renumbered.
+            # The first axis of a group has the chain's first dimension. A single axis is renumbered.
             tuple(access[group[0]].renumbered(number) for group in groups)
             for access, groups in zip(op.accesses, grouped, strict=True)
         ),
         shapes=tuple(joined_shape(shape, groups) for shape, groups in zip(op.shapes, grouped, strict=True)),
         sizes=tuple(_product(op, chain) for chain in loops),
         reductions=frozenset(number[dim] for dim in op.reductions),
+        chains=tuple(tuple(each for dim in chain for each in op.chain(dim)) for chain in loops),
     )
 
 
 def _groups(access: Sequence[Linear], loops: Groups) -> list[list[int]]:
-    """Return an operand's axes, in groups of those that become one."""
+    """Return an operand's axes, in groups that become one axis."""
     if all(len(chain) == 1 for chain in loops):
         return [[axis] for axis in range(len(access))]
     groups: list[list[int]] = []
@@ -140,7 +143,7 @@ def _product(op: StructuredOp, chain: Sequence[int]) -> int | None:
 
 
 class _Whole(NamedTuple):
-    """Of an open slice: which it is, the whole tensor with its axes joined, and where in that the slice is."""
+    """Slice in collapsed form: the original slice, its collapsed source, and its place there."""
 
     part: TensorSlice
     joined: Value
@@ -148,7 +151,7 @@ class _Whole(NamedTuple):
 
 
 class _Collapsed(NamedTuple):
-    """An operand with its axes joined."""
+    """Operand with collapsed axes."""
 
     value: Value
     whole: _Whole | None = None
@@ -156,7 +159,7 @@ class _Collapsed(NamedTuple):
 
 @dataclass(frozen=True)
 class Joined:
-    """An operation whose operands have the shapes of its loops, and how its results get theirs back."""
+    """Operation on operands with the shapes of its joined loops, and the way back to the original shapes."""
 
     op: StructuredOp
     original: StructuredOp
@@ -169,7 +172,7 @@ class Joined:
         operands = []
         for value, access in zip(op.operands, op.accesses, strict=True):
             groups = _groups(access, loops)
-            # What is read and written in place stays one value.
+            # A value that is read and written in place stays one value.
             if (value, str(groups)) not in made:
                 made[value, str(groups)] = _collapse(value, groups)
             operands.append(made[value, str(groups)])
@@ -177,7 +180,7 @@ class Joined:
         return Joined(joined, op, loops, operands[op.output_start :])
 
     def replace(self, old: Sequence[Value], results: Sequence[Value]) -> None:
-        """Has the loops' results used instead of the operation's."""
+        """Replace the operation's results by the results of the loops."""
         ends = zip(self.original.outputs, self.original.output_accesses, self.outputs, strict=True)
         for before, value, (like, access, collapsed) in zip(old, results, ends, strict=True):
             groups, whole = _groups(access, self.loops), collapsed.whole
@@ -206,13 +209,13 @@ def _expand(value: Value, like: Value, groups: Groups) -> Value:
     return result_of(_EXPAND, [value, *dynamic], like.type, **attributes)
 
 
-# ---- back and forth ----
-# Loops that were joined and taken apart again for the next operation: MLIR sees through that where no more than one of
-# the joined sizes is unknown; what is left would be copied, or count as reading what is written in its place.
+# ---- reshapes ----
+# Loops that were joined, and split again for the next operation: MLIR folds such pairs if at most one of the joined
+# sizes is unknown. A remaining pair would be copied, or count as a read of the tensor that is written in its place.
 
 
 def fold_reshapes(function: Operation) -> None:
-    """Takes what was joined before it was taken apart, and sizes from where they were stated."""
+    """Fold collapses of expanded values, and replace sizes of expanded values by the values that define them."""
     for op in operations_named(function, _COLLAPSE, "tensor.dim"):
         apart = made_by(op.operands[0], _EXPAND)
         if apart is None:
@@ -230,7 +233,7 @@ def fold_reshapes(function: Operation) -> None:
 
 
 def _stated_size(apart: Operation, axis: int | None) -> Value | None:
-    """The value that says how large a dimension becomes; None where it is no value."""
+    """Return the value that defines an expanded dimension, or None if the dimension is static."""
     sizes = list(apart.attributes["static_output_shape"])
     if axis is None or sizes[axis] != DYNAMIC:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Journal entries about the loops that a kernel's operations become."""
+"""Journal entries about the loops of a kernel's operations."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ..core.facts import LoopsFact
 from ..core.journal import Journal
 from .plan import Plan
 
-# They move or name numbers, or are counted as a part of others.
+# Operations that move or name numbers, or that are counted as a part of others.
 _NO_WORK = frozenset("arith.constant arith.index_cast arith.extf arith.truncf arith.bitcast linalg.yield".split())
 
-#: Scalar loops of more than these operations take a millisecond: their kernel is worth a look.
+#: Scalar loops with more operations take a millisecond, so that their kernel deserves a warning.
 _MANY_OPERATIONS = 1_000_000
 
 
 def note_loops(op: StructuredOp, plan: Plan, epilogue: Operation | None) -> None:
-    """Notes which plan an operation's loops follow, if a journal is active. Before the operation is replaced.
+    """Add an operation's plan to the active journal, before the operation is replaced.
 
-    `epilogue` is the operation that goes on with its results, or None.
+    `epilogue` is the operation that is fused to its results, or None.
     """
     journal = Journal.active()
     if journal is None:
@@ -46,7 +46,7 @@ def _size_text(op: StructuredOp, dim: int) -> str | None:
 
 
 def _axis_text(value: Value, axis: int) -> str | None:
-    """An axis' size over those of the function's parameters, as LoopsFact.sizes has it; None where it is no product."""
+    """Return an axis' size as a product of parameters' sizes, in LoopsFact.sizes' format, or None for other sizes."""
     if shape_of(value)[axis] >= 0:
         return str(shape_of(value)[axis])
     if isinstance(value, ir.BlockArgument):
@@ -69,21 +69,21 @@ def _axis_text(value: Value, axis: int) -> str | None:
 
 
 def _index_text(value: Value) -> str | None:
-    """What an index is, where it is a size of a tensor."""
+    """Return an index as a size of a tensor, or None if it is none."""
     size = made_by(value, "tensor.dim")
     axis = None if size is None else constant_of(size.operands[1])
     return None if size is None or axis is None else _axis_text(size.operands[0], axis)
 
 
 def note_unplanned(operation: Operation) -> None:
-    """Note the reason why an operation becomes scalar loops, if it is known, and warn where that is much work."""
+    """Note the reason why an operation becomes scalar loops, if it is known, and warn if the loops are much work."""
     if UNPLANNED not in operation.attributes or operation.name != GENERIC:
         return
     op, reason = GenericOp(operation), string_value(operation.attributes[UNPLANNED])
     count = _operations_in(op)
     if count > _MANY_OPERATIONS:
-        text = f"PrimFunc @{_kernel_of(operation)}: {count:,} operations or more run as scalar loops, without vectors"
-        warn(f"{text}: {reason}; change that, or write a schedule for it", operation.location)
+        text = f"PrimFunc @{_kernel_of(operation)}: {count:,} operations or more run as scalar loops without vectors"
+        warn(f"{text}: {reason}; change the operation, or write a schedule for it", operation.location)
     journal = Journal.active()
     if journal is not None:
         sizes, work = op.known_sizes, _work(operation)
@@ -91,7 +91,7 @@ def note_unplanned(operation: Operation) -> None:
 
 
 def _operations_in(op: GenericOp) -> int:
-    """Return the number of operations on elements, indices and conditions left out, as far as sizes are known."""
+    """Return the known number of operations, not counting indices and conditions. Unknown sizes count as 1."""
     inner = [each for each in operations_of(op.block) if each.name.startswith(("arith.", "math."))]
     computed = [each for each in inner if each.name not in _NO_WORK and not _is_index(each.results[0].type)]
     return math.prod(1 if size is None else size for size in op.known_sizes) * len(computed)
@@ -106,6 +106,6 @@ def _kernel_of(operation: Operation) -> str:
 
 
 def _work(operation: Operation) -> int:
-    """Operations on numbers for one point of the loops."""
+    """Return the number of operations on numbers for one point of the loops."""
     names = [inner.name for inner in operations_of(body_of(operation))]
     return sum(name.startswith(("arith.", "math.")) and name not in _NO_WORK for name in names)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Packed forms of constant matrices: how the plan of a product reads one that is packed before any call."""
+"""Packed forms of constant matrices: plans of products that read a matrix which is packed at compile time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Packing(NamedTuple):
-    """The packed layout of an input, and the plan that says so."""
+    """Packed layout of an input, and the plan that reads it."""
 
     operand: int
     plan: Plan
@@ -30,7 +30,10 @@ class Packing(NamedTuple):
 
 
 def packing_of(op: StructuredOp, plan: Plan) -> Packing | None:
-    """The packed form in which a plan reads weights; None where they have it, or need it not."""
+    """Return the packed form in which a plan can read weights.
+
+    Return None if the weights are packed already or need no packing.
+    """
     if plan.panel is not None:
         operand, group = plan.panel.operand, group_of(plan, plan.panel.dim)
         is_widened = group == 1 and widening_of(op, operand) is not None
@@ -80,7 +83,7 @@ def _as_panels(operand: int, plan: Plan, panel: Panel) -> Packing:
 
 
 def panels(matrix: ndarray, width: int, group: int = 1, depth: int = 1) -> ndarray:
-    """[N / width][K / group][width * group] of a matrix [K][N], with whole tiles of `depth` groups."""
+    """Return panels [N / width][K / group][width * group] of a matrix [K][N], with whole tiles of `depth` groups."""
     wide = grouped(matrix, group)
     steps, columns = -(-len(wide) // depth) * depth, matrix.shape[1]
     count = -(-columns // width)
@@ -89,7 +92,7 @@ def panels(matrix: ndarray, width: int, group: int = 1, depth: int = 1) -> ndarr
 
 
 def grouped(weights: ndarray, group: int) -> ndarray:
-    """[..., K / group, N * group] of weights [..., K, N]."""
+    """Return weights [..., K, N] as [..., K / group, N * group]."""
     *outer, rows, columns = weights.shape
     if group == 1:
         return weights
@@ -100,7 +103,7 @@ def grouped(weights: ndarray, group: int) -> ndarray:
 
 
 def _padded(array: ndarray, size: int) -> ndarray:
-    """With zeros behind the elements of the last dimension, up to `size`."""
+    """Pad the last dimension with zeros up to `size`."""
     import numpy
 
     missing = size - array.shape[-1]

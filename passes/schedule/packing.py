@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Packed matrices: panels of N columns, each with all its rows contiguous, one behind the other.
+"""Packed matrices: consecutive panels of N columns, each with contiguous rows.
 
-A matrix of K rows and N columns is [N / width][K][width] then, its last panel filled up with zeros. For dot products of
-`group` rows at a time it is [N / width][K / group][width * group]: a column's elements in such rows are contiguous.
-Tiles take `depth` such groups at once: the last one is filled up with zeros as well.
-Weights of more dimensions, whose last two are rows and columns, have their rows in groups alone: [..., K / group,
-N * group].
+A matrix of K rows and N columns becomes [N / width][K][width], with zeros at the end of its last panel. For dot
+products of `group` rows at a time, it becomes [N / width][K / group][width * group]. A column's elements in such rows
+are contiguous. Tiles take `depth` such groups at once, and the last tile is padded with zeros as well.
+Masks for pairs of bytes (byte_pairs.py) follow the packed factors, along the first dimension.
+Weights with more dimensions end with rows and columns, and only have their rows in groups: [..., K / group, N * group].
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, made_by, operations_of
 from ...emit import linalg, tensors
 from ...emit.generic import GenericOp
-from .plan import PanelForm
+from ...emit.numbers import Number
+from .plan import MASKED, Dot, PanelForm
 
 
 def panels_type(matrix: Type, form: PanelForm) -> Type:
@@ -33,8 +34,32 @@ def grouped_type(weights: Type, group: int) -> Type:
     return ir.RankedTensorType.get([*outer, -(-rows // group), columns * group], weights.element_type)
 
 
+def masked_type(packed: Type, dot: Dot | None) -> Type:
+    """Return the type of a packed form with the masks of a dot product, if there are any, behind the factors."""
+    if dot is None or dot.pairs != MASKED:
+        return packed
+    first, *inside = packed.shape
+    return ir.RankedTensorType.get([2 * first, *inside], packed.element_type)
+
+
+def unmasked(masked: Value, dot: Dot | None) -> Value:
+    """Return the packed weights of factors and masks, at the insertion point. The factors of odd masks are negative."""
+    if dot is None or dot.pairs != MASKED:
+        return masked
+    first, *inside = masked.type.shape
+    shape = [first // 2, *inside]
+    halves = [tensors.slice_of(masked, [start, *[0] * len(inside)], shape) for start in (0, first // 2)]
+    rank, target = len(shape), linalg.empty(shape, masked.type.element_type)
+
+    def weight(factor: Number, mask: Number, _: Number) -> Number:
+        sign = (mask << 7) >> 7
+        return (factor ^ sign) - sign
+
+    return linalg.generic(halves, [target], [identity(rank)] * 3, [linalg.PARALLEL] * rank, weight)[0]
+
+
 def unpacked(panels: Value, matrix: Type, group: int) -> Value:
-    """The matrix of panels, where the insertion point is."""
+    """Unpack a matrix from panels, at the insertion point."""
     count, steps, wide = panels.type.shape
     width = wide // group
     apart = panels if group == 1 else tensors.split(panels, 2, [width, group])
@@ -45,7 +70,7 @@ def unpacked(panels: Value, matrix: Type, group: int) -> Value:
 
 
 def ungrouped(packed: Value, weights: Type, group: int) -> Value:
-    """The weights whose rows are in groups, where the insertion point is."""
+    """Unpack weights from groups of rows, at the insertion point."""
     *outer, steps, wide = packed.type.shape
     rank, width = len(outer), wide // group
     apart = tensors.split(packed, rank + 1, [width, group])
@@ -54,7 +79,7 @@ def ungrouped(packed: Value, weights: Type, group: int) -> Value:
 
 
 def _moved(source: Value, sizes: Sequence[int], places: Sequence[int]) -> Value:
-    """A tensor of these sizes, whose dimensions are the source's at `places`."""
+    """Return a transposed copy with these sizes. `places` are the source's dimensions in the copy."""
     target = linalg.empty(list(sizes), source.type.element_type)
     iterators = [linalg.PARALLEL] * len(sizes)
     return linalg.generic([source], [target], _maps(places), iterators, lambda value, _: value)[0]
@@ -65,12 +90,15 @@ def _maps(places: Sequence[int]) -> list[AffineMap]:
 
 
 def _panel_places(rank: int) -> list[int]:
-    """Row, panel, column (row, step, panel, column) as the panels have them: panel, row, column (and step)."""
+    """Return the positions of row, panel, column (row, step, panel, column) in panels.
+
+    The order in panels is panel, row, column (and step).
+    """
     return [1, 0, 2] if rank == 3 else [2, 0, 3, 1]
 
 
 def _group_places(rank: int) -> list[int]:
-    """Row, step, column behind all others as the groups have them: row, column, step."""
+    """Return the positions of row, step, column, behind all others, in groups: row, column, step."""
     return [*range(rank - 2), rank - 1, rank - 2]
 
 
@@ -80,7 +108,7 @@ def _part(tensor: Value, wanted: Type) -> Value:
 
 
 def unpacking(matrix: Value) -> list[Operation]:
-    """The operations that unpack a matrix, the last one first; none where it is not made so."""
+    """Return the operations that unpack a matrix, the last one first. Empty if the matrix is not unpacked."""
     moved = _moved_parts(matrix)
     if moved is None:
         return []
@@ -89,18 +117,32 @@ def unpacking(matrix: Value) -> list[Operation]:
         found.append(matrix.owner.operation)
         matrix = matrix.owner.operation.operands[0]
     more = [made_by(moved.operands[1], "tensor.empty"), made_by(moved.operands[0], "tensor.expand_shape")]
-    return [*found, moved, *(each for each in more if each is not None)]
+    unmasking = _unmasking(more[1].operands[0] if more[1] is not None else moved.operands[0])
+    return [*found, moved, *(each for each in more if each is not None), *unmasking]
+
+
+def _unmasking(weights: Value) -> list[Operation]:
+    """Return the operations of `unmasked`, the last one first. Empty if the weights have no masks."""
+    made = made_by(weights, "linalg.generic")
+    if made is None:
+        return []
+    operations = [made_by(each, "tensor.extract_slice", "tensor.empty") for each in made.operands]
+    return [made, *(each for each in operations if each is not None)]
 
 
 def packed_source(matrix: Value) -> Value | None:
-    """The panels, or groups, that a matrix is unpacked of."""
+    """Return the panels or groups, with their masks, from which a matrix is unpacked."""
     moved = _moved_parts(matrix)
     apart = None if moved is None else made_by(moved.operands[0], "tensor.expand_shape")
-    return apart.operands[0] if apart is not None else None if moved is None else moved.operands[0]
+    if moved is None:
+        return None
+    packed = moved.operands[0] if apart is None else apart.operands[0]
+    unmasking = _unmasking(packed)
+    return unmasking[1].operands[0] if unmasking else packed
 
 
 def _moved_parts(matrix: Value) -> Operation | None:
-    """The operation that makes the panels, or the steps of groups, adjacent."""
+    """Return the operation that makes the panels, or the steps of groups, adjacent."""
     while (made := made_by(matrix, "tensor.extract_slice", "tensor.collapse_shape")) is not None:
         matrix = made.operands[0]
     moved = made_by(matrix, "linalg.generic")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parallel loop and grain of an operation: none, where waking a thread takes as long as the work.
+"""Parallel loop and grain of an operation. An operation has none if waking a thread takes as long as the work.
 
-Grains depend on the operation and the machine alone, so that results are the same for any number of threads.
+Grains depend on the operation and the machine only, so that results are the same for any number of threads.
 """
 
 from __future__ import annotations
@@ -16,37 +16,38 @@ from ...dialects.core.infos import bit_width
 from ...emit.numbers import Number, Size, as_index, ceil_divided, maximum, minimum
 from ...emit.parallel import FEWEST_GRAINS, LEAST_GRAIN, LEAST_WORK, MOST_WORK, UNIT, grain_of
 from ...emit.structured import StructuredOp
-from ...targets.core.backend import Machine
+from ...targets.core.machine import Machine
 from .dynamic_slices import fills_border
 from .fitting import can_be_shared
 from .plan import Parallel, Plan, points_of_step
 
-#: Grains for each core: a busy one leaves most of its share to others.
+#: Grains for each core: a busy core leaves most of its share to others.
 _GRAINS_OF_CORE = 8
-#: What a core does: operations on vectors and bytes from memory in a nanosecond.
-OPERATIONS, _BYTES = 6, 16
-#: What is assumed of a loop whose size is not known: what is shared is looked at again at run time.
+#: Throughput of a core per nanosecond: vector operations, and bytes from memory.
+OPERATIONS, BYTES = 6, 16
+#: Assumed size of a loop with a dynamic size. The decision to share a loop is made again at run time.
 _ORDINARY_SIZE = 512
 
 
 def with_threads(op: StructuredOp, plan: Plan, machine: Machine) -> Plan:
-    """The plan, with the loop that threads share where that is worth it."""
+    """Add the parallel loop to a plan if sharing pays off."""
     if machine.cores == 1:
         return plan
     shares = [(dim, share) for dim in plan.order if (share := _share(op, plan, dim, machine)) is not None]
-    # As a rule the outermost loop: the fewest regions. An inner one where that has hardly more steps than threads, or
-    # may have: sizes that are not known are often those of a batch of one.
+    # Usually the outermost loop is shared, which gives the fewest regions. An inner loop is shared if the outer one has
+    # hardly more steps than threads. That may also be so for unknown sizes: a batch often has one element.
     known, unknown = 4 * machine.cores, 2 * machine.cores
     found = [(min(grains, known if op.sizes[dim] is not None else unknown), new) for dim, (grains, new) in shares]
     return max(found, key=lambda each: each[0], default=(0, plan))[1]
 
 
 def _share(op: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[int, Plan] | None:
-    """How many grains there are, and the plan, if threads share a loop; None where that is not worth it."""
+    """Return the number of grains and the plan, if threads share a loop; None if sharing does not pay off."""
     if not can_be_shared(op, dim) or dim in dict(plan.blocks) or fills_border(op):
         return None
     around = [each for each in plan.order[: plan.order.index(dim)] if op.sizes[each] != 1]
-    # Steps of a reduction would be as many regions: a loop around them is shared instead.
+    # Each step of a reduction around the loop would be a region of its own, so a new loop around the reduction is
+    # shared.
     is_cut = len(around) > 0 and op.reductions.issuperset(around)
     step = points_of_step(plan, dim)
     regions = 1 if is_cut else _regions(op, plan, around)
@@ -66,37 +67,39 @@ def _share(op: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[in
 
 
 def _even(steps: int, grain: int, machine: Machine) -> int:
-    """A grain as large or larger, of which each core has as many: then threads end at once, and an operation's rows are
-    where the next one has its own."""
+    """Return a grain at least as large, such that each core has equally many.
+
+    Then threads end at once, and the next operation finds its rows on the same core.
+    """
     of_core = math.ceil(steps / grain) // machine.cores
     return math.ceil(steps / (of_core * machine.cores)) if of_core else grain
 
 
 def _regions(op: StructuredOp, plan: Plan, around: Sequence[int]) -> int:
-    """How often threads share what is inside of loops, those over blocks among them."""
+    """Return how often threads share the loops inside of `around`, including the loops over blocks."""
     steps = [(size_of(op, dim), points_of_step(plan, dim)) for dim in around]
     steps += [(size_of(op, dim), block) for dim, block in plan.blocks]
     return math.prod(max(math.ceil(size / step), 1) for size, step in steps)
 
 
 def size_of(op: StructuredOp, dim: int) -> int:
-    """A loop's size, or what is assumed of it."""
+    """Return a loop's size, or the assumed size if it is unknown."""
     size = op.sizes[dim]
     return _ORDINARY_SIZE if size is None else size
 
 
 def nanoseconds(op: StructuredOp, lanes: int) -> float:
-    """About how long one thread takes."""
-    return max(computing(op, lanes), sum(_bytes(op, operand) for operand in range(len(op.operands))) / _BYTES)
+    """Return the estimated time of one thread in nanoseconds."""
+    return max(computing(op, lanes), sum(_bytes(op, operand) for operand in range(len(op.operands))) / BYTES)
 
 
 def computing(op: StructuredOp, lanes: int) -> float:
-    """The same, of what is in the cache."""
+    """Return the estimated time for operands in the cache, in nanoseconds."""
     return math.prod(size_of(op, dim) for dim in op.dims) * _nanoseconds_of_point(op, lanes)
 
 
 def _lanes(plan: Plan) -> int:
-    """The points of a loop nest that an operation of a vector is for."""
+    """Return the number of points that one vector operation computes."""
     rows = 1 if plan.tiles is None else plan.tiles.size
     return plan.lanes * rows * (1 if plan.dot is None else plan.dot.group)
 
@@ -111,9 +114,9 @@ def _bytes(op: StructuredOp, operand: int) -> float:
 
 
 def bytes_of_point(op: StructuredOp) -> float:
-    """What the elements that a point of the loops has for itself take, in nanoseconds."""
+    """Return the time to load and store the elements that only one point of the loops uses, in nanoseconds."""
     streamed = [operand for operand in range(len(op.operands)) if all(op.uses(operand, each) for each in op.dims)]
-    return sum(_element_bytes(op, operand) for operand in streamed) / _BYTES
+    return sum(_element_bytes(op, operand) for operand in streamed) / BYTES
 
 
 def _element_bytes(op: StructuredOp, operand: int) -> float:
@@ -125,15 +128,15 @@ def _element_bytes(op: StructuredOp, operand: int) -> float:
 
 
 def grain_by_work(op: StructuredOp, plan: Plan, sizes: Sequence[Size]) -> Number:
-    """How many points of the loop that threads share make a grain, by the loops' sizes there.
+    """Return the number of points of the parallel loop in a grain, by the loops' sizes at run time.
 
-    All of them where there is less work than it takes to share it.
+    A grain has all points if the work is less than the cost of sharing.
     """
     assert plan.parallel is not None
     dim = plan.parallel.dim
     place = plan.order.index(dim)
     step = points_of_step(plan, dim)
-    # Of the loops around, there is one step.
+    # The loops around count as one step.
     points = math.prod(points_of_step(plan, each) for each in plan.order[: place + 1])
     of_point = max(_nanoseconds_of_point(op, _lanes(plan)), bytes_of_point(op))
     work: Number = as_index(max(round(of_point * points * UNIT), 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The schedule that a target's choices stand for, as steps to be read, changed and replayed; those of plans."""
+"""Schedules that are equivalent to a target's choices or to plans, as steps to be read, changed and replayed."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from .packed_plans import packing_of
 from .plan import AnyPlan, EpilogueOf, Plan, group_of, panel_form, plan_of
 from .registry import ScheduleContext, steps_rules
 
-#: What plans say that no step does yet.
+#: Clauses of plans that schedule steps cannot express yet.
 _WITHOUT_STEPS = ("tiles", "threads", "shared", "instruction", "parts")
-#: Begins the line that says why there are no steps.
+#: Prefix of the line with the reason why there are no steps.
 REASON = "# "
 
 
 def chosen_steps(function: Operation, context: ScheduleContext, constants: Set[int] = frozenset()) -> list[str]:
-    """What a target has a PrimFunc do, as lines of a schedule; a comment with the reason where steps cannot say it.
+    """Return a target's choices for a PrimFunc as lines of a schedule, or a comment with the reason for none.
 
-    They are the schedule that it has, where there is one. A function is asked before it becomes loops over rows.
-    `constants`: the parameters for which all callers give constants.
+    A schedule that the PrimFunc has is returned as it is. Call this before the function becomes loops over rows.
+    `constants` are the parameters for which all callers pass constants.
     """
     rules = steps_rules(context.target)
     try:
@@ -45,7 +45,7 @@ def chosen_steps(function: Operation, context: ScheduleContext, constants: Set[i
             sch = rules[0].function(function.clone(ip=ir.InsertionPoint(module.body)).operation, context)
         else:
             sch = schedule_of_plans(function, context, constants)
-        if len(sch.trace.splitlines()) < 2:  # where to begin
+        if len(sch.trace.splitlines()) < 2:  # gives the reader names to start from
             for block in sch.scratch_of(symbol_name(function))[1].blocks():
                 sch.get_loops(sch.get_block(block.name))
     except RelaxError as error:
@@ -56,7 +56,7 @@ def chosen_steps(function: Operation, context: ScheduleContext, constants: Set[i
 
 
 def schedule_of_plans(function: Operation, context: ScheduleContext, constants: Set[int] = frozenset()) -> Schedule:
-    """What a PrimFunc's plans do as a schedule of it. Raises Decline with the reason where steps cannot say it."""
+    """Return the schedule that does what a PrimFunc's plans do. Raises Decline if steps cannot express the plans."""
     sch = Schedule(function)
     for planned in _planned(sch, function, context, constants):
         planned.schedule(sch)
@@ -64,17 +64,17 @@ def schedule_of_plans(function: Operation, context: ScheduleContext, constants: 
 
 
 def operations_of_blocks(tree: Tree, function: Operation) -> Iterator[tuple[Block, Operation | None]]:
-    """The blocks of a PrimFunc over memory, in the order in which they run, with the operations that they were."""
+    """Yield the blocks of a PrimFunc over memory, in program order, with their original operations."""
     operations = iter(operations_named(function, "linalg.generic"))
     for block in tree.blocks():
         op = next(operations, None)
         while block.inits is not None and op is not None and REDUCTION not in GenericOp(op).kinds:
-            op = next(operations, None)  # of what fills an output, which is its init
+            op = next(operations, None)  # this operation fills an output, and has become the block's init
         yield block, op
 
 
 def _planned(sch: Schedule, function: Operation, context: ScheduleContext, constants: Set[int]) -> list[_Planned]:
-    """The blocks whose loops a plan is about, in the order in which they run."""
+    """Return the blocks with plans for their loops, in program order."""
     scratch, tree = sch.scratch_of(symbol_name(function))
     blocks = list(operations_of_blocks(tree, scratch.function))
     pairs = [(block, None if op is None else _packed(op, plan_of(op), constants)) for block, op in blocks]
@@ -84,16 +84,16 @@ def _planned(sch: Schedule, function: Operation, context: ScheduleContext, const
             continue
         said = next((clause for clause in _WITHOUT_STEPS if getattr(plan, clause)), None)
         if said is not None:
-            raise Decline(f"'{block.name}' has '{said}' in its plan, which no step says")
+            raise Decline(f"'{block.name}' has '{said}' in its plan, which no schedule step can express")
         if len(tree.around(block.name)) != len(block.iters):
-            raise Decline(f"'{block.name}' has other loops in its text than its plan is about")
+            raise Decline(f"'{block.name}' has other loops in its text than in its plan")
         intrin = None if plan.dot is None else dot_intrin(op, plan, context)
         found.append(_Planned(block, plan, _epilogue(block, pairs), intrin))
     return found
 
 
 def _packed(op: Operation, plan: AnyPlan | None, constants: Set[int]) -> AnyPlan | None:
-    """The plan with a constant matrix packed, as tir-pack-constants would have it."""
+    """Return the plan with a constant matrix packed, as tir-pack-constants would pack it."""
     packing = packing_of(analyze(op, on_memrefs=True), plan) if constants and isinstance(plan, Plan) else None
     if packing is None or (packing.plan.panel is None and packing.plan.dot is None):
         return plan
@@ -103,14 +103,17 @@ def _packed(op: Operation, plan: AnyPlan | None, constants: Set[int]) -> AnyPlan
 
 
 def _epilogue(block: Block, pairs: Sequence[tuple[Block, AnyPlan | None]]) -> Block | None:
-    """The block that works on the results of a reduction before they leave registers."""
+    """Return the block that works on the results of a reduction before they leave registers."""
     made = block.writes[0].buffer
     each = (other for other, plan in pairs if isinstance(plan, EpilogueOf) and made in other.buffers)
     return next(each, None)
 
 
 class _Split(NamedTuple):
-    """What becomes of a loop: blocks of its steps, steps, points of a step, lanes; those that there are."""
+    """Loops that a loop is split into.
+
+    The new loops run over blocks of its steps, steps, points of a step, and lanes. Unneeded loops are None.
+    """
 
     blocks: LoopRV | None
     steps: LoopRV
@@ -122,7 +125,7 @@ class _Planned(NamedTuple):
     block: Block
     plan: Plan
     epilogue: Block | None
-    #: The tensor intrinsic that sums the products of groups.
+    #: Tensor intrinsic that sums the products of groups.
     dot: str | None
 
     def schedule(self, sch: Schedule) -> None:
@@ -161,14 +164,14 @@ class _Planned(NamedTuple):
             in_registers(sch, one, len(points), bool(lanes))
 
     def _lane_dims(self) -> list[int]:
-        """The loops that are innermost: lanes, and in them a group of a reduction's steps."""
+        """Return the innermost loops: lanes, and inside of them a group of a reduction's steps."""
         return [self.plan.vector] if self.plan.dot is None else [self.plan.vector, self.plan.dot.dim]
 
     def _is_reduced(self, dim: int) -> bool:
         return all(self.block.iters[each].kind == REDUCE for each in self.plan.joined[dim])
 
     def _transpose(self, sch: Schedule, block: BlockRV, square: int, steps: LoopRV) -> None:
-        """Inputs across the lanes come to registers as squares: by vectors along their own rows."""
+        """Load inputs across the lanes to registers as squares, by vectors along their own rows."""
         names = [{self.block.iters[each].name for each in self.plan.joined[dim]} for dim in (self.plan.vector, square)]
         for number, read in enumerate(self.block.reads):
             used = [_names([index]) for index in read.indices]
@@ -181,7 +184,7 @@ class _Planned(NamedTuple):
             sch.unroll(rows)
 
     def _pack(self, sch: Schedule, block: BlockRV, vectors: LoopRV) -> None:
-        """The columns of a matrix for the vectors of a step, one behind the other."""
+        """Pack the columns of a matrix for the vectors of a step, one after the other."""
         panel = self.plan.panel
         if self.plan.dot is not None:
             self._pack_groups(sch, block)
@@ -189,7 +192,7 @@ class _Planned(NamedTuple):
         if panel is None:
             return
         packed = sch.cache_read(block, self.block.reads[panel.operand].buffer.name, "global")
-        if panel.is_packed:  # before any call: nothing but its layout matters
+        if panel.is_packed:  # packed at compile time: only the layout matters
             width = panel_form(self.plan, panel).width
             sch.transform_layout(packed, ("write", 0), lambda row, column: (column // width, row, column % width))
             return
@@ -197,7 +200,7 @@ class _Planned(NamedTuple):
         sch.vectorize(sch.split(sch.get_loops(packed)[-1], [None, self.plan.lanes])[1])
 
     def _pack_groups(self, sch: Schedule, block: BlockRV) -> None:
-        """The columns' groups of a step, one behind the other; before any call."""
+        """Pack the groups of columns of a step, one after the other, at compile time."""
         plan = self.plan
         assert plan.dot is not None
         group = plan.dot.group
@@ -212,11 +215,13 @@ class _Planned(NamedTuple):
         sch.transform_layout(packed, ("write", 0), IndexMap(tuple(names), tuple(grouped)))
 
     def _schedule_blocks(self, sch: Schedule, block: BlockRV) -> None:
-        """A reduction block by block: what one block of its steps comes to, in registers, is added to memory."""
+        """Schedule a reduction by blocks: sums of one block's steps, in registers, are added to memory."""
         plan = self.plan
         cut, length = plan.blocks[0]
         if len(plan.blocks) > 1 or len(plan.joined[cut]) > 1 or plan.carried > 1:
-            raise Decline(f"'{self.block.name}' reduces block by block along more than one loop, which no step says")
+            raise Decline(
+                f"'{self.block.name}' reduces block by block along several loops, which no schedule step can express"
+            )
         blocks, _ = sch.split(sch.get_loops(block)[plan.joined[cut][0]], [None, length])
         sums = sch.rfactor(blocks, 0)
         sch.set_scope(sums, 0, "local")
@@ -233,8 +238,11 @@ class _Planned(NamedTuple):
         self._sum_in_registers(sch, sums, dims)
 
     def _tiled(self, sch: Schedule, loops: Mapping[int, LoopRV]) -> tuple[dict[int, _Split], list[list[LoopRV]]]:
-        """The loops over results, by their numbers, cut into steps and points; in the plan's order the steps, too, each
-        behind the loops that are joined with it."""
+        """Split the loops over results into steps and points.
+
+        Return the splits by loop number, and the loops over steps in the plan's order, each after the loops that are
+        joined with it.
+        """
         splits, order = dict[int, _Split](), list[list[LoopRV]]()
         for dim in (each for each in self.plan.order if not self._is_reduced(each)):
             *outer, last = (loops[each] for each in self.plan.joined[dim])
@@ -245,8 +253,10 @@ class _Planned(NamedTuple):
     def _tile_around_blocks(
         self, sch: Schedule, block: BlockRV, loops: Mapping[int, LoopRV], blocks: LoopRV
     ) -> tuple[LoopRV, LoopRV]:
-        """The loops of what adds a block's sums to memory, in registers: that over vectors, around the one over blocks,
-        and the innermost one around a step."""
+        """Schedule the block that adds the sums of a reduction block to memory, in registers.
+
+        Return the loop over vectors, which is around the loop over blocks, and the innermost loop around a step.
+        """
         plan = self.plan
         splits, order = self._tiled(sch, loops)
         outer = [[*each, *([blocks] if dim == plan.vector else [])] for dim, each in zip(splits, order, strict=True)]
@@ -262,13 +272,16 @@ class _Planned(NamedTuple):
             self._parallel(sch, order[self.plan.parallel.dim][0])
 
     def _points(self, loops: Mapping[int, LoopRV]) -> tuple[list[LoopRV], list[LoopRV]]:
-        """Of the loops over a step's results, by their numbers, those of one point, and those over points but lanes."""
+        """Return the loops over a step's results that have one point, and the loops over points without lanes."""
         plan, rest = self.plan, dict(loops)
         tiled = {dim: rest.pop(plan.joined[dim][-1]) for dim in plan.order if not self._is_reduced(dim)}
         return list(rest.values()), [tiled[dim] for dim in self._point_order() if dim in tiled and dim != plan.vector]
 
     def _sum_in_registers(self, sch: Schedule, sums: BlockRV, dims: Sequence[int]) -> None:
-        """A block of steps of a reduction, whose loops are those over its results, one over blocks, and its steps."""
+        """Schedule a block of steps of a reduction.
+
+        The loops around it are loops over results, one loop over blocks, and one loop over steps.
+        """
         *inside, blocks, steps = sch.get_loops(sums)[-len(dims) - 2 :]
         results = dict(zip(dims, inside, strict=True))
         others, points = self._points(results)
@@ -278,7 +291,7 @@ class _Planned(NamedTuple):
             in_registers(sch, each, len(points) + 1, has_lanes=True)
 
     def _schedule_partial_sums(self, sch: Schedule, block: BlockRV) -> None:
-        """A reduction along vectors: each lane has a sum of its own, which are added up in the end."""
+        """Schedule a reduction along vectors: each lane has a sum of its own, and the sums are added at the end."""
         plan = self.plan
         loops = self._joined(sch, block)
         steps, inner = sch.split(loops[plan.vector], [None, plan.tile.get(plan.vector, 1) * plan.lanes])
@@ -306,13 +319,13 @@ class _Planned(NamedTuple):
             in_registers(sch, each, len(points) + 1, has_lanes=True)
 
     def _finish(self, sch: Schedule, block: BlockRV) -> BlockRV | None:
-        """What takes a reduction's results out of registers: its epilogue, or a copy."""
+        """Return the block that takes a reduction's results out of registers: its epilogue, or a copy."""
         if self.epilogue is not None:
             return sch.get_block(self.epilogue.name)
         return sch.cache_write(block, 0, "local") if self.plan.carried else None
 
     def _joined(self, sch: Schedule, block: BlockRV) -> list[LoopRV]:
-        """Its loops, those that run as one joined."""
+        """Return the block's loops, after joining."""
         loops = sch.get_loops(block)
         chains = [self.plan.joined[dim] for dim in self.plan.order]
         flat = [loops[dim] for chain in chains for dim in chain]
@@ -334,7 +347,10 @@ class _Planned(NamedTuple):
         return _Split(blocks, steps, next(parts) if points > 1 else None, next(parts) if lanes > 1 else None)
 
     def _point_order(self) -> list[int]:
-        """Loops of a step's points, those last at whose points other vectors are read: these stay in registers."""
+        """Return the loops in the order for a step's points.
+
+        Loops are last if their points read different vectors: results stay in registers.
+        """
         names = [{self.block.iters[each].name for each in chain} for chain in self.plan.joined]
         lanes = names[self.plan.vector]
         vectors = [used for access in self.block.reads if not (used := _names(access.indices)).isdisjoint(lanes)]
@@ -354,7 +370,7 @@ class _Planned(NamedTuple):
             sch.annotate(loop, GRAIN, max(shared.grain // self._points_of(shared.dim), 1))
 
     def _points_of(self, dim: int) -> int:
-        """Of the loop that threads share, how many points one of its steps has."""
+        """Return the number of points in one step of the parallel loop."""
         plan = self.plan
         return dict(plan.blocks).get(dim, plan.tile.get(dim, 1) * (plan.lanes if dim == plan.vector else 1))
 
@@ -365,7 +381,7 @@ def fused(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
 
 
 def in_registers(sch: Schedule, block: BlockRV, points: int, has_lanes: bool) -> None:
-    """A step's points, the last loops around a block, each with code of its own, on vectors."""
+    """Unroll a step's points, which are the last loops around a block, and vectorize its lanes."""
     loops = sch.get_loops(block)
     if has_lanes:
         sch.vectorize(loops.pop())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Chooses plans: each structured operation of a PrimFunc gets `tir.plan`, or `tir.unplanned` with the reason."""
+"""Choice of plans: each structured operation of a PrimFunc gets `tir.plan`, or `tir.unplanned` with the reason."""
 
 from __future__ import annotations
 
@@ -10,21 +10,25 @@ from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of
 from ...bindings.pass_manager import run_upstream
-from ...bindings.rewriting import Decline, blaming_at
+from ...bindings.rewriting import Decline, blaming_at, located_error
 from ...dialects.core.ir_attributes import PLAN, UNPLANNED
 from ...emit.groups import fill_of
 from ...emit.structured import StructuredOp, analyze, structured_ops
-from ...targets.core.backend import Machine
+from ...targets.core.machine import Machine
 from .epilogue import check_lanes, keeps_results, producer_of, with_epilogue
 from .loop_collapsing import join, joinable
 from .parallel_grain import with_threads
 from .plan import EpilogueOf, Plan, Start, set_plan
+from .reduction_order import check_order, kept_apart
 from .registry import PlanRule, ScheduleContext, plan_rules
 from .vector_body import check_body
 
 
 def plan_each(function: Operation, context: ScheduleContext) -> Decline | None:
-    """Plans the operations that have no plan yet, by the rules of the target; declines where there are none at all."""
+    """Plan the operations that have no plan yet, by the rules of the target.
+
+    Declines if there are no such operations.
+    """
     arguments = body_of(function).arguments
     if not any(isinstance(argument.type, ir.RankedTensorType) for argument in arguments):
         return context.decline("it is not on tensors")
@@ -35,7 +39,7 @@ def plan_each(function: Operation, context: ScheduleContext) -> Decline | None:
         if any(operation.name != "linalg.generic" for operation in found):
             run_upstream(function, ["linalg-generalize-named-ops"])
         rules = plan_rules(context.target)
-        # Consumers first: they take in what fills their outputs.
+        # Consumers first: a consumer absorbs the operations that fill its outputs.
         for operation in reversed(structured_ops(function)):
             if not _is_planned(operation):
                 _plan(operation, rules, context.machine)
@@ -59,15 +63,15 @@ def _plan(operation: Operation, rules: Sequence[PlanRule], machine: Machine) -> 
 
 
 def _plan_with_producer(consumer: StructuredOp, rules: Sequence[PlanRule], machine: Machine) -> None:
-    """The operation as an epilogue of the reduction before it. Raises Decline, before anything is changed."""
+    """Plan the operation as an epilogue of the reduction before it. Raises Decline before it changes anything."""
     operand = producer_of(consumer)
     op, _ = with_epilogue(consumer, operand)
     fill = fill_of(op.operation.operands[op.input_count])
     if fill is None or _is_planned(fill) or _is_planned(op.operation):
-        raise Decline("the results are not in registers when they are done")
+        raise Decline("the results are not in registers when they are complete")
     joined, plan = first_plan(op, rules, machine)
     if not keeps_results(op, plan):
-        raise Decline("the results are not in registers when they are done")
+        raise Decline("the results are not in registers when they are complete")
     if not plan.threads:
         check_lanes(joined, plan.vector)
     set_plan(consumer.operation, EpilogueOf(operand))
@@ -85,8 +89,11 @@ def _plan_alone(op: StructuredOp, rules: Sequence[PlanRule], machine: Machine) -
 
 
 def first_plan(op: StructuredOp, rules: Sequence[PlanRule], machine: Machine) -> tuple[StructuredOp, Plan]:
-    """The operation with joined loops, and the first plan that fits. Raises Decline with what all rules say."""
-    loops = joinable(op)
+    """Return the operation with joined loops, and the first plan that fits.
+
+    Raises Decline with the reasons of all rules.
+    """
+    loops = kept_apart(op, joinable(op))
     joined = join(op, loops)
     reasons = []
     for rule in rules:
@@ -94,13 +101,29 @@ def first_plan(op: StructuredOp, rules: Sequence[PlanRule], machine: Machine) ->
             with blaming_at(f"the plan rule '{rule.name}'", rule.function, op.operation, Decline):
                 plan = rule.function(joined, machine)
             plan = replace(plan, rule=rule.name, loops=_inlined(plan, loops))
+            _require_order(op, plan, rule)
             is_shared = plan.parallel is not None or plan.threads
             return joined, plan if is_shared else with_threads(joined, plan, machine)
         except Decline as decline:
             reasons.append(decline.reason)
-    raise Decline("; ".join(dict.fromkeys(reasons)) or "the target has no rules for plans")
+    raise Decline("; ".join(dict.fromkeys(reasons)) or "the target has no plan rules")
+
+
+def _require_order(op: StructuredOp, plan: Plan, rule: PlanRule) -> None:
+    """Raise RelaxError for a rule that changes the order of a reduction: its results would have other bits."""
+    try:
+        check_order(op, plan)
+    except Decline as decline:
+        raise located_error(
+            f"the plan rule '{rule.name}' ({rule.place}): {decline.reason}",
+            op.operation.location,
+            notes=["numerics=fast lets plans choose the order of sums"],
+        ) from None
 
 
 def _inlined(plan: Plan, loops: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """The operation's loops that each of the plan's is: a rule may have joined more of those that it was given."""
+    """Return the operation's loops in each loop of the plan.
+
+    A rule may have joined more of the loops that it received.
+    """
     return tuple(tuple(dim for joined in chain for dim in loops[joined]) for chain in plan.joined)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Schedules by operator pattern and target, rules that choose plans by target, the order in which they are tried.
+"""Registry of schedules by operator pattern and target, and of plan rules by target, in the order of trial.
 
     @register_schedule("comm_reduce", target="llvm")
     def reduction(function, context):
@@ -12,7 +12,8 @@
         ...
         return sch
 
-What no schedule takes stays as it is and becomes plain loops. Most let rules choose a plan for each operation:
+A PrimFunc that all schedules decline stays as it is, and becomes plain loops. Most schedules let rules choose a plan
+for each operation:
 
     @register_plan(target="llvm")
     def plan_reduction(op: StructuredOp, machine: Machine) -> Plan:
@@ -20,7 +21,7 @@ What no schedule takes stays as it is and becomes plain loops. Most let rules ch
             raise Decline("it reduces nothing")
         ...
 
-How the loops that a target chooses are told as steps is the target's to say, too:
+A target can also define how its choices are expressed as schedule steps:
 
     @register_steps(target="gpu")
     def steps_of_kernels(function: Operation, context: ScheduleContext) -> LoopSchedule:
@@ -46,8 +47,9 @@ from ...emit.structured import StructuredOp
 from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
 from ...support.registry import Registry
-from ...targets.core.backend import ChosenTarget, Machine
+from ...targets.core.backend import ChosenTarget
 from ...targets.core.code import find_backend
+from ...targets.core.machine import Machine
 from ...targets.core.registry import all_targets, find_target, load_schedules, schedules_chain
 from .plan import Plan
 
@@ -62,23 +64,23 @@ Function = TypeVar("Function", bound=ScheduleFunction)
 
 @dataclass(frozen=True)
 class ScheduleContext:
-    """What a schedule is given in addition to the function."""
+    """Arguments of a schedule in addition to the function."""
 
-    #: The target that is compiled for; a schedule of one of its parents may be running.
+    #: Target of the compilation. The running schedule may belong to a parent of this target.
     target: str
-    #: The target whose machine runs the code, with its options.
+    #: Target with the machine that runs the code, and the target's options.
     chosen: ChosenTarget
-    #: The PrimFunc as it was read, where that has been done.
+    #: Copy of the PrimFunc that has been read already, if any.
     scratch: Scratch | None = None
 
     @functools.cached_property
     def machine(self) -> Machine:
-        """The processor that the code is for."""
+        """Return the processor that runs the code."""
         return find_backend(self.chosen.name).machine(self.chosen)
 
     def schedule(self, function: Operation) -> LoopSchedule:
-        """What the function's loops are to become, step by step: a rule returns it."""
-        from ..loops.schedule import Schedule as LoopSchedule  # seldom needed, and all primitives with it
+        """Return a new schedule of the function's loops, which the rule changes step by step and returns."""
+        from ..loops.schedule import Schedule as LoopSchedule  # lazy: rarely needed, and imports all primitives
 
         made = LoopSchedule(function)
         if self.scratch is not None:
@@ -88,8 +90,10 @@ class ScheduleContext:
     def tensorized(
         self, function: Operation, *intrinsics: str, stages: int = 0, runs: Sequence[int] = ()
     ) -> LoopSchedule | Decline:
-        """A schedule in which intrinsics compute all blocks that one of them fits, all intrinsics where none is named
-        (`sch.auto_tensorize`): a rule returns it. It declines where none fits."""
+        """Return a schedule in which intrinsics compute all blocks that they fit (`sch.auto_tensorize`).
+
+        A rule returns the schedule. If no intrinsic is named, all are tried. Declines if none fits.
+        """
         schedule = self.schedule(function)
         refused: list[str] = []
         blocks = [block.name for tree in schedule.trees() for block in tree.blocks()]
@@ -101,14 +105,17 @@ class ScheduleContext:
         return self.decline(" and ".join(refused)) if len(refused) == len(blocks) else schedule
 
     def decline(self, reason: str) -> Decline:
-        """`return context.decline("only ...")`, before anything is changed: the next schedule is tried."""
+        """Return a Decline with a reason: `return context.decline("only ...")`.
+
+        Decline before any change. The next schedule is tried then.
+        """
         return Decline(reason)
 
 
 class Schedule(NamedTuple):
-    """How PrimFuncs of a subject are scheduled for a target. `place` says where that is written."""
+    """Schedule for the PrimFuncs of a subject and a target. `place` is where the function is defined."""
 
-    #: An operator pattern, the name of an operator, or of a structure with @.
+    #: Operator pattern, operator name, or structure name with @.
     subject: str
     target: str
     function: ScheduleFunction
@@ -127,13 +134,13 @@ class Schedule(NamedTuple):
 
     @property
     def is_own(self) -> bool:
-        """Whether it is this project's: those of others come first."""
+        """Return True if the schedule is this project's. Schedules of others are tried first."""
         return self.function.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 _SCHEDULES = Registry[Schedule](
     lambda schedule: (schedule.subject, schedule.target),
-    lambda new, taken: f"{new.shown} has a schedule for target '{new.target}' already: {taken.place}",
+    lambda new, taken: f"{new.shown} already has a schedule for target '{new.target}': {taken.place}",
     clash=lambda new, taken: new.is_own == taken.is_own,
 )
 
@@ -146,19 +153,20 @@ def register_schedule(
     operator: str = "",
     structure: Structure | None = None,
 ) -> Callable[[Function], Function]:
-    """Registers a function as the schedule of an operator pattern (or several), of one operator ("relax.matmul": what
-    it and those fused with it become), or of PrimFuncs that compute a structure; use it as a decorator.
+    """Register a function as a schedule; use as a decorator.
 
-    For a target a structure's comes first, then an operator's, a pattern's, and this project's own last. Refuses
-    unknown patterns and targets, and a second schedule for the same pair.
+    The schedule is for operator patterns, for one operator ("relax.matmul") with its fused operators, or for PrimFuncs
+    that compute a structure. A target tries schedules for structures first, then schedules for operators, then
+    schedules for patterns. Schedules of this project come last. Refuses unknown patterns and targets, and a second
+    schedule for the same pair.
     """
     names = _pattern_names(pattern) + [operator] * bool(operator)
     if structure is not None:
         names.append(f"@{structure.name}")
     if operator and "." not in operator:
-        raise RelaxError(f"'{operator}' is no operator's full name, like 'relax.matmul'")
+        raise RelaxError(f"'{operator}' is no full name of an operator, such as 'relax.matmul'")
     if not names:
-        raise RelaxError("a schedule is for an operator pattern, an operator or a structure: name one")
+        raise RelaxError("expected an operator pattern, an operator or a structure for a schedule")
 
     def schedules(function: Function, place: str) -> list[Schedule]:
         find_target(target)
@@ -173,7 +181,7 @@ def _pattern_names(pattern: str | OpPattern | Sequence[str | OpPattern]) -> list
 
 
 def schedules_for(pattern: OpPattern, target: str) -> list[Schedule]:
-    """The schedules to try for a pattern on a target, the target's own first, the default's last."""
+    """Return the schedules to try for a pattern on a target, the target's own first, the default's last."""
     chain = schedules_chain(target)
     load_schedules(chain)
     found = [_SCHEDULES.tried(pattern.attribute_text, [(step.name,)]) for step in chain]
@@ -181,7 +189,10 @@ def schedules_for(pattern: OpPattern, target: str) -> list[Schedule]:
 
 
 def all_schedules(target: str | None = None) -> list[Schedule]:
-    """Every schedule, sorted by what it is for; with a target those that it tries, in their order for each subject."""
+    """Return all schedules, sorted by subject.
+
+    With a target, return the schedules that it tries, in their order for each subject.
+    """
     if target is None:
         load_schedules(all_targets())
         return _SCHEDULES.all()
@@ -192,7 +203,7 @@ def all_schedules(target: str | None = None) -> list[Schedule]:
 
 
 def schedules_of(function: Operation, target: str) -> Iterator[Schedule]:
-    """The schedules to try for a PrimFunc."""
+    """Yield the schedules to try for a PrimFunc."""
     pattern = op_pattern(function)
     of_pattern = schedules_for(OpPattern.OPAQUE if pattern is None else pattern, target)
     operator = text_in(function, MAIN_OPERATOR, text_in(function, OPERATOR))
@@ -209,7 +220,7 @@ def _of_structures(sort: Sequence[tuple[str]]) -> list[Schedule]:
 
 
 def _has_structure(function: Operation, structure: Structure | None) -> bool:
-    """Whether a PrimFunc computes what a structure states, of tensors of its sizes."""
+    """Return True if a PrimFunc computes a structure, on tensors with the structure's sizes."""
     from ..structures.prim_funcs import KnownPrimFunc
 
     found = KnownPrimFunc(function).canonical
@@ -222,12 +233,13 @@ def _has_structure(function: Operation, structure: Structure | None) -> bool:
 
 # ---- plans ----
 
-#: Gives the plan of an operation, whose loops are joined where they can be, or raises Decline with the reason.
+#: Function that returns the plan of an operation, after adjacent loops are joined where possible. Raises Decline with
+#: the reason.
 PlanFunction = Callable[[StructuredOp, Machine], Plan]
 
 
 class PlanRule(NamedTuple):
-    """A rule; its name is the function's without `plan_`, `place` says where that is written."""
+    """Plan rule. `name` is the function's name without `plan_`, `place` is where the function is defined."""
 
     target: str
     name: str
@@ -237,13 +249,13 @@ class PlanRule(NamedTuple):
 
 _PLAN_RULES = Registry[PlanRule](
     lambda rule: (rule.target, rule.name),
-    lambda rule, taken: f"target '{rule.target}' has a plan rule '{rule.name}' already: {taken.place}",
+    lambda rule, taken: f"target '{rule.target}' already has a plan rule '{rule.name}': {taken.place}",
 )
 
 
 @types_checked
 def register_plan(target: str = "default") -> Callable[[PlanFunction], PlanFunction]:
-    """Registers a function as a rule of a target; use it as a decorator. Refuses a second one of the same name."""
+    """Register a function as a plan rule of a target; use as a decorator. Refuses a second rule of the same name."""
 
     find_target(target)
     return _PLAN_RULES.registering(
@@ -252,13 +264,13 @@ def register_plan(target: str = "default") -> Callable[[PlanFunction], PlanFunct
 
 
 def all_plan_rules() -> list[PlanRule]:
-    """Every rule, sorted by target and name."""
+    """Return all plan rules, sorted by target and name."""
     load_schedules(all_targets())
     return _PLAN_RULES.all()
 
 
 def plan_rules(target: str) -> list[PlanRule]:
-    """The rules to try for a target, its own first."""
+    """Return the rules to try for a target, its own first."""
     chain = schedules_chain(target)
     load_schedules(chain)
     return [rule for step in chain for rules in list(_PLAN_RULES.entries.get(step.name, {}).values()) for rule in rules]
@@ -266,12 +278,12 @@ def plan_rules(target: str) -> list[PlanRule]:
 
 # ---- steps ----
 
-#: Gives the schedule that does what a target has kernels do, or raises Decline with the reason where no steps say it.
+#: Function that returns a schedule equivalent to a target's kernels. Raises Decline if steps cannot express it.
 StepsFunction = Callable[[Operation, ScheduleContext], "LoopSchedule"]
 
 
 class StepsRule(NamedTuple):
-    """How a target's choices are told. `place` says where that is written."""
+    """Rule that expresses a target's choices as steps. `place` is where the function is defined."""
 
     target: str
     function: StepsFunction
@@ -279,25 +291,28 @@ class StepsRule(NamedTuple):
 
     @property
     def subject(self) -> str:
-        """As lists of schedules have it."""
+        """Return the subject for lists of schedules."""
         return "as steps"
 
 
 _STEPS_RULES = Registry[StepsRule](
     lambda rule: (rule.target,),
-    lambda rule, taken: f"target '{rule.target}' tells its choices as steps already: {taken.place}",
+    lambda rule, taken: f"target '{rule.target}' already has a rule for steps: {taken.place}",
 )
 
 
 @types_checked
 def register_steps(target: str = "default") -> Callable[[StepsFunction], StepsFunction]:
-    """Registers a function as what tells a target's choices as steps; use it as a decorator. Refuses a second one."""
+    """Register a function that expresses a target's choices as steps; use as a decorator. Refuses a second one."""
     find_target(target)
     return _STEPS_RULES.registering(lambda function, place: [StepsRule(target, function, place)])
 
 
 def steps_rules(target: str | None = None) -> list[StepsRule]:
-    """Every one, sorted by target; with a target those of it and its parents, the first of which tells."""
+    """Return all steps rules, sorted by target.
+
+    With a target, return the rules of the target and its parents; the first rule is used.
+    """
     chain = all_targets() if target is None else schedules_chain(target)
     load_schedules(chain)
     return [rule for step in chain for rule in _STEPS_RULES.tried(step.name)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Main loop and remainder (peeling): whole tiles, then the rest, the last vector under a mask; and how steps run."""
+"""Main loop and remainder (peeling): whole tiles, then the remainder with a masked last vector; and how steps run."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from ...bindings.navigation import constant_of, made_by
 from ...emit import loops
 from ...emit.numbers import Number, Size, as_index, is_same
 
-#: What a long tile leaves of an unknown size is worth code for the shorter ones, and for what these leave as a whole.
+#: Long tiles leave long remainders of unknown sizes, which deserve code with shorter tiles, and code for the last
+#: remainder.
 _LONG_TILE = 6
 _SHORTER_TILES = (12, 4)
 
 
 def round_down(size: Size, step: int) -> Size:
-    """The largest multiple of step that is not above the size."""
+    """Return the largest multiple of `step` that is at most the size."""
     return size if _is_multiple(size, step) else size - size % step
 
 
 def in_steps(size: Size, step: int) -> Size:
-    """A size that is known to be a multiple of step, written as one: `round_down` sees it."""
+    """Return a size that is known to be a multiple of `step` in a form that `round_down` recognizes."""
     return size if isinstance(size, int) else size // step * step
 
 
 def _is_multiple(size: Size, step: int) -> bool:
-    """Whether a size is a multiple of step, or written as one."""
+    """Return True if a size is a multiple of `step`, or has the form of one."""
     if isinstance(size, int):
         return size % step == 0
     product = made_by(size, "arith.muli")
@@ -37,7 +38,7 @@ def _is_multiple(size: Size, step: int) -> bool:
 
 
 class Segment(NamedTuple):
-    """A range of a loop where each step takes this many `points`; `rest` says that the last step may be partial."""
+    """Range of a loop with `points` points in each step. With `rest`, the last step may be partial."""
 
     start: Size
     stop: Size
@@ -45,22 +46,26 @@ class Segment(NamedTuple):
     points: int
     lanes: int = 1
     rest: bool = False
-    #: Whether the last group of steps of a reduction is a part.
+    #: True if the last group of steps of a reduction is partial.
     tail: bool = False
-    #: Whether there is one step at most, at the start.
+    #: True if there is at most one step, at the start.
     once: bool = False
-    #: Whether all that there is, as many points at most and as few as none, is one step of as many points.
+    #: True if the whole range, from no point to `points` points, is one step.
     at_once: bool = False
 
     def left(self, size: Size, position: Size) -> Size:
-        """How much of the loop is left in a step: of a step alone a number that the loops around need not compute."""
+        """Return how much of the loop is left in a step.
+
+        For a single step, the number does not depend on the loops around.
+        """
         return size - (self.start if self.once else position)
 
 
 def whole_and_rest(size: Size, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:
-    """Steps of whole tiles, then what is left: at once if its size is known, or by shorter ones where a tile is long.
+    """Yield steps of whole tiles, then the remainder.
 
-    Each step of a point alone takes about as long as one of a tile: a sum waits for the product before.
+    The remainder is one step if its size is known, or shorter tiles if the tile is long.
+    A step with one point takes about as long as a step with a tile: a sum waits for the product before it.
     """
     if isinstance(size, int) and not one_by_one:
         rest = size % tile
@@ -86,7 +91,7 @@ def whole_and_rest(size: Size, tile: int, *, one_by_one: bool = False) -> Iterat
 
 
 def groups(size: Size, tile: int, group: int) -> Iterator[Segment]:
-    """Steps of whole tiles of groups, then of what groups are left, then the steps that make no whole group."""
+    """Yield steps of whole tiles of groups, then the remaining groups, then the steps that form no whole group."""
     whole = round_down(size, tile * group)
     if not is_same(whole, 0):
         yield Segment(0, whole, tile * group, tile)
@@ -102,10 +107,10 @@ def groups(size: Size, tile: int, group: int) -> Iterator[Segment]:
         yield Segment(full, size, group, 1, tail=True)
 
 
-def vectors(size: Size, lanes: int, tile: int, *, masked: bool, group: int = 1) -> Iterator[Segment]:
-    """Tiles of whole vectors, then the rest: vectors under a mask, or where that cannot be, vectors of one lane.
+def vectors(size: Size, lanes: int, tile: int, *, masked: bool, group: int = 1, unit: int = 0) -> Iterator[Segment]:
+    """Yield tiles of whole vectors, then the remainder: masked vectors, or vectors of one lane if masks are impossible.
 
-    A lane may stand for a group of steps.
+    A lane may be a group of steps. With a `unit`, steps of the remainder have that many vectors.
     """
     width = lanes * tile * group
     whole = round_down(size, width)
@@ -119,15 +124,34 @@ def vectors(size: Size, lanes: int, tile: int, *, masked: bool, group: int = 1) 
             yield Segment(whole, vectors, lanes, 1, lanes)
         yield Segment(vectors, size, 1, 1, 1)
         return
+    if unit:
+        yield from _rest_in_units(size, whole, lanes, unit, is_long=unit < tile)
+        return
     if isinstance(size, int):
         count = -(-(size % width) // (lanes * group))
         yield Segment(whole, size, count * lanes * group, count, lanes, rest=True)
         return
-    # Whole vectors need no mask, and that of the last one is the same in all loops around.
+    # Whole vectors need no mask, and the mask of the last vector is the same in all outer loops.
     left = round_down(size, lanes * group)
     if tile > 1:
         yield Segment(whole, left, lanes * group, 1, lanes)
     yield Segment(left, size, lanes * group, 1, lanes, rest=True, once=True)
+
+
+def _rest_in_units(size: Size, start: Size, lanes: int, unit: int, *, is_long: bool) -> Iterator[Segment]:
+    """Yield steps of `unit` vectors from the start on. The last step is masked."""
+    width = lanes * unit
+    whole = round_down(size, width)
+    if isinstance(start, int) and isinstance(whole, int) and isinstance(size, int):
+        for each in range(start, whole, width):
+            yield Segment(each, each + width, width, unit, lanes)
+        count = -(-(size - whole) // lanes)
+        if count:
+            yield Segment(whole, size, count * lanes, count, lanes, rest=True)
+        return
+    if is_long:
+        yield Segment(start, whole, width, unit, lanes)
+    yield Segment(whole, size, width, unit, lanes, rest=True, once=True)
 
 
 def run_steps(
@@ -138,17 +162,17 @@ def run_steps(
     values: list[Value],
     grain: int | None = None,
 ) -> list[Value]:
-    """A loop, or its body where it is known to run once; threads may share it in grains of steps."""
+    """Emit a loop, or only its body if the loop is known to run once. Threads may share the loop in grains of steps."""
     if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and stop - start <= step:
         return body(start, *values) if start < stop else values
     return loops.for_range(start, stop, body, *values, step=step, grain=grain)
 
 
 def all_at_once(segment: Segment, body: Callable[..., list[Value]], values: list[Value]) -> list[Value]:
-    """One step with as many points as there are: code for each number of them.
+    """Emit one step with all points of the segment: a branch for each number of points.
 
-    These are branches rather than loops one after the other: what bufferization asks of a loop's results it asks of
-    its operands twice, which are the results of the loop before.
+    The code has branches instead of consecutive loops. Bufferization analyses a loop's results and operands, and the
+    operands would be the results of the loop before: it would analyse them twice.
     """
     there = as_index(segment.stop - segment.start)
     return _at_most(segment.points, there, functools.partial(body, segment.start, *values), values)

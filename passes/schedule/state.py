@@ -12,23 +12,23 @@ from .vector_access import Point
 
 
 class State(NamedTuple):
-    """Where in the loops a piece of code is: where each loop stands, how many points of it are taken at once."""
+    """Position in the loops: the start of a step and its number of points, by loop."""
 
     starts: tuple[Size, ...]
     counts: tuple[int, ...]
-    #: Where each loop stands in its block.
+    #: Position of each loop in its block.
     positions: tuple[Size, ...]
     lanes: int
-    #: Elements left in the vector loop from its start on; None where all vectors are whole.
+    #: Remaining elements in the vector loop from its start on, or None if all vectors are whole.
     rest: Size | None = None
-    #: Steps left in the loop of dot products; None where all groups are whole.
+    #: Remaining steps in the loop of dot products, or None if all groups are whole.
     tail: Size | None = None
-    #: Rows left in a loop of tiles; None where all are whole.
+    #: Remaining rows in a loop of tiles, or None if all tiles are whole.
     rows: Size | None = None
-    #: What rows of zeros would add, where that is taken away from the sums; `is_of_zeros` where it is computed.
+    #: Contribution of rows of zeros, which the sums subtract; `is_of_zeros` while it is computed.
     of_zeros: Mapping[Point, Value] | None = None
     is_of_zeros: bool = False
-    #: Where the epilogue waits for several steps, the rows of results that are kept for it before this one.
+    #: Rows of results that are stored for a delayed epilogue before this step, if the epilogue waits for several steps.
     kept_before: Size | None = None
 
     def at(self, dim: int, start: Size, count: int, position: Size) -> State:

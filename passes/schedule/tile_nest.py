@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes a product, or a convolution, as loops whose innermost step multiplies tiles: registers of some rows of some
-bytes (AMX).
+"""Loops of a product or a convolution with an innermost step that multiplies tiles: registers of several rows (AMX).
 
-Rows of the one factor are packed into contiguous tiles, once for all columns; those of the
-other are packed from the start (packing.py), or before the loop over rows. What goes beyond a sum's last step
-is zeros there. A convolution's rows are places, its columns a block of channels, and its sum goes over taps as well:
-pieces of some channels, one behind the other. Sums leave their tiles for a small buffer, from which rows of them are
-finished and written as vectors.
+Rows of one factor are packed into contiguous tiles, once for all columns. Columns of the other factor are packed at
+compile time (packing.py) or before the loop over rows. Tiles beyond a sum's last step contain zeros. A convolution's
+rows are places, and its columns are a block of channels. Its sum also covers the taps: consecutive pieces of some
+channels. Sums are stored from tiles to a small buffer. Its rows are finished and written as vectors.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from .vector_body import hoisted_zero
 from .vector_nest import Ranges, VectorNest
 from .vector_step import VectorStep
 
-#: The memory that the loops take with them, in the order in which they do.
+#: Memory that the loops carry, in this order.
 _COLUMNS, _ROWS, _SUMS = "columns", "rows", "sums"
 _TILE = "!llvm.x86_amx"
 TO_TILE, FROM_TILE, ZEROS = (
@@ -39,12 +37,12 @@ TO_TILE, FROM_TILE, ZEROS = (
     "llvm.x86.cast.tile.to.vector",
     "llvm.x86.tilezero.internal",
 )
-#: What a row of a tile has.
+#: Number of bytes of a tile's row.
 ROW_BYTES = 64
 
 
 class TileNest(VectorNest):
-    """The loops of a product under a plan with tiles."""
+    """Loops of a product under a plan with tiles."""
 
     def __init__(self, *arguments: Any):
         super().__init__(*arguments)
@@ -52,18 +50,18 @@ class TileNest(VectorNest):
         assert plan.tiles is not None and plan.dot is not None and self.dots is not None
         self.row_loop, self.height = plan.tiles
         self.sum_loop, self.group = plan.dot.dim, plan.dot.group
-        #: Elements of a tile's row, and how many tiles a sum has.
+        #: Number of elements of a tile's row, and number of tiles in a sum.
         self.width = self.height * self.group
-        #: The sum's other loops, and the loop of which each point has columns of its own, if it is not the vectors'.
+        #: The sum's other loops, and the loop with separate columns for each point, if it is not the vector loop.
         self.outer_sums = outer_sums(self.op, plan, self.dots.columns)
         self.blocks = next((dim for dim in plan.tile if dim not in (self.row_loop, plan.vector)), None)
         self.steps = size_of_sum(self.op, [self.sum_loop])
-        #: The number of its elements that are copied at a time, and fill a part of a tile's row.
+        #: Number of elements that are copied at a time and fill a part of a tile's row.
         self.piece = min(self.steps, self.width) if self.outer_sums else self.width
         self.depth = -(-self.steps * size_of_sum(self.op, self.outer_sums) // self.width)
         shared = None if plan.parallel is None else plan.order.index(plan.parallel.dim)
         rows, columns = plan.order.index(self.row_loop), plan.order.index(plan.vector)
-        # Memory that several threads would write is theirs: it is new in the loop that they share.
+        # Memory that several threads would write is allocated for each thread, in the loop that they share.
         inside = {_COLUMNS: rows - 1, _ROWS: rows, _SUMS: columns}
         names = [name for name in inside if name != _COLUMNS or self.packed is None]
         own = [name for name in names if shared is not None and shared <= inside[name]]
@@ -82,7 +80,7 @@ class TileNest(VectorNest):
         rows = self.plan.tile.get(self.row_loop, 1)
         columns = math.prod(self.plan.tile.values()) // rows
         if name == _SUMS:
-            # What is written may be of another type: an epilogue makes it of sums.
+            # The output may have another type: an epilogue computes it from sums.
             return linalg.empty([rows * columns, self.height * self.plan.lanes], combiners(self.op)[0].element)
         if name == _ROWS:
             return linalg.empty([rows, self.depth, self.height * self.width], self.op.element(self.dots.rows))
@@ -92,11 +90,11 @@ class TileNest(VectorNest):
 
     @property
     def _columns_loop(self) -> tuple[int, int]:
-        """The loop through the columns' tiles, and how many of its points one has."""
+        """Return the loop over tiles of columns, and the number of its points in a tile."""
         return (self.plan.vector, self.plan.lanes) if self.blocks is None else (self.blocks, 1)
 
     def _column(self, state: State) -> Size:
-        """The number of the tile of columns that a state is at."""
+        """Return the number of the tile of columns at a state."""
         loop, points = self._columns_loop
         return state.starts[loop] // points
 
@@ -127,13 +125,13 @@ class TileNest(VectorNest):
         return state, self._with(_ROWS, self._copied_rows(state, values[self._place(_ROWS)]), values)
 
     def _rows_in(self, state: State, tile: int) -> Size:
-        """How many rows a tile of a step has."""
+        """Return the number of rows of a tile in a step."""
         return self.height if state.rows is None else minimum(self.height, state.rows - tile * self.height)
 
     # ---- copies ----
 
     def _copied_rows(self, state: State, panel: Value) -> Value:
-        """The rows of a step as tiles; elements behind the last row are ignored."""
+        """Copy the rows of a step to tiles. Elements behind the last row are ignored."""
         for tile in range(state.counts[self.row_loop]):
 
             def row(at: Size, memory: Value, tile: int = tile) -> list[Value]:
@@ -144,7 +142,7 @@ class TileNest(VectorNest):
         return panel
 
     def _copied_row(self, state: State, tile: int, row: Size, panel: Value) -> list[Value]:
-        """One row of the first factor, piece by piece."""
+        """Copy one row of the first factor, piece by piece."""
         assert self.dots is not None
         operand, of_row = self.dots.rows, self.width // self.piece
 
@@ -160,7 +158,7 @@ class TileNest(VectorNest):
         return self._in_sums(pieces, state, panel)
 
     def _in_sums(self, body: Callable[[State, Size, Value], list[Value]], state: State, memory: Value) -> list[Value]:
-        """`body(state, number, memory)` for the points of the sum's other loops, which it numbers."""
+        """Run `body(state, number, memory)` for the points of the sum's other loops, numbered consecutively."""
         return self._in_inner_sums(0, body, state, 0, memory)
 
     def _in_inner_sums(
@@ -177,13 +175,13 @@ class TileNest(VectorNest):
         return run_steps(0, size, 1, step, [memory])
 
     def _along_sum(self, copy: Callable[[Size, Value], list[Value]], memory: Value) -> list[Value]:
-        """Whole pieces, then what is left of one."""
+        """Copy whole pieces, then the remainder."""
         whole = self.steps // self.piece
         held = run_steps(0, whole, 1, copy, [memory])
         return copy(whole, held[0]) if self.steps % self.piece else held
 
     def _piece(self, state: State, operand: int, step: Size) -> Value:
-        """A piece of an input along the sum; zeros behind its end."""
+        """Load a piece of an input along the sum, with zeros behind the end."""
         place = state.at(self.sum_loop, step * self.piece, 1, 0)
         left = self.steps - step * self.piece if isinstance(step, int) else None
         return VectorStep(self, place).access.load_along(operand, self.op.operands[operand], self.piece, left)
@@ -202,7 +200,7 @@ class TileNest(VectorNest):
         return run_steps(0, size, points, columns, [panel])[0]
 
     def _grouped_rows(self, state: State, left: Size, panel: Value) -> list[Value]:
-        """A tile's columns of a matrix whose rows are contiguous: groups of rows are interleaved."""
+        """Copy a tile's columns of a matrix with contiguous rows: interleave groups of rows."""
         assert self.dots is not None
         operand, count = self.dots.columns, self._column(state)
         origin = (0,) * len(self.op.dims)
@@ -230,7 +228,7 @@ class TileNest(VectorNest):
         return run_steps(filled, self.depth * self.height, 1, clear, self._in_sums(pieces, state, panel))
 
     def _turned_columns(self, state: State, left: Size, panel: Value) -> list[Value]:
-        """A tile's columns of a matrix whose columns are contiguous: squares of groups are transposed."""
+        """Copy a tile's columns of a matrix with contiguous columns: transpose squares of groups."""
         assert self.dots is not None
         operand, vector = self.dots.columns, self.plan.vector
         start, count = state.starts[vector], self._column(state)
@@ -239,7 +237,7 @@ class TileNest(VectorNest):
         def copy(step: Size, memory: Value) -> list[Value]:
             rows = []
             for lane in range(self.plan.lanes):
-                # Behind the last column there is it again: the results there are dead.
+                # The last column is repeated behind it: results there are dead.
                 at = start + minimum(lane, left - 1)
                 piece = self._piece(state.at(vector, at, 1, 0), operand, step)
                 rows.append(result_of("vector.bitcast", [piece], words))
@@ -261,7 +259,7 @@ class TileNest(VectorNest):
         right = tensors.merge(tensors.split(grouped, 1, [self.depth, self.height]), 2, 2)
         first = self._column(state)
         places = list(itertools.product(range(rows), range(columns)))
-        # One each: a common one would be copied through memory.
+        # One zero per tile: a shared one would be copied through memory.
         zeros = [call_intrinsic(ZEROS, self._sizes(2), ir.Type.parse(_TILE)) for _ in places]
 
         def step(at: Size, *sums: Value) -> list[Value]:
@@ -300,12 +298,12 @@ class TileNest(VectorNest):
         return ir.VectorType.get([self.height * ROW_BYTES // 4], ir.IntegerType.get_signless(32))
 
     def _sizes(self, count: int) -> list[Value]:
-        """Rows, and bytes of the rows of all tiles less one."""
+        """Return the number of rows and the bytes of a row, for all tiles but one."""
         type_ = ir.IntegerType.get_signless(16)
         return [constant(size, type_).value for size in (self.height, *[ROW_BYTES] * (count - 1))]
 
     def _finished_rows(self, state: State, tile: int, buffer: Value, output: Value) -> list[Value]:
-        """The output with the rows of a tile, from the sums on that are in the buffer."""
+        """Return the output with the rows of a tile, computed from the sums in the buffer."""
         (combiner,) = combiners(self.op)
         columns, lanes = self._columns_at_once(state), self.plan.lanes
 
@@ -317,7 +315,7 @@ class TileNest(VectorNest):
                 place = [tile * columns + point[self._columns_loop[0]], at * lanes]
                 total = read_vector(buffer, place, lanes, zero)
                 before = step.first(number, point, [result])
-                assert before is not None  # what is reduced is read
+                assert before is not None  # a reduction reads its output
                 finished = step.finished(combiner.apply(before, total), point)
                 result = step.access.store(finished, self.op.output_start, point, result)
             return [result]

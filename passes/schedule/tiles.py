@@ -17,9 +17,9 @@ def check_tiles(op: StructuredOp, plan: Plan, tiles: Tiles, dots: Dots) -> None:
     if not all(op.sizes[dim] for dim in op.reductions) or plan.carried < len(op.reductions):
         raise Decline("tiles need reductions of known sizes, all of them carried")
     if tiles.dim in (*op.reductions, plan.vector) or op.uses(dots.columns, tiles.dim):
-        raise Decline(f"loop {tiles.dim} has no rows of operand {dots.rows} alone for tiles")
+        raise Decline(f"loop {tiles.dim} has no rows for tiles: only operand {dots.rows} may use it")
     if plan.order.index(tiles.dim) > plan.order.index(plan.vector):
-        raise Decline(f"rows of tiles are copied outside of the columns' loop: loop {tiles.dim} stands inside")
+        raise Decline(f"rows of tiles are copied outside of the columns' loop: loop {tiles.dim} is inside")
     if plan.square is not None or any(plan.tile.get(dim, 1) > 1 for dim in op.reductions):
         raise Decline("tiles need one step of a reduction at a time, and no squares")
     if any(op.sizes[dim] != 1 for dim in op.reductions if dim != plan.dot.dim):
@@ -27,13 +27,16 @@ def check_tiles(op: StructuredOp, plan: Plan, tiles: Tiles, dots: Dots) -> None:
     elif plan.panel is None or plan.panel.length != op.sizes[plan.dot.dim]:
         raise Decline("tiles of a product need a panel as long as its reduction")
     elif not set(plan.tile) <= {tiles.dim, plan.vector}:
-        raise Decline("steps of tiles are of rows and columns")
+        raise Decline("steps of tiles consist of rows and columns")
     if any(length % points_of_step(plan, dim) for dim, length in plan.blocks) or plan.dot.dim in dict(plan.blocks):
-        raise Decline("blocks of tiles are of whole steps, and not of the reduction")
+        raise Decline("blocks of tiles must consist of whole steps, and must not split the reduction")
 
 
 def _check_tiles_of_taps(op: StructuredOp, plan: Plan, tiles: Tiles, dots: Dots) -> None:
-    """Sums over several loops are taken as one, which the columns' operand has behind a loop through blocks of them."""
+    """Check sums over several loops, which count as one sum.
+
+    In the columns' operand, these loops follow a loop over blocks of columns.
+    """
     assert plan.dot is not None
     sums = [dim for dim in op.reductions if op.sizes[dim] != 1]
     axes = zip(op.accesses[dots.columns], op.shapes[dots.columns], strict=True)
@@ -44,18 +47,18 @@ def _check_tiles_of_taps(op: StructuredOp, plan: Plan, tiles: Tiles, dots: Dots)
         raise Decline(f"operand {dots.columns} has no blocks of columns, with all reductions in each, for tiles")
     width, steps = tiles.size * plan.dot.group, size_of_sum(op, [plan.dot.dim])
     if max(width, steps) % min(width, steps) or steps % plan.dot.group or size_of_sum(op, sums) % width:
-        raise Decline(f"the reductions are not made of whole tiles of {width} steps")
+        raise Decline(f"the reductions are no multiples of tiles of {width} steps")
     if op.sizes[plan.vector] != plan.lanes or not set(plan.tile) <= {tiles.dim, plan.vector, block[0]}:
-        raise Decline(f"steps of tiles are of rows and blocks of {plan.lanes} columns")
+        raise Decline(f"steps of tiles consist of rows and blocks of {plan.lanes} columns")
 
 
 def outer_sums(op: StructuredOp, plan: Plan, columns: int) -> list[int]:
-    """A sum's other loops than the dot's, in the order in which the columns' operand has them."""
+    """Return a sum's loops other than the dot's, in their order in the columns' operand."""
     assert plan.dot is not None
     dims = [index.dim for index in op.accesses[columns]]
     return [dim for dim in dims if dim in op.reductions and dim != plan.dot.dim and op.sizes[dim] != 1]
 
 
 def size_of_sum(op: StructuredOp, dims: Sequence[int]) -> int:
-    """How many points loops have whose sizes are known, as those of tiles' sums are."""
+    """Return the number of points of loops with known sizes, which tiles' sums have."""
     return math.prod(op.sizes[dim] or 0 for dim in dims)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fallback lowering: operations without a plan are plain loops; threads share one of them where each of its steps has
-elements of its own to write, and steps are worth it."""
+"""Fallback lowering: operations without a plan become plain loops.
+
+Threads share one of the loops if each of its steps writes elements of its own, and if sharing pays off.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +18,19 @@ from ...emit import linalg, tensors
 from ...emit.numbers import Number, Size
 from ...emit.parallel import is_shared, share_ranges
 from ...emit.structured import StructuredOp, analyze, is_scalar
-from ...targets.core.backend import Machine
+from ...targets.core.machine import Machine
 from .fitting import can_be_shared
 from .parallel_grain import OPERATIONS, bytes_of_point
 
-#: What is assumed of a loop in the body: as often as it runs.
+#: Assumed number of steps of a loop in the body.
 _STEPS_INSIDE = 8
 _PURE_DIALECTS = frozenset({"arith", "index", "linalg", "math", "scf", "tensor"})
-#: Bodies of it are loops.
+#: Operations with loops as bodies.
 _LOOPS = ("scf.for", "scf.while")
 
 
 def share_unplanned(operation: Operation, machine: Machine) -> None:
-    """The operation in parts that threads share, in its place, where that is right and worth it."""
+    """Replace the operation by parts that threads share, if that is legal and pays off."""
     is_outermost = operation.parent.name == "func.func"
     if machine.cores == 1 or not is_outermost or operation.name != "linalg.generic" or not _has_no_effect(operation):
         return
@@ -43,7 +45,7 @@ def share_unplanned(operation: Operation, machine: Machine) -> None:
 
 
 def _has_no_effect(operation: Operation) -> bool:
-    """Whether steps can be taken in any order; a check that fails ends them all."""
+    """Return True if steps can run in any order. A failed check ends all of them."""
     for inner in _inner(operation):
         row = row_of(inner)
         is_pure = row is not None and row.pure and not row.role
@@ -62,7 +64,10 @@ def _inner(operation: Operation) -> list[Operation]:
 
 
 def _loop(op: StructuredOp, machine: Machine) -> int | None:
-    """The outermost loop that can be cut, an inner one where that has hardly more steps than threads or may have."""
+    """Return the outermost loop that can be split.
+
+    An inner loop is preferred if the outer one has, or may have, hardly more steps than threads.
+    """
     known, unknown = 4 * machine.cores, 2 * machine.cores
     steps = {dim: unknown if op.sizes[dim] is None else min(op.sizes[dim] or 0, known) for dim in op.parallels}
     found = [dim for dim in op.parallels if steps[dim] > 1 and can_be_shared(op, dim) and _can_be_cut(op, dim)]
@@ -94,14 +99,14 @@ def _share(op: StructuredOp, dim: int) -> None:
 
 
 def _nanoseconds_of_step(op: StructuredOp, dim: int) -> float | Size:
-    """Of one thread, about."""
+    """Return the estimated time of one step of one thread in nanoseconds."""
     points = linalg.product([op.size(each) for each in op.dims if each != dim])
     each = max(_work(op.block) / OPERATIONS, bytes_of_point(op))
     return points * each if isinstance(points, int) else linalg.product([points, max(round(each), 1)])
 
 
 def _work(block: Block) -> float:
-    """Operations of a point, one after the other."""
+    """Return the number of operations of a point, executed sequentially."""
     total = 0.0
     for inner in operations_of(block):
         times = _STEPS_INSIDE if inner.name in _LOOPS else 1
@@ -112,7 +117,7 @@ def _work(block: Block) -> float:
 def _place(
     op: StructuredOp, operand: int, dim: int, start: Number, count: Size
 ) -> tuple[list[Size], list[Size]] | None:
-    """Offsets and sizes of what a part reads or writes of an operand; None where that is all of it."""
+    """Return the offsets and sizes that a part of the operation accesses of an operand, or None for all of it."""
     value = op.operands[operand]
     if is_scalar(value.type) or not op.uses(operand, dim):
         return None
@@ -122,7 +127,7 @@ def _place(
 
 
 def on_operands(op: StructuredOp, operands: Sequence[Value]) -> Operation:
-    """The operation on others, parts of its own for instance."""
+    """Return a copy of the operation on other operands, such as parts of its own."""
     copy = op.operation.clone().operation
     for operand, value in enumerate(operands):
         copy.operands[operand] = value

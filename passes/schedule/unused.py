@@ -14,8 +14,8 @@ Reason = Mapping[str, str]
 
 
 def used_intrinsics(schedule: object) -> list[str]:
-    """Return the intrinsics that a schedule chooses, each once. What is no schedule chooses none."""
-    from ..loops.intrins import INTRIN  # seldom needed, and all primitives with it
+    """Return the distinct intrinsics that a schedule uses. Other outcomes use none."""
+    from ..loops.intrins import INTRIN  # lazy: rarely needed, and imports all primitives
     from ..loops.schedule import Schedule as LoopSchedule
 
     if not isinstance(schedule, LoopSchedule):
@@ -27,8 +27,10 @@ def used_intrinsics(schedule: object) -> list[str]:
 def unused_rules(
     context: ScheduleContext, taken: Schedule | None, tried: Iterable[Schedule], asked: Iterable[Schedule]
 ) -> list[Reason]:
-    """Return the rules of others than this project that were not tried, with the reasons. `asked` are all rules that
-    are for the PrimFunc, `tried` those that have declined it."""
+    """Return the rules from outside of this project that were not tried, with the reasons.
+
+    `asked` are all rules for the PrimFunc, `tried` the rules that have declined it.
+    """
     done = {each.function for each in (*tried, *([taken] if taken is not None else ()))}
     first = "the PrimFunc's own schedule" if taken is None else taken.function.__name__
     later = {each.function for each in asked}
@@ -49,7 +51,7 @@ def has_rules(context: ScheduleContext) -> bool:
 
 
 def unused_intrinsics(function: Operation, context: ScheduleContext) -> list[Reason]:
-    """Return, for each registered intrinsic, why the loops of a PrimFunc without a schedule are not computed by it."""
+    """Return, for each registered intrinsic, why it does not compute the loops of a PrimFunc without a schedule."""
     from ..loops.auto_tensorize import why_not
     from ..loops.intrins import all_intrins
 

@@ -27,12 +27,12 @@ from ...emit.vectors import (
 from .segments import round_down
 from .vector_body import hoisted_zero
 
-#: How many tile points in from the start of a step, for each loop.
+#: Offset in tile points from the start of a step, for each loop.
 Point = tuple[int, ...]
 
 
 def is_lanewise(op: StructuredOp, dim: int, operand: int) -> bool:
-    """Whether the elements for the lanes of a vector along `dim` have to be fetched one by one."""
+    """Return True if the elements for the lanes of a vector along `dim` are loaded one by one."""
     if not op.uses(operand, dim):
         return False
     is_near = op.is_contiguous(operand, dim) or (operand < op.input_count and op.is_contiguous(operand, dim, 2))
@@ -40,7 +40,7 @@ def is_lanewise(op: StructuredOp, dim: int, operand: int) -> bool:
 
 
 def loop_between(op: StructuredOp, vector: int, operand: int, tile: Mapping[int, int]) -> int | None:
-    """The loop whose points are interleaved with the lanes of an output, where a step takes all of them."""
+    """Return the loop with points that an output interleaves with the lanes, if a step takes all points."""
     if len(op.shapes[operand]) < 2 or not is_storable(op.element(operand)):
         return None
     axis, last = op.accesses[operand][-2:]
@@ -50,7 +50,7 @@ def loop_between(op: StructuredOp, vector: int, operand: int, tile: Mapping[int,
 
 
 def is_transposed(op: StructuredOp, vector: int, operand: int, square: int | None) -> bool:
-    """Whether an input's elements are contiguous along `square` and strided along `vector`."""
+    """Return True if an input's elements are contiguous along `square` and strided along `vector`."""
     if square is None or operand >= op.input_count or not is_lanewise(op, vector, operand):
         return False
     *outer, last = op.accesses[operand]
@@ -60,7 +60,7 @@ def is_transposed(op: StructuredOp, vector: int, operand: int, square: int | Non
 
 
 class VectorAccess:
-    """The elements around one place of the loops. Everything is computed once in the block where it is used."""
+    """Elements around one place of the loops. Each value is computed once in the block that uses it."""
 
     def __init__(
         self,
@@ -79,21 +79,21 @@ class VectorAccess:
         self._lanes = lanes
         self._rest = rest
         self._hoisted = hoisted
-        #: The loop of which as many points are taken as there are lanes, so that squares can be transposed.
+        #: Loop of which a step takes as many points as there are lanes, so that squares can be transposed.
         self._square = square
-        #: The loop of which a point is N steps, and N.
+        #: Loop of which N steps form a point, and N.
         self._grouped, self._group = group
         self._made: dict[object, Value] = {}
         self._squares: dict[tuple[int, Point], list[Value]] = {}
         self._bases: dict[tuple[int, int], Size] = {}
 
     def at(self, starts: Sequence[Size]) -> VectorAccess:
-        """The elements around another place."""
+        """Return the accesses around another place."""
         group = (self._grouped, self._group)
         return VectorAccess(self._op, self._vector, starts, self._lanes, self._rest, self._hoisted, self._square, group)
 
     def load(self, operand: int, point: Point, tensor: Value) -> Value:
-        """A scalar where the lanes share it, else a vector."""
+        """Return a scalar if the lanes share it, else a vector."""
         if is_scalar(tensor.type):
             return tensor
         key = ("load", operand, tensor, self._offsets(operand, point))
@@ -115,7 +115,7 @@ class VectorAccess:
         return self._read_every_second(tensor, indices, point)
 
     def _load_transposed(self, operand: int, point: Point, tensor: Value) -> Value:
-        """Of a square of elements the vector that is a column in memory."""
+        """Return the vector that is a column of a square of elements in memory."""
         assert self._square is not None
         corner = tuple(0 if dim == self._square else offset for dim, offset in enumerate(point))
         if (operand, corner) not in self._squares:
@@ -124,23 +124,26 @@ class VectorAccess:
         return self._squares[operand, corner][point[self._square]]
 
     def load_from_panel(self, panel: Value, row: Size, dim: int, point: Point) -> Value:
-        """The vector of a point from where it was copied to; its rows are the steps of loop `dim`."""
+        """Return the vector of a point from the panel. The panel's rows are the steps of loop `dim`."""
         column = point[self._vector] * self._lanes * self._group
         key = ("panel", point[dim], column)
         if key not in self._made:
             self._made[key] = self._read(panel, [row + point[dim], column], None, self._lanes * self._group)
         return self._made[key]
 
-    def load_packed(self, panels: Value, width: int, dim: int, point: Point) -> Value:
-        """The vector of a point from an input that is packed as panels, `width` columns of all steps of loop `dim`."""
-        key = ("packed", point[dim], point[self._vector])
+    def load_packed(self, panels: Value, width: int, dim: int, point: Point, before: int = 0) -> Value:
+        """Return the vector of a point from packed panels, which have `width` columns of all steps of loop `dim`.
+
+        `before` is the number of other panels before the first one.
+        """
+        key = ("packed", point[dim], point[self._vector], before)
         if key not in self._made:
-            place = self.packed_place(width, dim, point)
-            self._made[key] = self._read(panels, place, None, self._lanes * self._group)
+            first, *inside = self.packed_place(width, dim, point)
+            self._made[key] = self._read(panels, [first + before, *inside], None, self._lanes * self._group)
         return self._made[key]
 
     def packed_place(self, width: int, dim: int, point: Point) -> list[Size]:
-        """The place of the vector of a point in panels."""
+        """Return the place of the vector of a point in panels."""
         start, column = self._starts[self._vector], point[self._vector] * self._lanes
         inside = (start - round_down(start, width) + column) * self._group
         return [start // width, self._starts[dim] // self._group + point[dim], inside]
@@ -151,8 +154,10 @@ class VectorAccess:
     # ---- groups of a reduction's steps, for dot products ----
 
     def load_group(self, operand: int, point: Point, tensor: Value, tail: Size | None) -> Value:
-        """For each lane the elements of a group of steps, contiguous; `tail` is how many there are left in the last
-        group, whose others are zeros."""
+        """Load the elements of a group of steps for each lane, contiguously.
+
+        `tail` is the number of steps left in the last group. The group's other elements are zeros.
+        """
         key = ("group", operand, tensor, self._offsets(operand, point))
         if key not in self._made:
             self._made[key] = self._load_group(operand, point, tensor, tail)
@@ -170,7 +175,7 @@ class VectorAccess:
         return interleaved([self._load_step(operand, point, tensor, step, tail) for step in range(self._group)])
 
     def _load_step(self, operand: int, point: Point, tensor: Value, step: int, tail: Size | None) -> Value:
-        """A vector of one step of a group."""
+        """Load a vector of one step of a group."""
         place = self._indices(operand, point, step=step)
         if tail is None:
             return self._read(tensor, place, self.mask(point))
@@ -182,28 +187,32 @@ class VectorAccess:
         return self._read(tensor, place, self._mask(select(is_there, as_index(left), as_index(0))))
 
     def load_along(self, operand: int, tensor: Value, count: int, left: int | None) -> Value:
-        """A vector of elements from the start on, along the operand's last axis: zeros where fewer are left."""
+        """Load a vector of elements from the start along the operand's last axis. Missing elements are zeros."""
         mask = None if left is None else self._mask(left, count)
         return self._read(tensor, self._indices(operand, (0,) * len(self._op.dims)), mask, count)
 
-    def load_packed_group(self, operand: int, point: Point, packed: Value) -> Value:
-        """The same of an input whose groups of rows are packed as they are read."""
-        key = ("packed group", operand, self._offsets(operand, point))
+    def load_packed_group(self, operand: int, point: Point, packed: Value, before: int = 0) -> Value:
+        """Load a group of steps for each lane from an input with packed groups of rows.
+
+        `before` is the number of other elements along the first dimension before the input's.
+        """
+        key = ("packed group", operand, self._offsets(operand, point), before)
         if key not in self._made:
-            self._made[key] = self._read(packed, self.grouped_place(operand, point), None, self._lanes * self._group)
+            first, *inside = self.grouped_place(operand, point)
+            self._made[key] = self._read(packed, [first + before, *inside], None, self._lanes * self._group)
         return self._made[key]
 
     def place(self, operand: int, point: Point) -> list[Size]:
-        """Where the vector of a point begins."""
+        """Return the place of the first lane of a point's vector."""
         return self._indices(operand, point)
 
     def grouped_place(self, operand: int, point: Point) -> list[Size]:
-        """The place of the vector of a point in groups of rows."""
+        """Return the place of a point's vector in groups of rows."""
         *outer, row, column = self._indices(operand, point)
         return [*outer, row // self._group, column * self._group]
 
     def store(self, value: Value, operand: int, point: Point, tensor: Value) -> Value:
-        """The tensor with the value, a scalar or a vector, in its place."""
+        """Store a scalar or a vector in its place, and return the new tensor."""
         indices = self._indices(operand, point)
         if not is_vector(value):
             return linalg.insert(value, tensor, indices)
@@ -211,17 +220,26 @@ class VectorAccess:
             for lane in range(self._lanes):
                 tensor = linalg.insert(lane_of(value, lane), tensor, self._indices(operand, point, lane))
             return tensor
+        if self._has_one_lane(point):
+            return linalg.insert(lane_of(value, 0), tensor, indices)
         return self._write(value, tensor, indices, self.mask(point))
 
+    def _has_one_lane(self, point: Point) -> bool:
+        """Check whether the remainder is known to be one element.
+
+        LLVM 22 stores one lane of a vector that it narrows as a number of the wider type: it writes behind the end.
+        """
+        return isinstance(self._rest, int) and self._rest - point[self._vector] * self._lanes == 1
+
     def store_between(self, vectors: Sequence[Value], operand: int, point: Point, tensor: Value) -> Value:
-        """The tensor with interleaved vectors: their first lanes, behind them their second ones, and so on."""
+        """Store interleaved vectors: all first lanes, then all second lanes, and so on. Return the new tensor."""
         *outer, place, _ = self._indices(operand, point)
         at = [*outer, place * len(vectors)]
         written = self._write(interleaved(vectors), merge(tensor, len(outer), 2), at, None)
         return split(written, len(outer), linalg.sizes(tensor)[-2:])
 
     def index(self, dim: int, point: Point) -> Value:
-        """The index of a loop: one, or one for each lane."""
+        """Return the index of a loop: a scalar, or one index per lane."""
         scalar = as_index(self._starts[dim] + point[dim] * (self._lanes if dim == self._vector else 1)).value
         if dim != self._vector:
             return scalar
@@ -229,13 +247,13 @@ class VectorAccess:
         return (in_each_lane(scalar, self._lanes) + step).value
 
     def mask(self, point: Point) -> Value | None:
-        """Which lanes are inside of the loop; None where all are."""
+        """Return the mask of lanes inside of the loop, or None if all are."""
         if self._rest is None:
             return None
         return self._mask(self._rest - point[self._vector] * self._lanes)
 
     def _mask(self, count: Size, lanes: int = 0) -> Value | None:
-        """The first `count` lanes, which may be more or less than there are."""
+        """Return the mask of the first `count` lanes. `count` may be negative or more than there are."""
         lanes = lanes or self._lanes
         if isinstance(count, int) and count >= lanes:
             return None
@@ -252,7 +270,7 @@ class VectorAccess:
         return [self._base(operand, axis) + offset for axis, offset in enumerate(offsets)]
 
     def _offsets(self, operand: int, point: Point, lane: int = 0, step: int = 0) -> tuple[int, ...]:
-        """How far the point is from the step's start, for each axis of the operand."""
+        """Return the distance of the point from the step's start, for each axis of the operand."""
 
         def distance(dim: int) -> int:
             steps = point[dim] * self._group + step if dim == self._grouped else point[dim]
@@ -282,7 +300,10 @@ class VectorAccess:
         return write_vector(value, tensor, indices, mask)
 
     def _read_every_second(self, tensor: Value, indices: Sequence[Size], point: Point) -> Value:
-        """Two vectors that end with the last element needed, so that nothing behind it is read."""
+        """Load every second element.
+
+        The two loaded vectors end with the last element needed, so that no load reads behind that element.
+        """
         lanes = self._lanes
         if lanes == 1:
             return self._read(tensor, indices, self.mask(point))
@@ -299,7 +320,7 @@ class VectorAccess:
 
 
 def interleaved(rows: Sequence[Value]) -> Value:
-    """Interleaved vectors, a power of two of them: the first lanes of all, then their second ones, and so on."""
+    """Interleave vectors, a power of two of them: all first lanes, then all second lanes, and so on."""
     if len(rows) == 1:
         return rows[0]
     left, right = interleaved(rows[::2]), interleaved(rows[1::2])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Vectorized bodies: the scalar body of a structured operation on vectors, one lane for each point of a loop.
+"""Vectorized bodies: the scalar body of a structured operation on vectors, with one lane for each point of a loop.
 
-What is the same in every lane stays a scalar until it meets a vector.
+A value that is the same in every lane stays a scalar until an operation combines it with a vector.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from ...emit.vectors import (
 
 _MOVES = frozenset({"linalg.index", "linalg.yield", "tensor.extract", "tensor.dim"})
 _LANES = frozenset({"f16", "bf16", "f32", "f64", "i1", "i8", "i16", "i32", "i64", "index"})
-#: The part of a body's numbers that says how wide its vectors are.
+#: Share of a body's numbers that determines the width of its vectors.
 _MOST = 0.8
 
 
 def check_body(op: StructuredOp) -> None:
-    """Raises Decline where the body has an operation that is not known to work lane by lane."""
+    """Check that all operations of the body are known to work lane by lane. Raises Decline."""
     _check_types(op.block.arguments)
     computes = False
     for inner in operations_of(op.block):
@@ -49,7 +49,7 @@ def check_body(op: StructuredOp) -> None:
 
 
 def _reads_row(op: StructuredOp, extract: Operation) -> bool:
-    """Whether neighbours in the output are neighbours in the tensor, too: the rows of a gather."""
+    """Return True if adjacent output elements come from adjacent elements of the tensor, as in rows of a gather."""
     *others, last = extract.operands
     dim = op.last_dim(op.output_start)
     index = made_by(last, "linalg.index")
@@ -59,7 +59,7 @@ def _reads_row(op: StructuredOp, extract: Operation) -> bool:
 
 
 def _depend(op: StructuredOp, values: Iterable[Value], dim: int) -> bool:
-    """Whether any of a body's values may change along a loop."""
+    """Return True if one of a body's values may change along a loop."""
     pending, seen = list(values), set[Value]()
     while pending:
         value = pending.pop()
@@ -90,25 +90,28 @@ def _is_of_index(inner: Operation) -> bool:
 
 
 def runs_on_whole_vectors(op: StructuredOp) -> bool:
-    """Whether every lane must have a point: the body reads memory or may trap, whatever a lane holds."""
+    """Return True if every lane must have a point: the body reads memory or may trap, whatever a lane contains."""
     return not op.inner_names.isdisjoint((*TRAPPING, "tensor.extract"))
 
 
 def widest_bits(op: StructuredOp) -> int:
-    """The bits of the widest number that has a lane; truth values take one bit."""
+    """Return the bits of the widest number that has a lane. Truth values take one bit."""
     asks = not op.inner_names.isdisjoint(("linalg.index", "tensor.dim"))
     return max(number_bits(op), 64 if asks else 0)
 
 
 def number_bits(op: StructuredOp) -> int:
-    """The same where no lane has an index of its own."""
+    """Return the bits of the widest number, without indices."""
     types = [argument.type for argument in op.block.arguments]
     types += [result.type for inner in operations_of(op.block) for result in inner.results]
     return max([8, *(type_.width for type_ in types if hasattr(type_, "width"))])
 
 
 def usual_bits(op: StructuredOp) -> int:
-    """Return the bits of most numbers that a long body computes; a sum in f64 takes two vectors for each then."""
+    """Return the bits of most numbers that a long body computes.
+
+    A sum in f64 then takes two vectors for each vector of the other numbers.
+    """
     widths = [result.type.width for inner in operations_of(op.block) for result in inner.results if _is_number(result)]
     widest = widest_bits(op)
     narrow = [width for width in widths if width <= widest // 2]
@@ -120,14 +123,14 @@ def _is_number(value: Value) -> bool:
 
 
 def widening_of(op: StructuredOp, operand: int) -> Operation | None:
-    """The operation that makes wider numbers of an input's elements before anything else; None where there is none."""
+    """Return the operation that widens an input's elements before any other use, or None."""
     users = users_of(op.block.arguments[operand])
     is_widening = len(users) == 1 and users[0].name in ("arith.extf", "arith.extsi", "arith.extui")
     return users[0] if is_widening else None
 
 
 class BodyContext(NamedTuple):
-    """What a body is evaluated for."""
+    """Inputs of the evaluation of a body."""
 
     arguments: Sequence[Value | None]
     index_of: Callable[[int], Value]
@@ -135,7 +138,7 @@ class BodyContext(NamedTuple):
 
 
 def needed(block: Block, wanted: Iterable[Value], known: Iterable[Value]) -> set[Operation]:
-    """The operations of a body that give these values, but for what is known."""
+    """Return the operations of a body that compute the wanted values from known values."""
     found, pending, given = set[Operation](), list(wanted), set(known)
     while pending:
         value = pending.pop()
@@ -148,7 +151,7 @@ def needed(block: Block, wanted: Iterable[Value], known: Iterable[Value]) -> set
 
 
 class _Inner(NamedTuple):
-    """An operation of a body."""
+    """Operation of a body."""
 
     operation: Operation
     operands: tuple[Value, ...]
@@ -156,7 +159,7 @@ class _Inner(NamedTuple):
 
 
 class Lanes:
-    """Evaluates a body, of which `check_body` has approved, in one block of a loop nest."""
+    """Evaluation of a body that has passed `check_body`, in one block of a loop nest."""
 
     def __init__(self, op: StructuredOp, lanes: int, hoisted: dict[object, Value]):
         self._op = op
@@ -174,17 +177,18 @@ class Lanes:
         known: Mapping[Value, Value] = {},
         wanted: Sequence[Value] | None = None,
     ) -> list[Value]:
-        """What the body yields for its arguments; None is for one that it does not read.
+        """Return the values that the body yields for its arguments. Arguments that the body does not read may be None.
 
-        `index_of(dim)` is the index of a loop, `known` are values in the body that have been computed before, `wanted`
-        those that are asked for instead of what it yields.
+        `index_of(dim)` returns the index of a loop. `known` are values of the body that are computed already. `wanted`
+        are the values to return instead of the yielded values.
         """
         return self.evaluate_each([BodyContext(arguments, index_of, known)], wanted)[0]
 
     def evaluate_each(self, points: Sequence[BodyContext], wanted: Sequence[Value] | None = None) -> list[list[Value]]:
-        """What the body yields for each point.
+        """Return the values that the body yields for each point.
 
-        Each operation for all of them before the next one: while one waits for its operands, others can start.
+        Each operation is emitted for all points before the next one: while one waits for its operands, others can
+        start.
         """
         values = [self._known(point) for point in points]
         results = self._yielded if wanted is None else wanted
@@ -197,7 +201,7 @@ class Lanes:
         return [[known.get(operand, operand) for operand in results] for known in values]
 
     def _needed(self, wanted: tuple[Value, ...], known: frozenset[Value]) -> list[_Inner]:
-        """The operations that give these values, in their order; the same for all points."""
+        """Return the operations that compute these values, in program order. They are the same for all points."""
         if (wanted, known) not in self._bodies:
             used = needed(self._op.block, wanted, known)
             inner = [each for each in operations_of(self._op.block) if each in used]
@@ -222,17 +226,17 @@ class Lanes:
         return _copy(inner, [self.vector(operand) for operand in operands], self._lanes)
 
     def widened(self, widening: Operation | None, vector: Value) -> Value:
-        """The vector with its elements converted as an operation of the body does."""
+        """Return the vector with its elements converted by an operation of the body."""
         return vector if widening is None else _copy(widening, [vector], self._lanes)[0]
 
     def vector(self, value: Value) -> Value:
-        """The value in every lane."""
+        """Return a vector with the value in every lane."""
         if not is_vector(value) and value not in self._broadcasts:
             self._broadcasts[value] = in_each_lane(value, self._lanes).value
         return self._broadcasts.get(value, value)
 
     def _constant(self, inner: Operation) -> Value:
-        """Constants stand before the nest, one for each."""
+        """Return a constant, hoisted before the nest once."""
         value = inner.results[0]
         if value not in self._hoisted:
             with ir.InsertionPoint.at_block_begin(self._op.operation.block):
@@ -240,7 +244,7 @@ class Lanes:
         return self._hoisted[value]
 
     def _extract(self, inner: Operation, operands: Sequence[Value]) -> Value:
-        """Neighbours at once; one element after the other where their places have no order."""
+        """Load adjacent elements at once, or one by one if their indices have no order."""
         tensor, *indices = operands
         *outer, last = indices
         is_row = made_by(list(inner.operands)[-1], "linalg.index") is not None and not any(map(is_vector, outer))
@@ -255,7 +259,7 @@ class Lanes:
 
 
 def hoisted_zero(op: StructuredOp, element: Type, hoisted: dict[object, Value]) -> Value:
-    """What stands in lanes that are masked out, before the nest."""
+    """Return the zero of masked-out lanes, hoisted before the nest."""
     if element not in hoisted:
         with ir.InsertionPoint.at_block_begin(op.operation.block):
             hoisted[element] = constant(0, element).value
@@ -263,8 +267,8 @@ def hoisted_zero(op: StructuredOp, element: Type, hoisted: dict[object, Value]) 
 
 
 def _copy(inner: Operation, operands: Sequence[Value], lanes: int = 0) -> list[Value]:
-    """The operation on other operands, on vectors of this number of lanes."""
-    # A copy keeps its properties, fast-math flags for instance, which are no attributes to hand on.
+    """Copy the operation to other operands, with vectors of `lanes` lanes if it is not 0."""
+    # A clone keeps properties such as fast-math flags, which are no attributes that could be passed on.
     copy = inner.clone()
     for position, operand in enumerate(operands):
         copy.operands[position] = operand

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Vectorized loop nests: a structured operation as loops over tensors, the innermost with vectors in registers.
 
-Its plan says which loop becomes lanes, how many points of each loop one step takes (its tile), and in which order the
-loops stand. Sizes need not be multiples of anything: a loop runs over whole tiles first, then over what is left,
-the last vector under a mask.
+The plan states the loop that becomes lanes, each loop's number of points in one step (its tile), and the order. Sizes
+are arbitrary: a loop runs over whole tiles first, then over the remainder with a masked last vector.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from collections.abc import Callable, Sequence
 from ...bindings.ir import Value
 from ...emit import linalg
 from ...emit.numbers import Size, minimum
+from .ahead import fetch_ahead
 from .dynamic_slices import loop_size
 from .parallel_grain import grain_by_work
 from .plan import group_of, points_of_step
@@ -22,33 +22,34 @@ from .vector_access import Point, is_lanewise
 from .vector_body import runs_on_whole_vectors, widening_of
 from .vector_step import Computation, VectorStep
 
-#: For each loop where it begins and its size, as they are inside of the loops around.
+#: Start and size of each loop, inside of the loops around.
 Ranges = Sequence[tuple[Size, Size]]
 
 
 class VectorNest(Computation):
-    """The loops of one operation under a plan."""
+    """Loops of one operation under a plan."""
 
     def emit(self) -> list[Value]:
-        """The values of the outputs, computed before the operation."""
+        """Return the values of the outputs, computed before the operation."""
         ranges = [(0, loop_size(self.op, dim)) for dim in self.op.dims]
         results = self._block(0, ranges, [*self.op.outputs, *self._new_results(None), *self._new_panel(None)])
         return results[: len(self.op.outputs)]
 
     def _new_results(self, dim: int | None) -> list[Value]:
-        """Memory for what an epilogue goes over, if it is new in this loop, or (None) around all of them.
+        """Return memory for the results that an epilogue reads, if this loop allocates it.
 
-        It goes through the loops inside between the outputs and the panel.
+        `dim` is None outside of all loops.
+        The inner loops carry this memory between the outputs and the panel.
         """
         parallel = self.plan.parallel
         is_new = self.finish_dim is not None and dim == (None if parallel is None else parallel.dim)
         return [self.new_results()] if is_new else []
 
     def _new_panel(self, dim: int | None) -> list[Value]:
-        """The panel, if it is new in this loop, or (None) around all of them.
+        """Return the panel, if this loop allocates it. `dim` is None outside of all loops.
 
-        It goes through the loops inside behind the outputs, so that its memory is one and the same. Threads that share
-        a loop around what fills it have one each.
+        The inner loops carry the panel after the outputs, so that its memory stays the same. Threads that share a loop
+        around the code that fills the panel have one each.
         """
         panel, parallel = self.plan.panel, self.plan.parallel
         outside = self.plan.order[: self.plan.order.index(self.plan.vector) + 1]
@@ -86,7 +87,7 @@ class VectorNest(Computation):
             return self._each(level, ranges, state, outputs)
         start, size = ranges[dim]
         grain, step = grain_by_work(self.op, self.plan, [each for _, each in ranges]), points_of_step(self.plan, dim)
-        # A grain has whole steps: where the loop has, too, no thread needs code for a part of one.
+        # A grain consists of whole steps. If the loop does, too, no thread needs code for a partial step.
         has_whole_steps = isinstance(size, int) and size % step == 0
 
         def share(position: Size, *values: Value) -> list[Value]:
@@ -109,11 +110,11 @@ class VectorNest(Computation):
         return self._steps(dim, ranges[dim], state, inside, outputs)
 
     def _entered(self, dim: int, ranges: Ranges, state: State, values: list[Value]) -> tuple[State, list[Value]]:
-        """What the loops inside of a step begin with."""
-        if dim != self.plan.vector:
-            return state, values
-        values = self._fill_panel(ranges, state, values)
-        if self.dots is not None and self.dots.is_turned and self._shares_columns():
+        """Return the state and the values at the start of a step's inner loops."""
+        if dim == self.plan.vector:
+            values = self._fill_panel(ranges, state, values)
+        is_wanted = self.dots is not None and self.dots.subtracts_zeros and state.of_zeros is None
+        if is_wanted and dim == self._loop_of_zeros(ranges):
             state = state._replace(of_zeros=self._of_zeros(ranges, state, values))
         return state, values
 
@@ -125,10 +126,10 @@ class VectorNest(Computation):
         body: Callable[[State, list[Value]], list[Value]],
         values: list[Value],
     ) -> list[Value]:
-        """A loop: `values = body(state there, values)` for each of its steps."""
+        """Emit a loop: `values = body(state of the step, values)` for each of its steps."""
         (start, size), count = range_, len(self.op.outputs)
         segments = self.segments(dim, size)
-        # What whole tiles leave is little: one loop finishes the results of all shorter ones.
+        # The remainder is short: one loop finishes the results of all shorter tiles.
         shorter = segments[1:] if len(segments) > 2 and self._is_finished_along(dim, state) else []
         tail_results = self._new_results(dim) if shorter else []
         for segment in segments:
@@ -152,7 +153,7 @@ class VectorNest(Computation):
             if segment.at_once:
                 values = all_at_once(segment, inside, values)
                 continue
-            # What whole steps leave is not worth it.
+            # Sharing the remainder does not pay off.
             is_shared = segment.step == points_of_step(self.plan, dim) and dim not in dict(self.plan.blocks)
             grain = self._grain(dim, segment.step) if is_shared else None
             values = run_steps(segment.start, segment.stop, segment.step, inside, values, grain)
@@ -164,20 +165,20 @@ class VectorNest(Computation):
         return values
 
     def _is_finished_along(self, dim: int, state: State) -> bool:
-        """Whether a long epilogue goes along it, the innermost loop around registers."""
+        """Return True if a long epilogue runs along this loop, which is the innermost loop around registers."""
         around = self.plan.order[: len(self.plan.order) - self.plan.carried]
         is_inside = self.plan.vector in around[:-1] and dim == around[-1]
         return is_inside and dim == self.finish_dim and state.lanes == self.plan.lanes
 
     def _grain(self, dim: int, step: int) -> int | None:
-        """How many steps of a loop one thread takes at a time; None where one does them all."""
+        """Return the number of steps of a loop that one thread takes at a time, or None if threads do not share it."""
         parallel = self.plan.parallel
         if parallel is None or parallel.dim != dim or parallel.grain is None:
             return None
         return parallel.grain // step
 
     def _fill_panel(self, ranges: Ranges, state: State, values: list[Value]) -> list[Value]:
-        """With the panel, if there is one, filled: it is the last of the values."""
+        """Fill the panel, which is the last of the values, if there is one."""
         panel = self.plan.panel
         if panel is None or panel.is_packed:
             return values
@@ -201,28 +202,53 @@ class VectorNest(Computation):
             return list(whole_and_rest(size, tile, one_by_one=dim == self.plan.square))
         one_by_one = any(is_lanewise(self.op, dim, operand) for operand in range(len(self.op.operands)))
         is_masked = not (one_by_one or runs_on_whole_vectors(self.op))
-        return list(vectors(size, self.plan.lanes, tile, masked=is_masked, group=group))
+        # Of a reduction, the remainder goes to the first accumulator, which may have several vectors.
+        unit = min(self.order.lanes // self.plan.lanes, tile) if self.order is not None else 1
+        is_reduced = is_masked and group == 1 and dim in self.op.reductions
+        return list(vectors(size, self.plan.lanes, tile, masked=is_masked, group=group, unit=unit if is_reduced else 0))
 
     # ---- registers ----
 
     def _registers(self, ranges: Ranges, state: State, outputs: list[Value]) -> list[Value]:
-        if self.dots is not None and self.dots.is_turned and state.of_zeros is None:
+        if self.dots is not None and self.dots.subtracts_zeros and state.of_zeros is None:
             state = state._replace(of_zeros=self._of_zeros(ranges, state, outputs))
         step = VectorStep(self, state)
         first = [step.first(output, offsets, outputs) for output, offsets in step.accumulators()]
         level = len(self.plan.order) - self.plan.carried
         return step.write(self._reduce(level, ranges, state, outputs, first), outputs)
 
-    def _shares_columns(self) -> bool:
-        """Whether what is read as vectors is the same in all loops between the vectors' and those in registers."""
-        inside = self.plan.order[self.plan.order.index(self.plan.vector) + 1 : len(self.plan.order) - self.plan.carried]
-        is_shared_by_threads = self.plan.parallel is not None and self.plan.parallel.dim in inside
-        return not is_shared_by_threads and not any(self._changes_vectors(dim) for dim in inside)
+    def _loop_of_zeros(self, ranges: Ranges) -> int | None:
+        """Return the loop in which tiles share the contribution of rows of zeros, or None if each tile has its own.
+
+        The loop is the vector loop, or a loop around it if the vector loop has one step.
+        """
+        around = self.plan.order[: len(self.plan.order) - self.plan.carried]
+        parallel, place = self.plan.parallel, around.index(self.plan.vector)
+        changing = [at for at, dim in enumerate(around) if at != place and self._changes_vectors(dim)]
+        places = [place]
+        if self._only_step(ranges) is not None:
+            places.insert(0, min(place, max(changing, default=0)))
+        for found in places:
+            is_apart = parallel is not None and parallel.dim in around[found + 1 :]
+            if not is_apart and found >= max(changing, default=0):
+                return around[found]
+        return None
+
+    def _only_step(self, ranges: Ranges) -> Segment | None:
+        """Return the only step of the vector loop, if there is one of whole vectors and no panel to copy."""
+        panel, size = self.plan.panel, ranges[self.plan.vector][1]
+        if panel is not None and not panel.is_packed:
+            return None
+        first, *more = self.segments(self.plan.vector, size)
+        return None if more or first.rest or (first.start, first.stop) != (0, first.step) else first
 
     def _of_zeros(self, ranges: Ranges, state: State, outputs: list[Value]) -> dict[Point, Value]:
-        """What rows of zeros, bits flipped as the rows' are, would add to the sums: by point, the rows' loops at 0."""
+        """Return the contribution of rows of flipped zeros to the sums, by point, with the rows' loops at 0."""
         assert self.dots is not None
-        columns = self.dots.columns
+        columns, only = self.dots.columns, self._only_step(ranges)
+        if only is not None:  # the loop may be outside of the vector loop
+            start = ranges[self.plan.vector][0]
+            state = state.at(self.plan.vector, start, only.points, 0).vectors(only.lanes, None)
         counts = [count if self.op.uses(columns, dim) else 1 for dim, count in enumerate(state.counts)]
         zeros = state._replace(counts=tuple(counts), of_zeros={}, is_of_zeros=True)
         step = VectorStep(self, zeros)
@@ -235,9 +261,11 @@ class VectorNest(Computation):
         self, level: int, ranges: Ranges, state: State, outputs: list[Value], values: Sequence[Value | None]
     ) -> list[Value]:
         if level == len(self.plan.order):
-            return VectorStep(self, state).combine(values, outputs)
+            step = VectorStep(self, state)
+            fetch_ahead(step)
+            return step.combine(values, outputs)
         dim = self.plan.order[level]
-        # What is reduced is read.
+        # A reduction reads its accumulators.
         before = [value for value in values if value is not None]
         return self._steps(
             dim, ranges[dim], state, lambda new, carried: self._reduce(level + 1, ranges, new, outputs, carried), before

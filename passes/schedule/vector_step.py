@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Body of the innermost loops around vectors in registers: what one step reads, computes and writes."""
+"""Body of the innermost loops around vectors in registers: loads, computation and stores of one step."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ...emit import linalg
 from ...emit.arithmetic import result_of
 from ...emit.combiner import Combiner, combiners
 from ...emit.numbers import Size
+from ...emit.reduction_order import order_of
 from ...emit.structured import StructuredOp
 from ...emit.vectors import is_vector, read_vector, write_vector
-from .ahead import fetch_ahead
 from .dots import Dots, packed_operand
 from .epilogue import Epilogue, is_long
 from .packing import packed_source
-from .plan import Panel, Plan, group_of, points_of_step
+from .plan import MASKED, Panel, Plan, group_of, points_of_step
 from .segments import run_steps
 from .state import State
 from .vector_access import Point, VectorAccess, loop_between
@@ -29,7 +29,7 @@ from .vector_body import BodyContext, Lanes, hoisted_zero, widening_of
 
 
 class Computation:
-    """What the steps of one operation's loops have in common."""
+    """Properties that the steps of one operation's loops share."""
 
     def __init__(
         self,
@@ -39,27 +39,34 @@ class Computation:
         reducing: Sequence[Combiner],
         epilogue: Epilogue | None = None,
         dots: Dots | None = None,
+        first_cache: int = 0,
     ):
         self.op = op
+        #: Bytes of the first cache level.
+        self.first_cache = first_cache
         self.epilogue = epilogue
         self.dots = dots
         self.plan = plan
-        #: For each output, the scalar that it is full of before, or None where it is read.
+        #: For each output, the scalar with which it is filled before, or None if the output is read.
         self.initial = list(initial)
-        #: For each output how partial results become one; empty where lanes stay apart.
+        #: For each output, the combiner of partial results. Empty if lanes stay separate.
         self.combiners = list(reducing)
+        #: Order of the reduction, or None if it is free.
+        self.order = order_of(op.operation)
         self.hoisted: dict[object, Value] = {}
         self.finish_dim = self._loop_of_epilogue()
-        #: Inputs packed as panels, or groups, need it already.
+        #: Panels or groups exist only for inputs that are packed already.
         packed = packed_operand(plan, dots)
         self.packed = None if packed is None else packed_source(op.operands[packed])
-        #: The loops, those last whose steps read other vectors.
+        #: The loops, sorted so that the last loops have steps that read different vectors.
         self.point_order = sorted(op.dims, key=self._changes_vectors)
 
     def _loop_of_epilogue(self) -> int | None:
-        """The loop along which a long epilogue goes over what registers held; None where each has code of its own.
+        """Return the loop along which a long epilogue runs over stored results.
 
-        A store and a load more for each vector cost little next to it, and there is less code to compile and to fetch.
+        Return None if the epilogue runs on each register.
+        The extra store and load of each vector cost little compared with the epilogue, and there is less code to
+        compile and to fetch.
         """
         op, plan = self.op, self.plan
         if (
@@ -75,7 +82,7 @@ class Computation:
         return max(dims, key=lambda dim: plan.tile[dim], default=None)
 
     def new_results(self) -> Value:
-        """Memory for what the registers of a tile held."""
+        """Return memory for the results in the registers of a tile."""
         count = math.prod(points for dim, points in self.plan.tile.items() if dim not in self.op.reductions)
         return linalg.empty([count, self.plan.lanes], self.op.block.arguments[self.op.input_count].type)
 
@@ -119,27 +126,29 @@ class VectorStep:
         return self.vector in self.op.reductions
 
     def _outer(self) -> Iterator[Point]:
-        """The points of the tile in the parallel loops: one after the other those that share what is no vector, so that
-        this needs one register."""
+        """Yield the points of the tile in the parallel loops.
+
+        Points that share a scalar operand are adjacent, so that the operand needs one register.
+        """
         counts = [1 if dim in self.op.reductions else count for dim, count in enumerate(self.state.counts)]
         order = self.nest.point_order
         for found in itertools.product(*(range(counts[dim]) for dim in order)):
             yield tuple(place for _, place in sorted(zip(order, found, strict=True)))
 
     def _partials(self) -> int:
-        """Accumulators for one element of an output: as many as the vectors that a step of a reduction takes."""
+        """Return the number of accumulators of an output's element: the vectors that a step of a reduction takes."""
         return self.nest.plan.tile.get(self.vector, 1) if self._reduces_lanes else 1
 
     def accumulators(self) -> list[tuple[int, Point]]:
-        """For each output and point one; the partial ones of one element follow each other."""
+        """Return the output and the point of each accumulator. Partial accumulators of one element are adjacent."""
         return [slot for slot in self._slots() for _ in range(self._partials())]
 
     def _slots(self) -> list[tuple[int, Point]]:
-        """Each output with each point of the tile."""
+        """Return each output with each point of the tile."""
         return [(output, point) for output in range(len(self.op.outputs)) for point in self._outer()]
 
     def first(self, output: int, point: Point, outputs: Sequence[Value]) -> Value | None:
-        """What an accumulator starts from."""
+        """Return the initial value of an accumulator."""
         if self._reduces_lanes:
             return self.lanes.vector(self.nest.neutral(output))
         initial = self.nest.initial[output]
@@ -150,7 +159,7 @@ class VectorStep:
         return self._without_zeros(self.lanes.vector(initial), point)
 
     def _without_zeros(self, first: Value, point: Point) -> Value:
-        """What a sum of dot products starts from, less what rows of zeros would add."""
+        """Return the initial value of a sum of dot products, less the contribution of rows of zeros."""
         dots, of_zeros = self.nest.dots, self.state.of_zeros
         if dots is None or not of_zeros:
             return first
@@ -158,13 +167,12 @@ class VectorStep:
         return result_of("arith.subi", [first, of_zeros[place]], first.type)
 
     def nothing(self) -> Value:
-        """The vector that adds nothing."""
+        """Return a vector of identity elements."""
         (combiner,) = combiners(self.op)
         return self.lanes.vector(combiner.neutral())
 
     def combine(self, values: Sequence[Value | None], outputs: Sequence[Value]) -> list[Value]:
-        """The accumulators after the points of this step."""
-        fetch_ahead(self)
+        """Return the accumulators after the points of this step."""
         if not self.op.reductions:
             return self._each_apart(values, outputs)
         new = list(values)
@@ -183,7 +191,7 @@ class VectorStep:
         return [value for value in new if value is not None]
 
     def _each_apart(self, values: Sequence[Value | None], outputs: Sequence[Value]) -> list[Value]:
-        """The results at the points of a step where none is made of another."""
+        """Return the results at the points of a step that is no reduction."""
         places, given = list(self._outer()), list[BodyContext]()
         for place, point in enumerate(places):
             loaded = [self._input(operand, point, outputs) for operand in range(self.op.input_count)]
@@ -206,13 +214,13 @@ class VectorStep:
         return [new if old is None else result_of("arith.select", [mask, new, old], old.type) for new, old in pairs]
 
     def _dot(self, dots: Dots, point: Point, before: Value | None, outputs: Sequence[Value]) -> Value:
-        """The sums with a group's products added."""
-        assert before is not None  # what is reduced is read
-        columns, tail = self._columns(dots, point, outputs), self.state.tail
+        """Return the sums with a group's products added."""
+        assert before is not None  # a reduction reads its accumulators
+        columns, masks = self._columns(dots, point, outputs), self._masks(dots, point)
         if self.state.is_of_zeros:
-            return dots.add(before, columns, dots.turned(None, columns.type))
-        rows = self.access.load_group(dots.rows, point, self.op.operands[dots.rows], tail)
-        return dots.add(before, columns, dots.turned(rows, rows.type) if dots.is_turned else rows)
+            return dots.add(before, columns, dots.zeros(columns.type), masks)
+        rows = self.access.load_group(dots.rows, point, self.op.operands[dots.rows], self.state.tail)
+        return dots.add(before, columns, dots.turned(rows, rows.type) if dots.is_turned else rows, masks)
 
     def _columns(self, dots: Dots, point: Point, outputs: Sequence[Value]) -> Value:
         panel, packed = self.nest.plan.panel, self.nest.packed
@@ -222,18 +230,34 @@ class VectorStep:
             return self.access.load_packed_group(dots.columns, point, packed)
         return self.access.load_group(dots.columns, point, self.op.operands[dots.columns], self.state.tail)
 
+    def _masks(self, dots: Dots, point: Point) -> Value | None:
+        """Load the masks of a point's packed columns, or return None if there are none."""
+        packed, panel = self.nest.packed, self.nest.plan.panel
+        if packed is None or dots.pairs != MASKED:
+            return None
+        before = packed.type.shape[0] // 2
+        if panel is None:
+            return self.access.load_packed_group(dots.columns, point, packed, before)
+        return self._from_packed_panel(packed, panel, point, before)
+
+    def _from_packed_panel(self, packed: Value, panel: Panel, point: Point, before: int = 0) -> Value:
+        """Load a point's vector from packed panels. `before` is the number of panels before the first one."""
+        return self.access.load_packed(packed, points_of_step(self.nest.plan, self.vector), panel.dim, point, before)
+
     def _from_panel(self, panel: Panel, point: Point, outputs: Sequence[Value]) -> Value:
         if self.nest.packed is not None:
-            width = points_of_step(self.nest.plan, self.vector)
-            return self.access.load_packed(self.nest.packed, width, panel.dim, point)
+            return self._from_packed_panel(self.nest.packed, panel, point)
         return self.access.load_from_panel(outputs[-1], self._row(panel.dim), panel.dim, point)
 
     def _row(self, dim: int) -> Size:
-        """The panel's row at which the step begins."""
+        """Return the panel's row at which the step begins."""
         return self.state.positions[dim] // group_of(self.nest.plan, dim)
 
     def _widened_before(self, loaded: Sequence[Value]) -> dict[Value, Value]:
-        """What a panel holds is converted already; a vector of equal halves is converted faster than one of them."""
+        """Return widened values that are known before the body.
+
+        Values of a panel are widened already. Values of f16 convert faster after a broadcast.
+        """
         panel = self.nest.plan.panel
         known = {}
         for operand, value in enumerate(loaded):
@@ -249,7 +273,10 @@ class VectorStep:
         return known
 
     def _input(self, operand: int, point: Point, outputs: Sequence[Value]) -> Value:
-        """An input's element; what is also an output is read as it is now, which at its place is as it was."""
+        """Return an input's element.
+
+        An input that is also an output is read from the current output, which is unchanged at that place.
+        """
         panel = self.nest.plan.panel
         if panel is not None and operand == panel.operand:
             return self._from_panel(panel, point, outputs)
@@ -260,7 +287,7 @@ class VectorStep:
         return self.access.load(operand, point, value)
 
     def copy_to_panel(self, operand: int, panel: Value) -> Value:
-        """The panel with this step's vectors of an input in a row."""
+        """Copy this step's vectors of an input to a row of the panel, and return the panel."""
         plan = self.nest.plan
         assert plan.panel is not None
         for point in self._outer():
@@ -285,7 +312,7 @@ class VectorStep:
         return self.finish_kept(state.counts[dim], self._keep(values, outputs))
 
     def _keep(self, values: Sequence[Value], outputs: Sequence[Value]) -> list[Value]:
-        """Puts what the registers hold where the epilogue finds it, in rows along its loop."""
+        """Store the registers for a delayed epilogue, in rows along its loop."""
         written, place = list(outputs), len(self.op.outputs)
         before = 0 if self.state.kept_before is None else self.state.kept_before
         for (_, point), value in zip(self._slots(), values, strict=True):
@@ -293,7 +320,7 @@ class VectorStep:
         return written
 
     def _place_of_kept(self, before: Size, point: Point) -> list[Size]:
-        """Where a point's result is kept, the rows before its tile counted."""
+        """Return the place of a point's stored result. `before` is the number of rows before its tile."""
         assert self.nest.finish_dim is not None
         row, column, width = before + point[self.nest.finish_dim], 0, 1
         for dim in self.op.parallels:
@@ -302,7 +329,7 @@ class VectorStep:
         return [row * width + column, 0]
 
     def finish_kept(self, rows: Size, outputs: Sequence[Value]) -> list[Value]:
-        """Has the epilogue read rows of what is kept, the first of which is for this step's place."""
+        """Apply the epilogue to stored rows, the first of which belongs to this step."""
         dim, state, (written, kept, *others) = self.nest.finish_dim, self.state, outputs
         assert dim is not None
         zero = hoisted_zero(self.op, kept.type.element_type, self.nest.hoisted)
@@ -315,7 +342,7 @@ class VectorStep:
         return [*run_steps(0, rows, 1, finish, [written]), kept, *others]
 
     def _write_finished(self, values: Sequence[Value], outputs: Sequence[Value]) -> list[Value]:
-        """What the epilogue makes of each result, or the results themselves, in their places."""
+        """Store the results of the epilogue, or the results themselves."""
         new = list(outputs)
         rows = defaultdict[tuple[int, Point], list[Value]](list)
         for (output, point), value in zip(self._slots(), values, strict=True):
@@ -331,7 +358,7 @@ class VectorStep:
         return new
 
     def finished(self, value: Value, point: Point) -> Value:
-        """What is written for a result: what the epilogue makes of it."""
+        """Return the value that is stored for a result, which is the epilogue's if there is one."""
         epilogue = self.nest.epilogue
         if epilogue is None:
             return value
@@ -344,7 +371,7 @@ class VectorStep:
         return lanes.vector(finished) if is_vector(value) else finished
 
     def _reduced(self, values: Sequence[Value], outputs: Sequence[Value]) -> list[Value]:
-        """One scalar for each output and point, of what the lanes and partial accumulators hold."""
+        """Reduce lanes and partial accumulators to one scalar for each output and point."""
         partials, slots = self._partials(), self._slots()
         reduced = []
         for output, slots_of_output in itertools.groupby(enumerate(slots), lambda slot: slot[1][0]):
@@ -352,7 +379,8 @@ class VectorStep:
             for slot, (_, point) in slots_of_output:
                 mine = list(values[slot * partials : (slot + 1) * partials])
                 while len(mine) > 1:
-                    mine = [combiner.apply(*pair) for pair in zip(mine[::2], mine[1::2], strict=True)]
+                    half = len(mine) // 2
+                    mine = [combiner.apply(*pair) for pair in zip(mine[:half], mine[half:], strict=True)]
                 first = self.nest.initial[output]
                 if first is None:
                     first = self.access.load(self.op.output_start + output, point, outputs[output])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Canonical form of a PrimFunc (a structural hash): equal for two that compute the same."""
+"""Canonical form of a PrimFunc (a structural hash), equal for PrimFuncs that compute the same."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _GENERAL = frozenset({"linalg.generic", "linalg.index", "linalg.yield"})
 
 
 class Way(NamedTuple):
-    """The inputs in an order in which they make the canonical form, and the literals then."""
+    """An order of the inputs that yields the canonical form, and the literals in this order."""
 
     inputs: tuple[int, ...]
     literals: tuple[Literal, ...]
 
 
 class Canonical(NamedTuple):
-    """`key` is the same for functions that compute the same of inputs in some order, of tensors of any sizes."""
+    """Canonical form. Functions that compute the same, for some order of inputs and any sizes, have equal keys."""
 
     key: bytes
-    #: The first is the one that stands for the function; others are as good, as the sum of two inputs has them.
+    #: The first way represents the function. Others are equivalent, for example for the sum of two inputs.
     ways: tuple[Way, ...]
 
 
 def body_of_prim_func(function: Operation) -> Body:
-    """Named operations as generic ones. Raises Unreadable."""
+    """Read a PrimFunc with named operations generalized. Raise Unreadable if that is impossible."""
     if not any(op.name.startswith("linalg.") and op.name not in _GENERAL for op in operations_in(function)):
         return read_body(function)
     module = ir.Module.create(ir.Location.unknown(function.context))
@@ -44,12 +44,12 @@ def body_of_prim_func(function: Operation) -> Body:
 
 
 def generalize(module: Operation) -> None:
-    """Named operations of linalg become generic ones."""
+    """Convert named linalg operations to linalg.generic."""
     run_upstream(module, ["func.func(linalg-generalize-named-ops)"], verify=False)
 
 
 def signature(body: Body) -> str:
-    """Element types and ranks: those that are alike have it in common, and to tell it takes next to nothing."""
+    """Return the element types and ranks as text. Equal functions have equal signatures, which are cheap to compute."""
     return signature_of(*([body.types[value].text for value in each] for each in (body.inputs, body.region.results)))
 
 
@@ -58,7 +58,7 @@ def signature_of(inputs: Sequence[str], results: Sequence[str]) -> str:
 
 
 def canonical(body: Body) -> Canonical:
-    """Raises Unreadable."""
+    """Return the canonical form. Raise Unreadable if there is none."""
     inputs = range(len(body.inputs))
     kinds = [body.types[value].text for value in body.inputs]
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Symbolic evaluation of a body: each element of a result as an expression of elements of the inputs.
+"""Symbolic evaluation of a body: each result element as an expression of input elements.
 
-Two bodies have equal terms where they compute the same in the same way, whatever their values are called and however
-what is computed element by element is spread over operations. Loops of a result are numbered by its axes, those of
-reductions by what they are for, operands of commutative operators are sorted.
+Two bodies have equal terms if they compute the same in the same way. Names of values and the distribution of
+elementwise work over operations do not matter. Loops of a result are numbered by its axes, reduction loops by their
+role. Operands of commutative operators are sorted.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from .reading import Axis, Body, BodyStep, Generic, Region, Unreadable
 
 T = TypeVar("T")
 
-#: Orders of what looks alike that are tried.
+#: Most orders tried for inputs or loops that look alike.
 MOST_ORDERS = 24
-# Reading one tensor at many places can take more than the body is long.
+# Reading one tensor at many indices can take more terms than the body has operations.
 _MOST_TERMS = 20_000
 _MOST_LITERALS = 64
 _SIGNS = {MUL: "*", MOD: "mod", FLOORDIV: "//", CEILDIV: "ceil//"}
 
 
 class Wildcard(NamedTuple):
-    """A literal that may be any number."""
+    """A literal that matches any number."""
 
     name: str
 
@@ -38,7 +38,7 @@ Literal = float | Wildcard
 
 
 class Term(NamedTuple):
-    """What a value is: a digest that leaves literals out, and these in the digest's order."""
+    """A value: a digest without literals, and the literals in the digest's order."""
 
     key: bytes
     literals: tuple[Literal, ...] = ()
@@ -63,7 +63,7 @@ def sorted_term(what: str, parts: Iterable[Term]) -> Term:
 
 
 def orders(items: Sequence[T], color: Callable[[T], Any]) -> list[tuple[T, ...]]:
-    """The items sorted by color, those of one color in every order, if these are not too many."""
+    """Return the items sorted by color, with every order of equal colors unless there are too many."""
     groups: dict[Hashable, list[T]] = {}
     for item in sorted(items, key=color):
         groups.setdefault(color(item), []).append(item)
@@ -74,7 +74,7 @@ def orders(items: Sequence[T], color: Callable[[T], Any]) -> list[tuple[T, ...]]
 
 
 class Evaluation:
-    """The terms of a body whose inputs are labelled."""
+    """Terms of a body with labelled inputs."""
 
     def __init__(self, body: Body, labels: Mapping[int, str]):
         self.body = body
@@ -83,7 +83,7 @@ class Evaluation:
         names |= {value: f"out {index}" for index, value in enumerate(body.outputs)}
         known = {value: term(name) for value, name in names.items()}
         known |= {value: _literal(body, value, Wildcard(name)) for value, name in body.literals.items()}
-        #: What is known of a size: the axes of parameters that have it.
+        #: Axes of parameters that have a size, by the representative axis.
         self._sizes: dict[Axis, list[str]] = {}
         ends = [(f"out {index}", value) for index, value in enumerate(body.region.results)]
         for name, value in (*((name, value) for value, name in names.items()), *ends):
@@ -92,7 +92,7 @@ class Evaluation:
         self._outermost = Env(self, body.region, known, (), None)
 
     def results(self) -> Term:
-        """What the body gives, and what it asserts."""
+        """Return a term for the body's results and assertions."""
         env = self._outermost
         env.run()
         given = [env.element(value, _loops(len(self.body.types[value].sizes or ()))) for value in env.region.results]
@@ -106,7 +106,7 @@ class Evaluation:
             raise Unreadable("is too long")
 
     def size(self, axis: Axis, env: Env) -> Term:
-        """A size, by the parameters that have it, else what it is."""
+        """Return a size by the parameters that have it, or else by its value."""
         body = self.body
         same = body.axis_of(axis)
         if same in self._sizes:
@@ -116,7 +116,8 @@ class Evaluation:
             return term(f"{sizes[axis[1]]}")
         step, index = body.makers.get(axis[0], (None, 0))
         if step is not None and step.generic is not None:
-            # As large as what it writes to. Its own term would begin with its sizes.
+            # The size of a generic's result is that of its output operand. The result's own term would begin with its
+            # sizes.
             return self.size((step.operands[step.generic.input_count + index], axis[1]), env)
         if step is None or sizes is None or step.name != "tensor.empty":
             return term(f"size {axis[1]}", env.whole(axis[0]))
@@ -126,7 +127,7 @@ class Evaluation:
         return tuple(self._affine(expression, loops) for expression in map_.results)
 
     def _affine(self, expression: AffineExpr, loops: Sequence[Term]) -> Term:
-        """Sums are flat until they are an operand or the whole: the order of summands does not matter."""
+        """Return the term of an affine expression. Sums are flattened because the order of summands does not matter."""
 
         def join(sign: str, left: list[Term], right: list[Term]) -> list[Term]:
             return [*left, *right] if sign == ADD else [term(_SIGNS[sign], _sum(left), _sum(right))]
@@ -136,7 +137,7 @@ class Evaluation:
 
 
 class Env:
-    """A region's values, for one iteration of it."""
+    """Values of a region in one iteration."""
 
     def __init__(
         self, whole: Evaluation, region: Region, known: Mapping[int, Term], loops: tuple[Term, ...], outer: Env | None
@@ -149,7 +150,7 @@ class Env:
         self._depth: int = 0 if outer is None else outer._depth + 1
 
     def run(self) -> None:
-        """Values that are no tensors, in their order."""
+        """Evaluate all values other than tensors, in order."""
         types = self.evaluation.body.types
         for step in self.region.steps:
             if step.results and all(types[value].sizes is None for value in step.results):
@@ -160,7 +161,7 @@ class Env:
         return [self.value(value) for value in self.region.results]
 
     def value(self, value: int) -> Term:
-        """A number, or a tensor as a whole."""
+        """Return the term of a number or of a whole tensor."""
         home = self._home(value)
         if value not in home._known:
             self.evaluation.count()
@@ -172,7 +173,7 @@ class Env:
     whole = value
 
     def element(self, value: int, at: tuple[Term, ...]) -> Term:
-        """A tensor's element."""
+        """Return the term of a tensor element."""
         home = self._home(value)
         key = value, at
         if key not in home._elements:
@@ -201,7 +202,7 @@ class Env:
         return self._iteration(step, tuple(loops), step.generic.maps).yielded()[index]
 
     def _iteration(self, step: BodyStep, loops: tuple[Term, ...], maps: Sequence[AffineMap], sums: int = 0) -> Env:
-        """The body of a generic at a point of its loops; the last `sums` operands are what is summed so far."""
+        """Evaluate the body of a generic at a point of its loops. The last `sums` operands are accumulators."""
         types = self.evaluation.body.types
         region = step.regions[0]
         known: dict[int, Term] = {}
@@ -230,7 +231,10 @@ class Env:
         return term(f"result {index}", self._reduction(step, step.generic))
 
     def _reduction(self, step: BodyStep, generic: Generic) -> Term:
-        """Loops over axes of the result are numbered as these; reductions take the order that gives the least term."""
+        """Evaluate a reduction.
+
+        Loops over result axes have the axes' numbers, the others the order with the least term.
+        """
         count = len(step.operands) - generic.input_count
         rank = len(generic.is_reduction)
         dims = _result_dims(generic)
@@ -262,7 +266,7 @@ class Env:
         return term("reduction", sorted_term("ranges", sizes), *yielded, *begun, *places)
 
     def _axis_of(self, step: BodyStep, generic: Generic, dim: int) -> Axis:
-        """An axis that a loop runs over."""
+        """Return an axis that a loop iterates over."""
         for value, map_ in zip(step.operands, generic.maps, strict=True):
             for axis, expression in enumerate(map_.results):
                 if plain_dim(expression) == dim:
@@ -301,7 +305,7 @@ class Env:
 def _literal(body: Body, value: int, number: Literal | None) -> Term:
     type_ = body.types[value]
     if number is None:
-        raise Unreadable("has a constant in it that is no number")
+        raise Unreadable("contains a constant that is no number")
     if type_.element == "index" and not isinstance(number, Wildcard):
         return term(f"{int(number)}")
     return Term(term(f"literal {type_.element}").key, (number,))
@@ -312,7 +316,7 @@ def _loops(count: int) -> tuple[Term, ...]:
 
 
 def _result_dims(generic: Generic) -> list[int] | None:
-    """The loops that the axes of all results are, in their order; None where they are more than that."""
+    """Return the loops of the results' axes, in order, or None if a map is no plain projection."""
     maps = generic.maps[generic.input_count :]
     dims = [plain_dim(expression) for expression in maps[0].results]
     is_plain = None not in dims and len(set(dims)) == len(dims) and all(map_ == maps[0] for map_ in maps)
@@ -320,7 +324,7 @@ def _result_dims(generic: Generic) -> list[int] | None:
 
 
 def _is_pointwise(generic: Generic) -> bool:
-    """Whether each element of the results is computed by itself, once."""
+    """Check whether each element of the results is computed independently, once."""
     dims = _result_dims(generic)
     return dims is not None and not any(generic.is_reduction) and len(dims) == len(generic.is_reduction)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memoised structure of PrimFuncs that calls name: read once for each function during a walk."""
+"""Memoised structures of called PrimFuncs. Each function is read once during a walk."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ CALL_TIR = "relax.call_tir"
 
 
 class KnownPrimFunc:
-    """A PrimFunc that has a body."""
+    """A PrimFunc with a body."""
 
     def __init__(self, function: Operation):
         self.function = function
 
     @cached_property
     def kind(self) -> OpPattern:
-        """How it can be fused: as it says, or by what its body does."""
+        """Return the fusion pattern: the stated one, or that of the body."""
         stated = op_pattern(self.function)
         if stated is not None:
             return stated
-        from ..fuse.pattern import pattern_of  # which reads bodies as fusion does, and is long to load
+        from ..fuse.pattern import pattern_of  # slow to import, because it reads bodies like fusion does
 
         with self.function.context:
             return pattern_of(self.function)
 
     @cached_property
     def body(self) -> Body | str:
-        """What is in it; why that cannot be read."""
+        """Return the body as data, or the reason why it is unreadable."""
         try:
             return body_of_prim_func(self.function)
         except Unreadable as problem:
@@ -49,7 +49,7 @@ class KnownPrimFunc:
 
     @cached_property
     def canonical(self) -> Canonical | str:
-        """Its canonical form, or in words why there is none."""
+        """Return the canonical form, or the reason why there is none."""
         if isinstance(self.body, str):
             return self.body
         try:
@@ -59,13 +59,13 @@ class KnownPrimFunc:
 
 
 class KnownPrimFuncs:
-    """Those of modules that calls are looked up in."""
+    """PrimFuncs of the modules in which calls are looked up."""
 
     def __init__(self) -> None:
         self._modules: dict[Operation, dict[str, KnownPrimFunc | None]] = {}
 
     def of(self, call: Operation) -> KnownPrimFunc | None:
-        """The one that a relax.call_tir calls; None where there is none that could be looked into."""
+        """Return the PrimFunc that a relax.call_tir calls, or None if it has no readable body."""
         module: Operation | None = innermost(call, "builtin.module")
         attribute = call.attributes["func"].value
         *outer, name = [attribute] if isinstance(attribute, str) else attribute
@@ -75,7 +75,7 @@ class KnownPrimFuncs:
             return None
         known = self._modules.setdefault(module, {})
         if name not in known:
-            # All at once; what was made meanwhile is new.
+            # Read all functions of the module at once. Functions added since then are new.
             for function in functions_in(module):
                 if is_prim_func(function) and has_body(function):
                     known.setdefault(symbol_name(function), KnownPrimFunc(function))
@@ -92,7 +92,7 @@ _known: ContextVar[KnownPrimFuncs | None] = ContextVar("known_prim_funcs", defau
 
 @contextmanager
 def remembering(known: KnownPrimFuncs) -> Iterator[None]:
-    """PrimFuncs are looked up in `known` inside; bodies must not change while that is in use."""
+    """Look up PrimFuncs in `known` inside the context. Bodies must not change meanwhile."""
     token = _known.set(known)
     try:
         yield
@@ -101,5 +101,5 @@ def remembering(known: KnownPrimFuncs) -> Iterator[None]:
 
 
 def prim_func_of(call: Operation) -> KnownPrimFunc | None:
-    """What is known of the PrimFunc that a relax.call_tir calls."""
+    """Return the memoised PrimFunc that a relax.call_tir calls, or None."""
     return (_known.get() or KnownPrimFuncs()).of(call)

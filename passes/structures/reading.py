@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A PrimFunc's body as data: steps, their values as numbers, and which axes are of one size."""
+"""Data form of a PrimFunc's body: steps, numbered values, and classes of axes of equal size."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ...dialects.tir.prim_func import is_prim_func
 from ...emit.generic import GenericOp
 from ...emit.linalg import REDUCTION
 
-#: On a parameter of a structure: it stands for a literal in the body; the text is its name.
+#: Attribute of a structure's parameter that represents a literal. The text is its name.
 LITERAL = "relax.literal"
-# Evaluation goes from producer to producer, deeper with each: longer bodies are nothing that people write.
+# Evaluation recurses from producer to producer. People do not write longer bodies.
 _MOST_STEPS, _MOST_TENSORS = 500, 48
 _PURE_DIALECTS = frozenset({"affine", "arith", "index", "linalg", "math", "scf", "tensor"})
 _COMMUTATIVE = frozenset(
     f"arith.{name}"
     for name in "addf mulf addi muli andi ori xori maximumf minimumf maxnumf minnumf maxsi minsi maxui minui".split()
 )
-#: What says how freely it may be computed, not what.
+#: Attributes that say how freely an operation may be computed, but not its result.
 _IGNORED = frozenset({"fastmath", "overflowFlags", "operandSegmentSizes", "indexing_maps", "iterator_types"})
 _ENDS = frozenset({"func.return", "linalg.yield", "scf.yield", "tensor.yield", "scf.condition", "affine.yield"})
 
@@ -33,11 +33,11 @@ Axis = tuple[int, int]
 
 
 class Unreadable(Exception):
-    """Why nothing can be said of what a body computes."""
+    """Raised for bodies that cannot be analysed, with the reason."""
 
 
 class TypeOf(NamedTuple):
-    """What of a value's type counts; `sizes` is None for what is no tensor."""
+    """Relevant parts of a value's type. `sizes` is None for anything but tensors."""
 
     element: str
     sizes: tuple[int | None, ...] | None
@@ -48,7 +48,7 @@ class TypeOf(NamedTuple):
 
 
 class Generic(NamedTuple):
-    """How the loops of a linalg.generic run."""
+    """Loops of a linalg.generic."""
 
     maps: tuple[AffineMap, ...]
     is_reduction: tuple[bool, ...]
@@ -56,7 +56,7 @@ class Generic(NamedTuple):
 
 
 class Region(NamedTuple):
-    """A block of steps and what it ends in."""
+    """A block of steps and its terminator."""
 
     arguments: tuple[int, ...]
     steps: tuple[BodyStep, ...]
@@ -68,7 +68,7 @@ _EMPTY = Region((), (), "", ())
 
 
 class BodyStep(NamedTuple):
-    """An operation."""
+    """One operation of a body."""
 
     name: str
     attributes: str
@@ -77,27 +77,27 @@ class BodyStep(NamedTuple):
     regions: tuple[Region, ...]
     is_commutative: bool
     generic: Generic | None
-    #: The number of a constant, or the dimension that linalg.index or tensor.dim names.
+    #: Value of a constant, or dimension that linalg.index or tensor.dim names.
     number: float | None
 
 
 @dataclass
 class Body:
-    """A function that computes tensors of tensors."""
+    """A function that computes tensors from tensors."""
 
     types: list[TypeOf] = field(default_factory=list)
-    #: Where a value is made: the step and which of its results; none for arguments.
+    #: Defining step of a value and the result's index. Arguments have none.
     makers: dict[int, tuple[BodyStep, int]] = field(default_factory=dict)
-    #: Tensors in and, where the function has parameters for them, out; literals by their names.
+    #: Input tensors, output tensors if the function has parameters for them, and literals by name.
     inputs: tuple[int, ...] = ()
     outputs: tuple[int, ...] = ()
     literals: dict[int, str] = field(default_factory=dict)
     region: Region = _EMPTY
-    #: Axes that are of one size because loops run over both; found by `axis_of`.
+    #: Axes of equal size because loops iterate over both. `axis_of` finds the representative.
     _same: dict[Axis, Axis] = field(default_factory=dict)
 
     def axis_of(self, axis: Axis) -> Axis:
-        """What stands for all axes of the same size."""
+        """Return the representative of all axes of the same size."""
         while (other := self._same.get(axis, axis)) != axis:
             axis = other
         return axis
@@ -109,10 +109,10 @@ class Body:
 
 
 def read_body(function: Operation) -> Body:
-    """Raises Unreadable. Named operations of linalg have to be generic ones."""
+    """Read a function with generic linalg operations. Raise Unreadable if that is impossible."""
     blocks = list(function.regions[0].blocks)
     if len(blocks) != 1:
-        raise Unreadable("jumps" if blocks else "has no body")
+        raise Unreadable("has several blocks" if blocks else "has no body")
     results = function_type_of(function).results
     if not len(results) or not all(isinstance(type_, ir.RankedTensorType) for type_ in results):
         raise Unreadable("works on memory, not on tensors")
@@ -130,7 +130,7 @@ def read_body(function: Operation) -> Body:
 
 
 def literal_places(function: Operation) -> dict[int, str]:
-    """The parameters that stand for literals, with their names."""
+    """Return the positions and names of the parameters that stand for literals."""
     if "arg_attrs" not in function.attributes:
         return {}
     attributes = enumerate(function.attributes["arg_attrs"])
@@ -153,13 +153,13 @@ class _Reader:
         arguments = tuple(self._number(value) for value in block.arguments)
         *operations, end = operations_of(block)
         if end.name not in _ENDS:
-            raise Unreadable(f"has {end.name} in it")
+            raise Unreadable(f"contains {end.name}")
         steps = tuple(self._step(op, is_outermost) for op in operations)
         return Region(arguments, steps, end.name, tuple(self._number(value) for value in end.operands))
 
     def _step(self, op: Operation, is_outermost: bool) -> BodyStep:
         if not _is_pure(op) and not (is_outermost and op.name == "tir.assert"):
-            raise Unreadable(f"has {op.name} in it, which does more than to compute")
+            raise Unreadable(f"contains {op.name}, which has side effects")
         self._steps += 1
         self._tensors += any(isinstance(value.type, ir.ShapedType) for value in op.results)
         if self._steps > _MOST_STEPS or self._tensors > _MOST_TENSORS:
@@ -167,7 +167,7 @@ class _Reader:
         operands = tuple(self._number(value) for value in op.operands)
         regions = tuple(self.region(each.blocks[0]) for each in op.regions if len(each.blocks) == 1)
         if len(regions) < len(op.regions):
-            raise Unreadable(f"has {op.name} in it, which jumps")
+            raise Unreadable(f"contains {op.name}, which has several blocks")
         results = tuple(self._number(value) for value in op.results)
         row = row_of(op)
         step = BodyStep(
@@ -197,7 +197,7 @@ def _type_of(type_: Type) -> TypeOf:
     if isinstance(type_, ir.RankedTensorType):
         return TypeOf(str(type_.element_type), tuple(None if size == DYNAMIC else size for size in type_.shape))
     if isinstance(type_, (ir.MemRefType, ir.UnrankedMemRefType, ir.UnrankedTensorType)):
-        raise Unreadable("works on memory, not on tensors" if "memref" in str(type_) else "has a tensor of any rank")
+        raise Unreadable("works on memory, not on tensors" if "memref" in str(type_) else "has an unranked tensor")
     return TypeOf(str(type_), None)
 
 
@@ -223,10 +223,10 @@ def _number_of(op: Operation) -> float | None:
     value = op.attributes["value"]
     if isinstance(value, ir.DenseElementsAttr):
         if not value.is_splat:
-            raise Unreadable("has a constant tensor in it")
+            raise Unreadable("contains a constant tensor")
         value = value.get_splat_value()
     if not isinstance(value, (ir.FloatAttr, ir.IntegerAttr, ir.BoolAttr)):
-        raise Unreadable("has a constant in it that is no number")
+        raise Unreadable("contains a constant that is no number")
     return value.value
 
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Structures: what a PrimFunc is to compute, stated by a function that computes it.
+"""Structures: computations to find in PrimFuncs, stated by functions that compute them.
 
     product = structure('''
         func.func @product(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %out: tensor<?x?xf32>) -> tensor<?x?xf32> {...}
     ''')
 
-A PrimFunc has the structure if it computes the same of inputs in some order: names of values, the order of operations
-and of commutative operands, named operations of linalg or generic ones, and how what is computed element by element is
-spread over operations make no difference.
+A PrimFunc has the structure if it computes the same for some order of its inputs. Names of values, the order of
+operations and of commutative operands, and named or generic linalg operations make no difference. The same holds for
+the distribution of elementwise work over operations.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from .canonical import Canonical, body_of_prim_func, canonical, generalize, sign
 from .evaluation import Literal, Wildcard
 from .reading import Unreadable, literal_places
 
-#: The sizes of tensors, None for other values.
+#: Sizes of tensors, or None for other values.
 Shapes = Sequence[Sequence[Dim] | None]
 
 
 class Binding(NamedTuple):
-    """How a PrimFunc has a structure: which of its inputs each input of the structure is, and what literals are."""
+    """Binding of a structure to a PrimFunc: the PrimFunc's input for each input of the structure, and the literals."""
 
     inputs: tuple[int, ...]
     literals: dict[str, float]
 
 
 class Structure:
-    """What a PrimFunc computes, to be found in others."""
+    """A computation to find in PrimFuncs."""
 
     def __init__(self, function: Operation):
         self.name = symbol_name(function)
@@ -56,14 +56,14 @@ class Structure:
         self.input_count = len(self._body.inputs)
         type_, literals = function_type_of(function), literal_places(function)
         inputs = [each for place, each in enumerate(type_.inputs) if place not in literals][: self.input_count]
-        #: Of inputs, then of results.
+        #: Shapes of inputs, then of results.
         self.shapes: Shapes = [_shape(each) for each in (*inputs, *type_.results)]
-        #: Whether it says anything of sizes.
+        #: True if the structure states any size.
         self.has_sizes = any(size is not None for shape in self.shapes for size in shape or ())
 
     @cached_property
     def _canonical(self) -> Canonical:
-        """When it is first needed: of a table most are not."""
+        """Computed on first use, because most structures of a table are never compared."""
         try:
             return canonical(self._body)
         except Unreadable as problem:
@@ -74,7 +74,9 @@ class Structure:
         return self._canonical.key
 
     def bindings(self, found: Canonical, shapes: Shapes) -> list[Binding] | str:
-        """How a PrimFunc with the same key has the structure, for arguments and results of these shapes, or why not."""
+        """Return the bindings for a PrimFunc with the same key and these argument and result shapes, or the reason for
+        none.
+        """
         bindings: dict[tuple[int, ...], Binding] = {}
         reason = ""
         own = self._canonical.ways[0]
@@ -107,10 +109,10 @@ class Structure:
 
 
 class Later(Structure):
-    """A structure for tensors of any sizes that is read when something has its signature: large tables cost nothing."""
+    """A structure without sizes that is read only when a PrimFunc has its signature, so that large tables are cheap."""
 
     def __init__(self, name: str, inputs: Sequence[str], result: str, read: Callable[[], Structure]):
-        """`inputs` and `result` are element types and ranks: f32x2."""
+        """`inputs` and `result` are element types and ranks, such as f32x2."""
         self.name, self.input_count, self.has_sizes = name, len(inputs), False
         self.signature = signature_of(inputs, [result])
         self.read = read
@@ -137,31 +139,35 @@ def _bound_literals(wanted: Sequence[Literal], found: Sequence[Literal]) -> dict
         if isinstance(expected, Wildcard):
             expected = bound.setdefault(expected.name, there)
         if repr(expected) != repr(there):
-            return f"has {there} where {expected} is stated"
+            return f"has the literal {there}, expected {expected}"
     return bound
 
 
 def structures(source: Any) -> dict[str, Structure]:
-    """The structures that a module's functions state, by their names: MLIR text, an rx.Module or one function of it."""
+    """Return the structures of a module's functions by name.
+
+    The source is MLIR text, an rx.Module or one of its functions.
+    """
     owner = parse_module(source, "<structure>", trusted=True) if isinstance(source, str) else source
     module = owner.operation
     if owner is not source:
-        generalize(module)  # all at once
+        generalize(module)  # all functions at once
     functions = [module] if module.name == "func.func" else [each for each in functions_in(module) if has_body(each)]
     return {symbol_name(function): Structure(function) for function in functions if _is_stated(function, functions)}
 
 
 def _is_stated(function: Operation, functions: Sequence[Operation]) -> bool:
-    """A script's tensor program comes with a graph that calls it."""
+    """Check whether a function states a structure. The tensor program of a script comes with a graph that calls it."""
     return is_prim_func(function) or not any(map(is_prim_func, functions))
 
 
 def structure(
     source: Any, inputs: Sequence[Any] = (), outputs: Sequence[Any] = (), name: str = "structure"
 ) -> Structure:
-    """What a function computes: MLIR text of it, an rx.Module that holds it alone, or Python that builds it.
+    """Return the structure of one function: MLIR text, an rx.Module with one function, or Python that builds it.
 
-    Python is called with parameters of these types (infos, MLIR types, text), inputs first, and gives the outputs.
+    A Python function receives parameters of these types (infos, MLIR types, text), inputs first, and returns the
+    outputs.
     """
     if callable(source) and not hasattr(source, "operation"):
         context = create_context()

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-infer-symbolic-shapes is made of: equations between sizes, their solutions, functions updated by them."""
+"""Parts of relax-infer-symbolic-shapes: equations between sizes, their solutions, and updates of functions."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Equations between sizes, and what symbols are by them: each that is linear in a symbol says what that symbol is."""
+"""Equations between sizes and their solutions. An equation that is linear in a symbol defines the symbol."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ...bindings.diagnostics import error_at, made_at
 from ...bindings.ir import Operation
 from ...dialects.core.substitute import symbols_of_operation
 from ...dialects.core.symbols import Dim, Size, SymbolError, SymExpr, equal, sym
-from ...dialects.core.symbols_expr import make, terms_of
+from ...dialects.core.symbols_expr import from_terms, terms_of
 from ...dialects.core.symbols_terms import bounds
 from ...support.errors import RefusalError, RelaxError
 
 
 class Equation(NamedTuple):
-    """What an operation needs: two sizes that are the same."""
+    """Two sizes that an operation needs to be equal."""
 
     one: Size
     other: Size
     operation: Operation
-    #: Whether the operation runs whenever the function does. What cannot hold is else never run.
+    #: True if the operation runs whenever the function does. An unsatisfiable equation else means that it never runs.
     is_certain: bool = True
 
     def __str__(self) -> str:
@@ -30,22 +30,22 @@ class Equation(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a symbol is, and the equation that says so."""
+    """Value of a symbol, and the equation that defines it."""
 
     size: Size
     equation: Equation
 
 
-#: Whether an operation may say what a symbol is, in terms of others.
+#: Predicate: True if an operation may define a symbol in terms of others.
 MayTell = Callable[[Operation, str, Iterable[str]], bool]
 
 
 class Equations:
-    """What is known of a function's symbols.
+    """Known values of a function's symbols.
 
-    `places` says where each is defined, counted from the function's beginning, parameters at -1. A symbol is expressed
-    by those that are defined before it: its own definition becomes a check. The others stay free, and so do those that
-    are kept.
+    `places` has the position of each symbol's definition, counted from the function's beginning, with parameters at -1.
+    A symbol is expressed by symbols that are defined before it, and its own definition becomes a check. All other
+    symbols stay free, and so do those in `kept`.
     """
 
     def __init__(self, places: Mapping[str, int], kept: Iterable[str] = (), may_tell: MayTell | None = None):
@@ -53,17 +53,17 @@ class Equations:
         self._kept = frozenset(kept)
         self._may_tell = may_tell
         self.answers: dict[str, Answer] = {}
-        #: Equations that say nothing yet, by the symbols in them.
+        #: Equations that define nothing yet, by the symbols in them.
         self._open: dict[str, list[Equation]] = {}
 
     def resolve(self, size: Dim) -> Dim:
-        """The size in terms of symbols that nothing is known of."""
+        """Return the size in terms of free symbols."""
         if not isinstance(size, SymExpr) or self.answers.keys().isdisjoint(size.variables):
             return size
         return size.substitute({name: self._answer(name) for name in size.variables if name in self.answers})
 
     def _answer(self, name: str) -> Size:
-        """What a symbol is: chains of answers are followed once, without recursion, and cut short."""
+        """Return the value of a symbol. Chains of answers are followed without recursion, and shortened."""
         path = [name]
         while path:
             size, equation = self.answers[path[-1]]
@@ -81,13 +81,13 @@ class Equations:
         return self.answers[name].size
 
     def _is_stale(self, name: str) -> bool:
-        """Whether what is known of a symbol is said in terms of one that more is known of."""
+        """Check whether a symbol's answer contains symbols with answers of their own."""
         answer = self.answers.get(name)
         size = None if answer is None else answer.size
         return isinstance(size, SymExpr) and not self.answers.keys().isdisjoint(size.variables)
 
     def add(self, equation: Equation) -> None:
-        """Learns from an equation. Raises RelaxError, with both places, where it contradicts those before."""
+        """Add an equation. Raise RelaxError, with both locations, if it contradicts earlier equations."""
         pending = [equation]
         while pending:
             symbol = self._learn(pending.pop())
@@ -95,7 +95,7 @@ class Equations:
                 pending += self._open.pop(symbol, [])
 
     def _learn(self, equation: Equation) -> str | None:
-        """The symbol that more is known of now, if there is one."""
+        """Learn from an equation and return the symbol that it defines, or None."""
         if equation.one == equation.other:
             return None
         try:
@@ -106,7 +106,7 @@ class Equations:
                 raise self._contradiction(equation, f"sizes that must be the same are {one} and {other}")
             difference = 0 if one is None or other is None else one - other
             found = self._solve(difference, equation.operation)
-        except SymbolError:  # too large to say anything
+        except SymbolError:  # too large to solve
             return None
         if found is None:
             for name in difference.variables if isinstance(difference, SymExpr) else ():
@@ -121,7 +121,7 @@ class Equations:
         return symbol
 
     def _solve(self, difference: Size, operation: Operation) -> tuple[str, Size] | None:
-        """A symbol and what it must be for this to be 0: the one that is defined last."""
+        """Solve difference = 0 for the symbol that is defined last. Return the symbol and its value, or None."""
         terms = terms_of(difference)
         scale = gcd(*terms.values())
         found = []
@@ -130,7 +130,7 @@ class Equations:
                 continue
             sign = -1 if coefficient > 0 else 1
             rest = {other: sign * count // scale for other, count in terms.items() if other != monomial}
-            name, size = str(monomial[0]), make(rest)
+            name, size = str(monomial[0]), from_terms(rest)
             if self._may_follow(name, size, operation):
                 is_size = bounds(terms_of(size))[0] is not None
                 found.append((self._places[name], is_size, order, name, size))
@@ -140,7 +140,7 @@ class Equations:
         return name, size
 
     def _may_follow(self, name: str, size: Size, operation: Operation) -> bool:
-        """Whether the size says what the symbol is where that is defined."""
+        """Check whether the size can define the symbol at the symbol's definition."""
         place = self._places.get(name)
         if place is None or name in self._kept:
             return False
@@ -153,7 +153,8 @@ class Equations:
         if highest is not None and highest <= 0:  # n + m = 0
             return False
         before = [self._places.get(each) for each in size.variables]
-        # What one operation defines together may only be equal to another name: definitions are read off plain sizes.
+        # A symbol may follow another one of the same operation only as an equal name, because definitions are read off
+        # plain sizes.
         is_together = place < 0 or size == sym(next(iter(size.variables)))
         return name not in size.variables and all(
             each is not None and (each < place or (each == place and is_together)) for each in before
@@ -164,7 +165,7 @@ class Equations:
         return self.error(equation.operation, message)
 
     def error(self, operation: Operation, message: str) -> RelaxError:
-        """An error at an operation, with what is known of the symbols in its types, and from where."""
+        """Return an error at an operation, with notes on the known symbols in its types and where they come from."""
         notes = []
         for reason in self._reasons(symbols_of_operation(operation)):
             location = reason.operation.location
@@ -175,7 +176,10 @@ class Equations:
         return RefusalError(message, location=diagnostic.place, notes=texts, diagnostics=[diagnostic])
 
     def _reasons(self, names: Iterable[str]) -> list[Equation]:
-        """The equations that say what these symbols are, and what those in them are; each once."""
+        """Return the equations that define these symbols, and the symbols in the equations.
+
+        Each equation occurs once.
+        """
         found: dict[Equation, None] = {}
         pending, seen = sorted(names), set[str]()
         while pending:
@@ -193,7 +197,7 @@ def _variables(*sizes: Dim) -> frozenset[str]:
 
 
 def names_in(dims: Iterable[Dim]) -> Iterator[str]:
-    """The symbols in sizes."""
+    """Yield the symbols in sizes."""
     for dim in dims:
         if isinstance(dim, SymExpr):
             yield from sorted(dim.variables)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a function's operations say of its sizes: equations between symbols, and sizes that types leave open."""
+"""Sizes implied by a function's operations: equations between symbols, and sizes that types leave open."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ..legalize.known_sizes import by_name
 from .equations import Equation, Equations
 from .scopes import Scopes
 
-# What is learned late makes operations say more; each round costs a walk.
+# Answers make operations imply more. Each round walks the function once.
 _MOST_ROUNDS = 8
 
 
 class _Said(NamedTuple):
-    """What an operation says: sizes that must be the same, what its results are, and what is wrong with it."""
+    """Facts implied by an operation: equal sizes, types of its results, and an error text."""
 
     equalities: list[tuple[Size, Size]]
     results: list[Info]
@@ -34,10 +34,10 @@ class _Said(NamedTuple):
 
 
 class FunctionShapes:
-    """What is known of the sizes in a function once it has returned. Raises RelaxError where it never does.
+    """Known sizes in a function that returns. Raise RelaxError if the function can never return.
 
-    An operation speaks where it runs: one in the body's first block for the whole function, one in a branch or in a
-    loop's body for symbols that are known there alone. It says nothing if it may go because it is unused.
+    An operation in the body's first block determines sizes for the whole function. An operation in a branch or a loop
+    body determines only symbols that are known there. An unused operation that may be erased determines nothing.
     """
 
     def __init__(self, function: Operation):
@@ -45,17 +45,17 @@ class FunctionShapes:
         kept: set[str] = set()
         while True:
             self.equations = Equations(self._scopes.places, kept, self._scopes.may_tell)
-            #: Values whose types leave sizes open that are known.
+            #: Values with types that leave known sizes open.
             self.refined: dict[Value, Info] = {}
             self._said: dict[object, _Said] = {}
             conflicts = self._learn()
             if not conflicts - kept:
                 break
-            # Where a branch contradicts what holds in general, it is not taken: its types stay as they are.
+            # A branch that contradicts general facts is never taken, and its types stay unchanged.
             kept |= conflicts
 
     def _learn(self) -> set[str]:
-        """Asks every operation until none has more to say; symbols that are not the same in a branch."""
+        """Visit all operations until none implies more. Return the symbols with different values in a branch."""
         operations = [(each, row) for each in self._scopes.operations if (row := row_of(each)) is not None]
         for _ in range(_MOST_ROUNDS):
             before = len(self.equations.answers), len(self.refined)
@@ -78,7 +78,7 @@ class FunctionShapes:
         return set()
 
     def _said_by(self, operation: Operation, row: OpDef) -> _Said | None:
-        """What an operation says of sizes; nothing where all of them are numbers."""
+        """Return the facts implied by an operation, or None if all its sizes are numbers."""
         written = [operand_info(value) for value in operation.operands]
         stated = [decode(type_) for type_ in operation.results.types]
         if all(map(_is_known, written)) and all(map(_is_known, stated)):
@@ -100,7 +100,7 @@ class FunctionShapes:
 
     @cached_property
     def _live(self) -> set[Operation]:
-        """What has an effect, and what it reads, at first or second hand."""
+        """Operations with effects, and all operations that they depend on."""
         live: set[Operation] = set()
         for operation in reversed(list(self._scopes.operations)):
             row = row_of(operation)
@@ -123,7 +123,7 @@ class FunctionShapes:
             with reporting_to(listen):
                 if row.infer is not None:
                     results = row.infer_results(call)
-                    # What is stated and what is inferred are compared while the program runs.
+                    # Stated and inferred types are compared at run time.
                     for pair in zip(results, stated, strict=True):
                         compatible(*pair)
                 elif row.role == "shape" and row.verify is not None:
@@ -151,14 +151,14 @@ class FunctionShapes:
         return self.equations.resolve(value) if isinstance(value, SymExpr) else value
 
     def resolved(self, info: Info) -> Info:
-        """A type, or a scalar's value, with what is known in the place of its symbols."""
+        """Return a type, or a scalar's value, with known values in place of symbols."""
         if isinstance(info, ScalarInfo):
             return info._replace(value=self._resolved(info.value))
         return with_dims(info, tuple(map(self.equations.resolve, dims_of(info))))
 
 
 def merge(stated: Info, inferred: Info) -> Info:
-    """The stated type with the sizes that it leaves open."""
+    """Return the stated type with its open sizes filled in."""
     if isinstance(stated, TensorInfo) and isinstance(inferred, TensorInfo):
         if stated.shape is None or inferred.shape is None:
             return stated if stated.shape is not None else stated.with_shape(inferred.shape)
@@ -175,7 +175,7 @@ def _filled(dims: tuple[Dim, ...], others: tuple[Dim, ...]) -> tuple[Dim, ...]:
 
 
 def _is_known(info: Info) -> bool:
-    """Whether it says all that can be said."""
+    """Check whether a type has only numbers as sizes."""
     if isinstance(info, TensorInfo):
         return info.shape is not None and all(isinstance(dim, int) for dim in info.shape)
     if isinstance(info, ShapeInfo):

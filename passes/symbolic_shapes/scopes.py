@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where symbols are known: what holds in a branch or a loop's body holds there alone, what holds around also there."""
+"""Scopes of symbols. Facts in a branch or loop body apply only there, facts outside apply inside as well."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from ...bindings.ir import Block, Operation, Type
 from ...bindings.navigation import blocks_of, body_of, operations_of
 from ...dialects.core.substitute import has_sized_attributes, symbols_of, symbols_of_operation
 
-#: The blocks around an operation, by number, inside of the function's body.
+#: Numbers of the blocks that enclose an operation within the function's body.
 Path = tuple[int, ...]
 
 
 class Scopes:
-    """The operations of a function outside of nested modules, their blocks, and where each symbol is defined."""
+    """Operations of a function outside of nested modules, their blocks, and the definitions of symbols."""
 
     def __init__(self, function: Operation):
         self._paths: dict[Operation, Path] = {}
-        #: Where each symbol occurs first: parameters' at -1, then those of operations, counted from the beginning.
+        #: First occurrence of each symbol: parameters at -1, operations counted from the beginning.
         self.places: dict[str, int] = {}
-        #: The innermost block that has all that a symbol is used for.
+        #: Innermost block that contains all uses of a symbol.
         self._homes: dict[str, Path] = {}
         self._seen: dict[Type, Path] = {}
         self._numbers = count()
         for argument in body_of(function).arguments:
             self._note(symbols_of(argument.type), -1, ())
         for block in blocks_of(function):
-            # The first one is always run.
+            # The first block always runs.
             self._visit(block, () if block == body_of(function) else (next(self._numbers),))
 
     def _visit(self, block: Block, path: Path) -> None:
@@ -57,11 +57,13 @@ class Scopes:
             self._homes[name] = _common(self._homes.get(name, path), path)
 
     def is_always_run(self, operation: Operation) -> bool:
-        """Whether it runs whenever the function does."""
+        """Check whether the operation runs whenever the function does."""
         return not self._paths[operation]
 
     def may_tell(self, operation: Operation, name: str, others: Iterable[str]) -> bool:
-        """Whether an operation runs wherever a symbol is known, and what it says of it is known there too."""
+        """Check whether an operation runs wherever a symbol is known, and whether the other symbols are known there,
+        too.
+        """
         home, path = self._homes[name], self._paths[operation]
         return _encloses(path, home) and all(_encloses(self._homes[each], home) for each in others)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Propagation of known sizes into functions, and into calls of functions whose parameters have become known."""
+"""Propagation of known sizes into functions, and into calls of functions with changed parameter types."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _CAST = "relax.match_cast"
 def specialize(
     function: Operation, shapes: FunctionShapes, functions: Mapping[str, Operation], *, changes_signature: bool
 ) -> bool:
-    """Writes what is known into a function. Whether its signature is another one now.
+    """Write the known sizes into a function. Return True if its signature changes.
 
-    A signature that may not change is kept by relax.match_cast: behind each parameter, which checks what was found out
-    about it, and before each result. Where it may, numbers go into it; names stay names.
+    A fixed signature is kept by relax.match_cast: after each parameter, to check the known sizes, and before each
+    result. Otherwise the signature receives the known numbers, and symbols stay symbols.
     """
     sizes = {name: shapes.equations.resolve(sym(name)) for name in shapes.equations.answers}
     signature = function_type_of(function)
@@ -67,12 +67,12 @@ def specialize(
 
 
 def cast_parameters(function: Operation, inputs: Sequence[Type], place: Callable[[Type], Location]) -> None:
-    """Gives parameters other types; who uses them gets them as they were, checked by an operation at `place(type)`."""
+    """Change the types of parameters. Users receive the old type, checked by an operation at `place(type)`."""
     block = body_of(function)
     first = operations_of(block)[0]
     for argument, type_ in zip(block.arguments, inputs, strict=True):
         before = argument.type
-        # Sizes that were left open are filled in for users too.
+        # Open sizes are filled in for the users, too.
         inner = encode(merge(decode(before), decode(type_)), type_.context)
         argument.set_type(type_)
         if inner == type_:
@@ -85,7 +85,7 @@ def cast_parameters(function: Operation, inputs: Sequence[Type], place: Callable
 
 
 def _keep_type(value: Value, before: Type) -> None:
-    """Operations that are no operators get a value of the type that they were made for."""
+    """Cast the value back to its old type for users that are neither operators nor calls nor returns."""
     if value.type == before:
         return
     for use in list(value.uses):
@@ -96,13 +96,13 @@ def _keep_type(value: Value, before: Type) -> None:
 
 
 def calls_in(function: Operation) -> list[Operation]:
-    """The calls of the module's functions."""
+    """Return the calls of the module's functions."""
     inside = operations_in(function, lambda operation: operation.name == "builtin.module")
     return [operation for operation in inside if operation.name == "func.call"]
 
 
 def fit_call(call: Operation, signature: Type) -> None:
-    """Casts what a call passes and what it gives where its function says otherwise."""
+    """Cast a call's operands and results to the types of the callee's signature."""
     for index, type_ in enumerate(signature.inputs):
         operand = call.operands[index]
         if operand.type != type_:
@@ -123,14 +123,14 @@ def fit_call(call: Operation, signature: Type) -> None:
 
 
 def _seen_through(value: Value, type_: Type) -> Value:
-    """What was cast to a value, if that has the wanted type already."""
+    """Return the source of a cast if it has the wanted type, else the value."""
     owner = value.owner
     source = owner.operands[0] if isinstance(owner, ir.OpView) and owner.operation.name == _CAST else value
     return source if source.type == type_ else value
 
 
 def _cast_results(function: Operation, declared: Sequence[Type], changes_signature: bool) -> list[Type]:
-    """Casts what a function returns to what it declares; what it declares in the end."""
+    """Cast the returned values to the declared result types, and return these types."""
     returns = [last for last in map(last_of, blocks_of(function)) if last.name == "func.return"]
     results = list(declared)
     if changes_signature:
@@ -144,7 +144,7 @@ def _cast_results(function: Operation, declared: Sequence[Type], changes_signatu
 
 
 def _declared(type_: Type, returned: Sequence[Type]) -> Type:
-    """A result's type with the numbers that all returns agree on; names belong to the function's inside."""
+    """Refine a result type by the numbers that all returns agree on. Symbols belong to the function's inside."""
     info, agreed = decode(type_), agreed_numbers([decode(each) for each in returned])
     dims = dims_of(info)
     if len(agreed) != len(dims):
@@ -154,7 +154,7 @@ def _declared(type_: Type, returned: Sequence[Type]) -> Type:
 
 
 def agreed_numbers(infos: Sequence[Info]) -> tuple[int | None, ...]:
-    """Of types of one rank the sizes that are the same number in all of them; nothing where ranks differ."""
+    """Return, per dimension, the number that all types of one rank agree on, or None. Empty if the ranks differ."""
     dims = [dims_of(info) for info in infos]
     if any(len(each) != len(dims[0]) for each in dims):
         return ()
@@ -162,7 +162,7 @@ def agreed_numbers(infos: Sequence[Info]) -> tuple[int | None, ...]:
 
 
 def _number_in(sizes: set[Dim]) -> int | None:
-    """The one number, where there is one and nothing else."""
+    """Return the only size if it is a number, else None."""
     size = sizes.pop()
     return size if not sizes and isinstance(size, int) else None
 

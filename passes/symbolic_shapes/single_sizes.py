@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Symbolic sizes of which only one value works: a reshape of [n, 8] to [1, 8] makes n 1, whatever callers pass."""
+"""Symbolic sizes with one possible value: a reshape of [n, 8] to [1, 8] makes n 1 for all callers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ...dialects.core.call_graph import UNITS
 from ...dialects.core.substitute import symbols_of
 from ..lower_calls.size_bounds import symbol_ranges
 
-#: What somebody wrote to have a size checked.
+#: Operation that users write to check a size.
 _CHECK = "relax.match_cast"
 
 
 def warn_of_single_sizes(module: Operation) -> None:
-    """Warns of sizes that callers seem to choose and cannot. Raises RelaxError where a function can never return."""
+    """Warn of sizes that callers seem to choose but cannot. Raise RelaxError if a function can never return."""
     for function in functions_in(module):
         if has_body(function) and not is_private(function) and not any(name in function.attributes for name in UNITS):
             _warn_of(function)
@@ -37,6 +37,6 @@ def _warn_of(function: Operation) -> None:
         least, most = ranges.get(name, (size, size))
         needs = f"'{operation.name}' op needs {equation}: {name} can only be {size}"
         if not least <= size <= most:
-            raise located_error(f"{needs}, and is to be from {least} to {most}", operation.location)
+            raise located_error(f"{needs}, but is declared from {least} to {most}", operation.location)
         fails = f"calls with another size will fail; bind {name} to {size}, or change the operator"
         warn(f"{needs}, {fails}", operation.location)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Training: optimizers, and steps made of a loss, its gradients and an optimizer's update."""
+"""Training: optimizers, and steps of a loss, its gradients and an optimizer's update."""

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Optimizers: what a parameter and what is remembered of it become by its gradient. They keep nothing themselves.
+"""Optimizers: updates of parameters and their states by gradients. Optimizer objects store no state.
 
     optimizer = rx.optim.Adam(lr=1e-3)
     optimizer.add_to(module, {"w": rx.tensor((3, 4), "float32")})   # adds @adam
 
-The function takes the parameters, their gradients, the states, and `lr` if the optimizer has none (None); it gives the
-parameters and the states as they are afterwards. At first all states are zeros.
+The function takes the parameters, their gradients, the states, and `lr` if the optimizer's rate is None. It returns the
+new parameters and states. Initially all states are zeros.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from ...dialects.relax.values import dtype_of
 from ...support.errors import OptionError, RelaxError
 from ..decompose.tensor_formulas import Tensor, apply, cast
 
-#: The states that are not a parameter's: how many updates there have been.
+#: State that belongs to no parameter: the number of updates.
 COUNT = "updates"
 RATE = "lr"
 
 
 class Update:
-    """What is the same for all parameters of one update: the rate, and which update it is."""
+    """Values that all parameters of one update share: the rate, and the number of the update."""
 
     def __init__(self, rate: object, count: object):
         self._rate = rate
-        #: From 1 on, as a number of 64 bits.
+        #: Number of the update, from 1 on, with 64 bits.
         self.count = count
 
     def rate(self, like: Tensor, scale: Tensor | None = None) -> Tensor:
-        """The learning rate, times a 64-bit number, in a tensor's element type."""
+        """Return the learning rate, times a 64-bit number, in a tensor's element type."""
         rate = Tensor(self._rate if isinstance(self._rate, Value) else const(self._rate, "f64"))
         scaled = rate if scale is None else _cast(rate, "f64") * scale
         return _cast(scaled, dtype_of(like.value))
@@ -54,13 +54,13 @@ def _cast(number: Tensor, dtype: str) -> Tensor:
 
 @dataclass(frozen=True)
 class Optimizer(ABC):
-    """`lr` is the rate, None where each update is given it."""
+    """Optimizer with a rate `lr`, or None if each update receives a rate."""
 
     lr: float | None
 
-    #: What is remembered of each parameter, a tensor of its shape and element type.
+    #: Names of the states per parameter, tensors of its shape and element type.
     STATES: ClassVar[tuple[str, ...]] = ()
-    #: Whether updates are counted.
+    #: True if updates are counted.
     COUNTS: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -77,21 +77,21 @@ class Optimizer(ABC):
 
     @abstractmethod
     def update(self, step: Update, x: Tensor, gradient: Tensor, *states: Tensor) -> Sequence[Tensor]:
-        """What a parameter and its states become."""
+        """Return the new parameter and its new states."""
 
     def states(self, parameters: Mapping[str, TensorInfo]) -> dict[str, TensorInfo]:
-        """The names and types of what is remembered, in the function's order."""
+        """Return the names and types of the states, in the function's order."""
         counts = {COUNT: TensorInfo((), "i64")} if self.COUNTS else {}
         return {**counts, **{f"{name}_{kind}": info for kind in self.STATES for name, info in parameters.items()}}
 
     def arguments(self) -> dict[str, TensorInfo]:
-        """The names and types of the other arguments of each update."""
+        """Return the names and types of the other arguments of each update."""
         return {} if self.lr is not None else {RATE: TensorInfo((), "f32")}
 
     def add_to(
         self, module: Any, parameters: Mapping[str, TensorInfo], name: str = "", *, private: bool = False
     ) -> str:
-        """Adds the function to a module, under the optimizer's own name or another one; gives the name."""
+        """Add the function to a module, under the optimizer's name or another one, and return that name."""
         owner = getattr(module, "_owner", module).operation.operation
         name = name or type(self).__name__.lower()
         self._check(owner, parameters, name)
@@ -145,7 +145,7 @@ def _decayed(x: Tensor, gradient: Tensor, weight_decay: float) -> Tensor:
 
 @dataclass(frozen=True)
 class SGD(Optimizer):
-    """Against the gradient."""
+    """Gradient descent: a step against the gradient."""
 
     lr: float | None
     weight_decay: float = 0.0
@@ -156,7 +156,7 @@ class SGD(Optimizer):
 
 @dataclass(frozen=True)
 class MomentumSGD(Optimizer):
-    """Against a sum of all gradients so far, of which older ones count less."""
+    """Gradient descent along a decaying sum of all gradients so far."""
 
     lr: float | None
     momentum: float
@@ -182,7 +182,7 @@ class MomentumSGD(Optimizer):
 
 @dataclass(frozen=True)
 class Adam(Optimizer):
-    """Against the mean of the gradients so far, divided by the root of the mean of their squares."""
+    """Adam: a step against the mean of the gradients, divided by the root of the mean of their squares."""
 
     lr: float | None = 1e-3
     betas: tuple[float, float] = (0.9, 0.999)
@@ -204,7 +204,8 @@ class Adam(Optimizer):
         of_mean, of_square = self.betas
         mean = of_mean * mean + (1 - of_mean) * gradient
         square = of_square * square + (1 - of_square) * (gradient * gradient)
-        # Both began with zeros, which still count: 1 - beta ** count is small at first, so it is computed in 64 bits.
+        # Both began with zeros, which bias the means. 1 - beta ** count is small at first, so it is computed in
+        # 64 bits.
         of_mean_so_far, of_square_so_far = (1 - Tensor(const(beta, "f64")) ** step.count for beta in self.betas)
         root = apply("sqrt", square) * _cast(1 / apply("sqrt", of_square_so_far), dtype_of(x.value))
         return [x - step.rate(x, 1 / of_mean_so_far) * mean / (root + self.eps), mean, square]
@@ -212,7 +213,7 @@ class Adam(Optimizer):
 
 @dataclass(frozen=True)
 class AdamW(Adam):
-    """Adam whose weight decay makes the parameter smaller, not its gradient larger."""
+    """Adam with a weight decay that reduces the parameter directly, and does not change its gradient."""
 
     weight_decay: float = 1e-2
 

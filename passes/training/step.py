@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A step of training as one function: a loss, its gradients, and the parameters as an optimizer changes them."""
+"""Training step as one function: a loss, its gradients, and the update of the parameters by an optimizer."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def add_step(
     target_index: int,
     options: Options,
 ) -> str:
-    """Adds @f_step for a function @f, and the private @f_adjoint and @f_update that it calls.
+    """Add @f_step for a function @f, and the private @f_adjoint and @f_update that it calls.
 
-    It takes what @f takes, then the states, and gives what @f gives, the parameters and the states afterwards.
+    @f_step takes the arguments of @f, then the states. It returns the results of @f, the new parameters and the new
+    states.
     """
     name = symbol_name(function)
     taken = {symbol_name(each) for each in functions_in(owner)}
@@ -41,7 +42,7 @@ def add_step(
     added = {**optimizer.states(infos), **optimizer.arguments()}
     for each in added:
         if each in names:
-            raise RelaxError(f"@{name} has a parameter '{each}', as the optimizer's function is to have")
+            raise RelaxError(f"@{name} has a parameter '{each}', a name that the optimizer's function needs")
     adjoint = add_adjoint(function, wrt, target_index, options)
     try:
         adjoint.attributes[VISIBILITY] = ir.StringAttr.get("private")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Activations, softmax, dropout where nothing is trained."""
+"""Decompositions of activations, softmax, and dropout in inference."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def prelu(op: OpView, x: Tensor, alpha: Tensor) -> Tensor:
 @register_decomposition("relax.nn.softplus", by_types=True)
 @computed_wide
 def softplus(op: OpView, x: Tensor) -> Tensor:
-    """exp of what is at most 0 does not overflow, whatever the threshold."""
+    """Decompose softplus. The exponent is at most 0, so that exp does not overflow for any threshold."""
     scaled = x * op.beta
     share = apply("log", apply("exp", -apply("abs", scaled)) + 1.0)
     return (scaled > op.threshold).where(x, ((scaled > 0.0).where(scaled, 0.0) + share) / op.beta)
@@ -63,7 +63,7 @@ def softplus(op: OpView, x: Tensor) -> Tensor:
 @register_decomposition("relax.nn.softmax", by_types=True)
 @computed_wide
 def softmax(op: OpView, x: Tensor) -> Tensor:
-    """The largest element is taken out of the exponents, so that no exp overflows."""
+    """Decompose softmax. Subtracting the maximum keeps exp from overflowing."""
     powers = apply("exp", x - apply("max", x, axis=[op.axis], keepdims=True))
     return powers / apply("sum", powers, axis=[op.axis], keepdims=True)
 
@@ -77,5 +77,5 @@ def log_softmax(op: OpView, x: Tensor) -> Tensor:
 
 @register_decomposition("relax.nn.dropout", by_types=True)
 def dropout(op: OpView, data: Value) -> list[Value]:
-    """Nothing is dropped: the mask is 1 everywhere."""
+    """Keep all elements. The mask is 1 everywhere."""
     return [data, relax.ones_like(data)]

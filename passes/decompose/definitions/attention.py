@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention as two products with a softmax between them."""
+"""Decomposition of attention into two products with a softmax between them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def attention(op: OpView, query: Value, key: Value, value: Value, bias: Value | 
 
 @register_decomposition("relax.nn.attention_cached", by_types=True)
 def attention_cached(op: OpView, query: Value, key: Value, value: Value, bias: Value | None, length: Value) -> Value:
-    """Attention to the rows that count, heads behind them."""
+    """Attend to the valid rows of a cache, in which rows come before heads."""
     count = call_of(op.definition, op.operation).length.value
     if not isinstance(count, (int, SymExpr)):
         raise Decline("the length is not known")
@@ -45,7 +45,7 @@ def attention_cached(op: OpView, query: Value, key: Value, value: Value, bias: V
 
 
 def _by_head(value: Value, heads: Dim) -> Value:
-    """[batch, heads, length, size], each head as often as it serves heads of the query."""
+    """Return [batch, heads, length, size], with each head repeated for the query heads that it serves."""
     batch, length, own, size = known_shape(value)
     turned = relax.permute_dims(value, axes=[0, 2, 1, 3])
     if equal(own, heads) is True:
@@ -60,13 +60,13 @@ def _by_head(value: Value, heads: Dim) -> Value:
 
 
 def _times(left: Value, right: Value, dtype: str) -> Tensor:
-    """A product, summed wide."""
+    """Multiply with a wide accumulator."""
     wide = wide_dtype(dtype)
     return Tensor(relax.dialect.ops["matmul"](left, right, **({} if wide == dtype else {"out_dtype": wide})))
 
 
 class _Scores:
-    """How the products of queries and keys become what softmax is taken of."""
+    """Scores of attention: products of queries and keys, adjusted for softmax."""
 
     def __init__(self, op: OpView, queries: tuple[Dim, ...], keys: tuple[Dim, ...]):
         self.op = op
@@ -74,7 +74,7 @@ class _Scores:
         self.size = queries[3]
 
     def adjusted(self, product: Tensor, bias: Value | None) -> Tensor:
-        """Scaled, with the bias, and -inf where a key is not seen."""
+        """Scale the scores, add the bias, and set them to -inf for invisible keys."""
         scores = product * self._scale()
         if bias is not None:
             for axis, size in enumerate(known_shape(bias, "bias")):
@@ -90,14 +90,14 @@ class _Scores:
         if self.op.scale is not None:
             return float(self.op.scale)
         if not isinstance(self.size, int):
-            raise Decline("the size of a head, of which the scale is made, is not known")
+            raise Decline("the head size, which determines the scale, is not known")
         return 1 / math.sqrt(self.size) if self.size else 1.0
 
     def _visible(self) -> Tensor | None:
-        """Whether a query sees a key; None where all see all.
+        """Return a mask of the keys that a query sees, or None if every query sees all keys.
 
-        A query is aligned with the key of its own position, counted from the end for BottomRight. It sees no later key
-        if there is a causal mask, and of those up to its own as many as the window is wide.
+        A query is aligned with the key of its own position, counted from the end for BottomRight. A causal mask hides
+        later keys. A window limits the keys up to the query's own to the window's width.
         """
         causal, window = self.op.causal_mask, self.op.window_size
         if causal is None and window is None:
@@ -121,12 +121,12 @@ def _number(size: Dim) -> Value:
 
 
 def _counted(size: Dim) -> Value:
-    """0, 1, ... as i64."""
+    """Return 0, 1, ... as i64."""
     return relax.arange(0, size if isinstance(size, int) else relax.dialect.ops["prim_value"](size), 1, dtype="i64")
 
 
 def _weighted(scores: _Scores, seen: Tensor, content: Value) -> Tensor:
-    """softmax(seen) @ content, zeros where nothing is seen if that `may` be and is not to be NaN."""
+    """Return softmax(seen) @ content. If all keys may be hidden, a row without keys yields zeros instead of NaN."""
     most = apply("max", seen, axis=[-1], keepdims=True)
     if scores.may_hide:
         most = most.equals(-math.inf).where(0.0, most)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Transposed convolutions with strides as convolutions: one for each place that a result can have between strides.
+"""Strided transposed convolutions as convolutions: one per phase of the result between strides.
 
-Of a result at q * stride + r the taps r, r + stride, ... meet elements q, q - 1, ... of the data: for each r that is a
-convolution with these taps. Those that have equally many are one convolution, whose channels are then dealt out: one
-tap more that is 0 would cost products, and makes NaN of an infinity. Written out with zeros between the data's
-elements, stride * stride times as many products would be computed.
+At result position q * stride + r, the taps r, r + stride, ... meet elements q, q - 1, ... of the data. For each phase r
+this is a convolution with these taps. Phases with equally many taps form one convolution with more channels, which are
+then interleaved. A padded tap of 0 would cost products, and would turn an infinity into NaN. With zeros between the
+data's elements, stride * stride times as many products would be computed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def transposed_convolution(op: OpView, data: Value, weight: Value) -> Value:
     windows = list(windows_of(call_of(op.definition, op.operation)).values())
     strides = [window.stride for window in windows]
     if (op.data_layout, op.kernel_layout) not in _LAYOUTS or op.out_layout not in (None, op.data_layout):
-        raise Decline("it has another layout than NCHW and IOHW")
+        raise Decline("its layouts are not NCHW and IOHW")
     if max(strides) == 1:
         raise Decline("it has no strides: there are no zeros between the data's elements")
     if any(window.gap != 1 or not isinstance(window.taps, int) for window in windows):
@@ -46,27 +46,27 @@ def transposed_convolution(op: OpView, data: Value, weight: Value) -> Value:
 
 @dataclass(frozen=True)
 class _Run:
-    """Phases of one dimension that follow each other and have equally many taps."""
+    """Consecutive phases of one dimension with equally many taps."""
 
     first: int
     count: int
     taps: int
-    #: Around the data; below 0 the data's first elements are left out.
+    #: Padding of the data. A negative number drops the data's first elements.
     before: int
     after: int
 
 
 class _Phases:
-    """Of one dimension: how many taps each convolution has, what is around the data, what is cut off its result."""
+    """Phases of one dimension: taps per convolution, padding of the data, and the part cut off the result."""
 
     def __init__(self, window: Window, extra: int):
         assert isinstance(window.taps, int)
         stride, end = window.stride, window.taps + extra - window.after
         self.stride = stride
         self.taps = -(-window.taps // stride)
-        #: The last phases, of which each has one tap less.
+        #: Number of last phases, which have one tap less.
         self.missing = self.taps * stride - window.taps
-        # Of the results that padding takes away whole strides are not computed.
+        # Whole strides of results in the padding are not computed.
         before = max(self.taps - 1 - window.before // stride, 0)
         after = max(-(-end // stride) - 1, 0)
         computed = stride * (before + after - self.taps + 2)
@@ -80,7 +80,7 @@ class _Phases:
 
 
 def _taps_by_phase(weight: Value, groups: int, phases: Sequence[_Phases]) -> Value:
-    """(groups, inputs, outputs, [taps, phases] of each dimension), of (groups * inputs, outputs, taps * strides)."""
+    """Reshape (groups * inputs, outputs, taps * strides) to (groups, inputs, outputs, [taps, phases] per dimension)."""
     inputs, outputs, *_ = known_shape(weight, "weight")
     if not isinstance(inputs, int) or not isinstance(outputs, int):
         raise Decline("the number of channels is not known")
@@ -92,7 +92,7 @@ def _taps_by_phase(weight: Value, groups: int, phases: Sequence[_Phases]) -> Val
 
 
 def _part(op: OpView, data: Value, taps: Value, runs: Sequence[_Run]) -> Value:
-    """(batch, channels, phases, positions): what one convolution gives, of some phases of each dimension."""
+    """Return the result of one convolution for some phases of each dimension: (batch, channels, phases, positions)."""
     kernel = _dealt_kernel(taps, runs)
     skipped = [width for run in runs for width in (min(run.before, 0), 0)]
     if any(skipped):
@@ -108,7 +108,7 @@ def _part(op: OpView, data: Value, taps: Value, runs: Sequence[_Run]) -> Value:
 
 
 def _dealt_kernel(taps: Value, runs: Sequence[_Run]) -> Value:
-    """(groups * outputs * phases, inputs, taps)."""
+    """Return the kernel of some phases: (groups * outputs * phases, inputs, taps)."""
     groups, inputs, outputs, *sizes = known_shape(taps)
     bounds = [pair for run in runs for pair in ((0, run.taps), (run.first, run.first + run.count))]
     axes = [at for at, (bound, size) in enumerate(zip(bounds, sizes, strict=True)) if bound != (0, size)]
@@ -126,7 +126,7 @@ def _dealt_kernel(taps: Value, runs: Sequence[_Run]) -> Value:
 
 
 def _joined(parts: Iterator[Value], phases: Sequence[_Phases], place: int) -> Value:
-    """All phases, of parts that come in the order of their runs; phases without a tap are 0."""
+    """Join the parts of all phases, which come in the order of their runs. Phases without a tap are 0."""
     if place == len(phases):
         return next(parts)
     phase, axis = phases[place], 2 + place
@@ -138,7 +138,7 @@ def _joined(parts: Iterator[Value], phases: Sequence[_Phases], place: int) -> Va
 
 
 def _dealt_out(parts: Value, phases: Sequence[_Phases]) -> Value:
-    """(batch, channels, positions * strides), of (batch, channels, strides, positions)."""
+    """Interleave (batch, channels, strides, positions) to (batch, channels, positions * strides)."""
     rank = len(phases)
     batch, channels, *sizes = known_shape(parts)
     pairs = [axis for place in range(rank) for axis in (2 + rank + place, 2 + place)]

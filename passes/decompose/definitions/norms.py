@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Norms: distances to the mean by their root mean square, then a scale and a shift."""
+"""Decompositions of norms: deviations from the mean divided by their root mean square, then a scale and a shift."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def instance_norm(op: OpView, data: Tensor, gamma: Tensor, beta: Tensor) -> Tens
 @register_decomposition("relax.nn.group_norm", by_types=True)
 @computed_wide
 def group_norm(op: OpView, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
-    """The channels become two dimensions, the groups and what is in them."""
+    """Decompose a group norm. The channels are split into groups and channels within a group."""
     shape = known_shape(data.value)
     if not is_known(shape):
         raise Decline("a size of the data is not known")
@@ -75,7 +75,7 @@ def _centered(data: Tensor, axes: Sequence[int]) -> Tensor:
 
 
 def _by_deviation(op: OpView, data: Tensor, axes: Sequence[int]) -> Tensor:
-    """Divided by the root of the mean of its squares."""
+    """Divide by the root mean square."""
     return data * apply("rsqrt", apply("mean", data * data, axis=list(axes), keepdims=True) + op.epsilon)
 
 

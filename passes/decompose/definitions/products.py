@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products with matrices of few bits: the numbers that codes stand for, then a product of these."""
+"""Decomposition of products with matrices of few bits: dequantized weights, then a product."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def matmul_nbits(
     letters = "abcdefgh"[: len(known_shape(x)) - 1]
     result = relax.einsum([rows, weights], subscripts=f"{letters}k,nk->{letters}n")
     if bias is not None:
-        # Of a size that is not known it would be broadcast to, where there is one column.
+        # With an unknown size, a single column would broadcast to the bias.
         result = relax.add(result, relax.reshape(widened(bias).value, (columns,)))
     return rounded(widened(result), dtype_of(x))
 
 
 def _weights(op: OpView, codes: Value, scale: Value, zero_point: Value | None, shape: tuple[int, int]) -> Value:
-    """Of blocks in which the codes from the lowest bits of all bytes come first, then those from the next.
+    """Dequantize blocks. A block starts with the codes from the lowest bits of all bytes, followed by the next bits.
 
-    So neighbors are computed from neighbors, by the same operations.
+    Adjacent numbers are then computed from adjacent bytes by the same operations.
     """
     import numpy
 
@@ -51,7 +51,7 @@ def _weights(op: OpView, codes: Value, scale: Value, zero_point: Value | None, s
 
 
 def _reordered(op: OpView, x: Value, extra: int) -> Value:
-    """Rows in the order of such weights, with zeros where the last block has none."""
+    """Reorder rows like the weights, with zeros for the missing part of the last block."""
     *leading, _ = shape = known_shape(x)
     rank, count = len(shape), 8 // op.bits
     if extra:

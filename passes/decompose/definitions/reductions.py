@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions and losses as sums."""
+"""Decompositions of reductions and losses into sums."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def std(op: OpView, x: Tensor) -> Tensor:
 
 
 def _variance(op: OpView, x: Tensor) -> Tensor:
-    """The mean of the squares of the distances to the mean."""
+    """Return the mean of the squared deviations from the mean."""
     axes = None if op.axis is None else list(op.axis)
     distances = x - apply("mean", x, axis=axes, keepdims=True)
     return apply("mean", distances * distances, axis=axes, keepdims=op.keepdims)

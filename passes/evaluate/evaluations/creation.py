@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What makes tensors of numbers and sizes."""
+"""Evaluations of operators that create tensors from numbers and sizes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ register_evaluation(["relax.ones", "relax.ones_like"], symbols=True)(_filled(1))
 
 @register_evaluation("relax.arange")
 def arange(call: EvaluationCall, start: ndarray, end: ndarray, step: ndarray) -> ndarray:
-    """Of integers: floats are counted by multiples of the step, which are rounded."""
+    """Evaluate integer ranges. The program counts floats by rounded multiples of the step."""
     if is_float(call.result.dtype) or any(each.dtype.kind not in "iu" for each in (start, end, step)) or not step:
         raise NotKnown
     return objects(range(int(start), int(end), int(step)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is done with each element: integers, and of floats the operations that IEEE 754 rounds correctly.
+"""Evaluations of elementwise operators: integers, and float operations that IEEE 754 rounds correctly.
 
 exp, sin and the like differ between libraries and are left to the program.
 """
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from numpy import dtype, ndarray
 
 Rule = Callable[..., object]
-# Of arrays: raises NotKnown where numpy's function is not what the program does.
+# Check of arrays that raises NotKnown if NumPy's function differs from the program's.
 Check = Callable[..., None]
 
 
 def _anything(*arrays: ndarray) -> None:
-    """numpy's function is right for all elements."""
+    """Accept all arrays."""
 
 
 def _require(condition: object) -> None:
@@ -38,7 +38,7 @@ def _integers(*arrays: ndarray) -> None:
 
 
 def _divisible(left: ndarray, right: ndarray) -> None:
-    """No integer is divided by zero, nor the smallest one by -1."""
+    """Require divisors other than zero, and no division of the smallest integer by -1."""
     import numpy
 
     _integers(left)
@@ -48,7 +48,7 @@ def _divisible(left: ndarray, right: ndarray) -> None:
 
 
 def _comparable(left: ndarray, right: ndarray) -> None:
-    """Of NaN, and of zeros with different signs, it is open which one is the larger."""
+    """Require an order: for NaN, and for zeros with different signs, the larger operand is undefined."""
     import numpy
 
     if left.dtype.kind == "f":
@@ -61,7 +61,7 @@ def _shiftable(left: ndarray, right: ndarray) -> None:
 
 
 def elementwise(name: str, of_objects: Rule | None = None, *, only: Check = _anything) -> Rule:
-    """numpy's function of a name; `of_objects` does the same with single elements that symbols are among."""
+    """Return a rule that calls the NumPy function `name`, or `of_objects` on single elements if some are symbols."""
 
     def rule(call: EvaluationCall, *arrays: ndarray) -> ndarray:
         import numpy
@@ -117,7 +117,7 @@ def divide(call: EvaluationCall, left: ndarray, right: ndarray) -> ndarray:
         return left / right
     _divisible(left, right)
     quotient, rest = left // right, left % right
-    # numpy rounds down; towards zero is one more where the signs differ and something is left.
+    # NumPy rounds down. Truncation adds one if the signs differ and there is a remainder.
     return quotient + ((rest != 0) & ((left < 0) != (right < 0))).astype(numpy.asarray(left).dtype)
 
 
@@ -158,7 +158,7 @@ def astype(call: EvaluationCall, array: ndarray) -> ndarray:
         return _objects_as(array, target)
     if array.dtype.kind == "f" and target.kind in "iu":
         whole = numpy.trunc(array.astype(numpy.float64))
-        # 2**63 - 1 is no float, so the bound above is the power of two.
+        # 2**63 - 1 is no float, so the upper bound is the power of two.
         limits = numpy.iinfo(target)
         high = float(limits.max) + (1 if target.itemsize < 8 else 0)
         _require(((whole >= float(limits.min)) & (whole < high)).all())
@@ -170,13 +170,13 @@ def bitcast(call: EvaluationCall, array: ndarray) -> ndarray:
     import numpy
 
     target = _target(call)
-    # A boolean has a byte, of which the program knows one bit.
+    # A boolean occupies a byte, of which the program defines one bit.
     _require(call.x.dtype in NUMPY_NAME and "b" not in (array.dtype.kind, target.kind))
     return numpy.ascontiguousarray(array).view(target).reshape(array.shape)
 
 
 def _target(call: EvaluationCall) -> dtype:
-    """numpy's type of the result's elements. Raises NotKnown where it has none."""
+    """Return NumPy's type of the result's elements. Raise NotKnown if there is none."""
     import numpy
 
     name = NUMPY_NAME.get(call.result.dtype)
@@ -219,7 +219,7 @@ def quantize(call: EvaluationCall, array: ndarray, scale: ndarray, zero_point: n
 
 
 def _along_axis(call: EvaluationCall, values: ndarray, rank: int) -> ndarray:
-    """One value for all, or one for each place along the axis, so that it broadcasts."""
+    """Reshape values to broadcast: one value for all, or one per position along the axis."""
     shape = [1] * rank
     if values.size != 1:
         shape[call.axis % rank] = values.size

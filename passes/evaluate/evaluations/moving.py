@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What moves elements: other shapes and orders, parts, joining, reading and writing at indices."""
+"""Evaluations of operators that move elements: reshapes, permutations, slices, joins, gathers and scatters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def known_shape(call: EvaluationCall) -> Sequence[int]:
-    """The sizes of the (first) result. Raises NotKnown where they are not numbers."""
+    """Return the sizes of the (first) result. Raise NotKnown if they are not numbers."""
     shape: Sequence[int] | None = call.result.shape
     if shape is None or not all(isinstance(size, int) for size in shape):
         raise NotKnown
@@ -96,7 +96,7 @@ def strided_slice(call: EvaluationCall, x: ndarray) -> ndarray:
 
 
 def _positions(indices: ndarray, size: int) -> ndarray:
-    """Counted from the front. Raises NotKnown where one is outside: the program refuses it."""
+    """Return indices counted from the front. Raise NotKnown if one is out of bounds: the program refuses it."""
     if ((indices < -size) | (indices >= size)).any():
         raise NotKnown
     return indices.astype("int64") % max(size, 1)
@@ -131,7 +131,7 @@ def scatter_nd(call: EvaluationCall, data: ndarray, indices: ndarray, updates: n
 
 
 def _written(call: EvaluationCall, data: ndarray, places: Sequence[ndarray], updates: ndarray) -> ndarray:
-    """Updates at places, each of which is written once: numpy does not say in which order it writes."""
+    """Write updates to distinct indices. NumPy does not define the order of its writes."""
     import numpy
 
     if call.reduction != "update" or not places:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions of integers, in whatever order; floats are rounded in that of the program."""
+"""Evaluations of integer reductions, in any order. Floats are left to the program, which rounds in its own order."""
 
 from __future__ import annotations
 

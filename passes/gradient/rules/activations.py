@@ -22,7 +22,7 @@ def leakyrelu(call: GradientCall) -> Gradients:
 
 @register_gradient("relax.nn.dropout", by_types=True)
 def dropout(call: GradientCall) -> Gradients:
-    """Nothing is dropped (a mask that is drawn is an operand of a product): the mask does not change."""
+    """Return the gradient unchanged. This dropout drops nothing, and a random mask is an operand of a product."""
     return call.gradient if call.arrives_at(0) else None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of attention: products of the probabilities, which are computed once more, with what arrives."""
+"""Derivatives of attention: products of the recomputed probabilities with the gradient of the result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def attention(call: GradientCall) -> Sequence[Gradient]:
 
 @register_gradient("relax.nn.attention_var_len", by_types=True)
 def attention_var_len(call: GradientCall) -> Sequence[Gradient]:
-    """One attention over everything, in which a query sees the keys of its own sequence alone."""
+    """Differentiate one attention over all sequences, in which a query only sees the keys of its own sequence."""
     starts_of_queries = relax.astype(call.seqstart_q, dtype="i64")
     starts_of_keys = starts_of_queries if call.seqstart_k is None else relax.astype(call.seqstart_k, dtype="i64")
     (count,) = known_shape(call, call.seqstart_q, "its starts")
@@ -42,7 +42,7 @@ def attention_var_len(call: GradientCall) -> Sequence[Gradient]:
     def upright(each: Value) -> Value:
         return relax.expand_dims(each, axis=[1])
 
-    # What is in front of the first sequence or behind the last is in none.
+    # Positions before the first sequence or after the last belong to none.
     is_one = relax.logical_and(
         relax.greater_equal(row, const(0, "i64")),
         relax.less(row, relax.subtract(size_of(count), const(1, "i64"))),
@@ -58,7 +58,7 @@ def _numbers(size: Dim, behind: Sequence[int]) -> Value:
 
 
 def _sequences(size: Dim, starts: Value) -> tuple[Value, Value]:
-    """The sequence that each place is in, and where in it."""
+    """Return the sequence of each position, and the position within it."""
     places = _numbers(size, [])
     has_begun = relax.greater_equal(relax.expand_dims(places, axis=[1]), starts)
     begun = relax.sum(relax.astype(has_begun, dtype="i64"), axis=[1])
@@ -68,14 +68,14 @@ def _sequences(size: Dim, starts: Value) -> tuple[Value, Value]:
 
 
 def _length(starts: Value, sequence: Value) -> Value:
-    """Of the sequences of places; of what is in none, anything."""
+    """Return the length of the sequence of each position. Positions in no sequence give any number."""
     first = relax.maximum(sequence, const(0, "i64"))
     ends = relax.take(starts, relax.add(first, const(1, "i64")), axis=0, mode="clip")
     return relax.subtract(ends, relax.take(starts, first, axis=0, mode="clip"))
 
 
 def _seen(call: GradientCall, distance: Value) -> Value | None:
-    """Which keys are seen, by how far they are behind a query; None where all are."""
+    """Return a mask of the visible keys from the distance of key and query, or None if all are visible."""
     conditions = []
     if call.causal_mask is not None:
         conditions.append(relax.less_equal(distance, const(0, "i64")))
@@ -87,14 +87,14 @@ def _seen(call: GradientCall, distance: Value) -> Value | None:
 
 
 class _Attention:
-    """One attention; its tensors are [batch, heads, queries or keys, ...], of 32 bits or more."""
+    """One attention, with tensors [batch, heads, queries or keys, ...] of 32 bits or more."""
 
     def __init__(self, call: GradientCall, bias: Value | None, is_seen: Value | None):
         self._call = call
         shapes = [known_shape(call, each) for each in (call.query, call.key, call.value)]
         self._shapes = shapes
         self._wide = "f64" if dtype_of(call.query) == "f64" else "f32"
-        # Without one, by how many elements a head has.
+        # The default scale depends on the size of a head.
         self._scale = relax.rsqrt(size_of(shapes[0][3], self._wide))
         if call.scale is not None:
             self._scale = const(call.scale, self._wide)
@@ -107,7 +107,7 @@ class _Attention:
         return relax.permute_dims(cast(x, self._wide), axes=[0, 2, 1, 3])
 
     def _served(self, x: Value) -> Dim:
-        """How many heads of the query a head serves."""
+        """Return the number of query heads that share a head of x."""
         return dim_floordiv(self._shapes[0][2], known_shape(self._call, x)[2])
 
     def _for_each_head(self, x: Value) -> Value:
@@ -121,8 +121,8 @@ class _Attention:
         return relax.reshape(copies, relax.shape_expr(dims=together))
 
     def _softmax(self, bias: Value | None, is_seen: Value | None) -> Value:
-        """0 in rows that see no key, or NaN."""
-        scores = relax.matmul(self._scaled(self.query), _turned(self.key))
+        """Return the probabilities. Rows that see no key are 0 or NaN."""
+        scores = relax.matmul(self._scaled(self.query), _transpose(self.key))
         if bias is not None:
             scores = relax.add(scores, cast(bias, self._wide))
         none = const(-math.inf, self._wide)
@@ -144,18 +144,18 @@ class _Attention:
     def gradients(self) -> list[Gradient]:
         call, shares = self._call, self._probabilities
         arriving = self._by_head(call.gradient)
-        by_share = relax.multiply(relax.matmul(arriving, _turned(self.value)), shares)
+        by_share = relax.multiply(relax.matmul(arriving, _transpose(self.value)), shares)
         total = relax.sum(by_share, axis=[3], keepdims=True)
         by_score = relax.subtract(by_share, relax.multiply(shares, total))
         made: list[Gradient] = [
             lambda: self._back(relax.matmul(self._scaled(by_score), self.key), call.query),
-            lambda: self._back(relax.matmul(_turned(self._scaled(by_score)), self.query), call.key),
-            lambda: self._back(relax.matmul(_turned(shares), arriving), call.value),
+            lambda: self._back(relax.matmul(_transpose(self._scaled(by_score)), self.query), call.key),
+            lambda: self._back(relax.matmul(_transpose(shares), arriving), call.value),
         ]
         return made if self._bias is None else [*made, lambda: self._by_bias(by_score)]
 
     def _back(self, gradient: Value, x: Value) -> Value:
-        """As the operand is: the sum over the heads that it serves."""
+        """Return a gradient in the operand's layout, summed over the query heads that share a head."""
         count = self._served(x)
         if equal(count, 1) is not True:
             batch, length, heads, size = known_shape(self._call, x)
@@ -169,5 +169,5 @@ class _Attention:
         return cast(summed, dtype_of(bias))
 
 
-def _turned(x: Value) -> Value:
+def _transpose(x: Value) -> Value:
     return relax.permute_dims(x, axes=[0, 1, 3, 2])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of convolutions: each is a convolution again."""
+"""Derivatives of convolutions, which are convolutions, too."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CONVOLUTIONS = [f"relax.nn.conv{rank}d" for rank in (1, 2, 3)]
 
 
 class _Windows:
-    """What the derivatives need to know of a convolution, transposed or not."""
+    """Windows of a convolution, transposed or not, for its derivatives."""
 
     def __init__(self, call: GradientCall):
         self.call = call
@@ -32,7 +32,7 @@ class _Windows:
 
     @property
     def _all_padding(self) -> list[int]:
-        """As the attribute has it: all befores, then all afters."""
+        """The padding as in the attribute: all sizes before, then all sizes after."""
         return [width for side in self.padding for width in side]
 
     def convolved(self, data: Value, weight: Value, strides: Sequence[int], dilation: Sequence[int]) -> Value:
@@ -40,13 +40,13 @@ class _Windows:
         return relax.dialect.ops[f"nn.conv{self.rank}d"](data, weight, **attributes, groups=self.call.groups)
 
     def spread(self, data: Value, weight: Value, like: Value) -> Value:
-        """The transposed convolution that has the size of what was convolved."""
+        """Return the transposed convolution, with the size of the convolved tensor."""
         wanted, taps = self.shape(like)[2:], self.shape(weight)[2:]
         rests = [self._rest(axis, size, tap) for axis, (size, tap) in enumerate(zip(wanted, taps, strict=True))]
         known = [rest for rest in rests if isinstance(rest, int)]
         if len(known) == self.rank:
             return self._transposed(data, weight, self._all_padding, known)
-        # Up to the largest rest there may be, zeros; then as far as the data went.
+        # Compute with zeros up to the largest possible rest, then cut at the size of the data.
         before, zeros = list(self.padding[0]), [0] * self.rank
         wide = self._transposed(data, weight, [*before, *zeros], zeros)
         more = [width for stride in self.strides for width in (0, stride - 1)]
@@ -61,13 +61,13 @@ class _Windows:
         return convolve(data, weight, **attributes, output_padding=output_padding, groups=self.call.groups)
 
     def _rest(self, axis: int, size: Dim, taps: Dim) -> Dim:
-        """How many of the (padded) data's last elements no window reaches."""
+        """Return the number of last elements of the (padded) data that no window reaches."""
         window = dim_add(dim_mul(dim_sub(taps, 1), self.dilation[axis]), 1)
         reach = dim_sub(dim_add(size, sum(side[axis] for side in self.padding)), window)
         return dim_mod(reach, self.strides[axis])
 
     def by_weight(self, data: Value, result: Value, weight: Value) -> Value:
-        """Of a convolution of data, by its weight: batches are what is summed over, as channels were."""
+        """Return the gradient of a convolution by its weight: the sum is over batches instead of channels."""
         groups, spatial = self.call.groups, list(range(2, 2 + self.rank))
         shape = self.shape(data)
         product = self.convolved(
@@ -77,17 +77,17 @@ class _Windows:
             dilation=self.strides,
         )
         turned = relax.permute_dims(product, axes=[1, 0, *spatial])
-        # What the last window leaves over would be further taps.
+        # Elements behind the last window would count as further taps.
         taps = self.shape(weight)[2:]
         if shape_of(turned) == self.shape(weight):
             return turned
         first = relax.dialect.ops["strided_slice"](turned, axes=spatial, begin=[0] * self.rank, end=list(taps))
-        # There are as many, which cannot be proven for symbols.
+        # The sizes are equal, but a proof for symbols is not possible.
         return stated(first, weight.type)
 
 
 def _by_channels(data: Value, groups: int, shape: tuple[Dim, ...]) -> Value:
-    """Data with channels in the place of batches; each group's batches are adjacent."""
+    """Return the data with channels in place of batches. The batches of each group are adjacent."""
     spatial = list(range(2, len(shape)))
     if groups == 1:
         return relax.permute_dims(data, axes=[1, 0, *spatial])
@@ -115,7 +115,7 @@ def convolution(call: GradientCall) -> Sequence[Gradient]:
 @register_gradient([f"{name}_transpose" for name in _CONVOLUTIONS], by_types=True)
 @in_own_order
 def transposed_convolution(call: GradientCall) -> Sequence[Gradient]:
-    """The convolution that it transposes goes from the result to the data."""
+    """Differentiate a transposed convolution: its gradient by the data is the plain convolution."""
     windows, gradient = _Windows(call), cast(call.gradient, dtype_of(call.data))
     return [
         lambda: windows.convolved(gradient, call.weight, windows.strides, windows.dilation),

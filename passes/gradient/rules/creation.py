@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of operators that fill tensors: what they fill them with may change, the tensor whose shape it is not."""
+"""Derivatives of operators that fill tensors, by the fill value. An operand that only gives a shape has none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def no_grad(call: GradientCall) -> None:
 
 @register_gradient(["relax.grad.start_checkpoint", "relax.grad.end_checkpoint"], by_types=True)
 def checkpoint(call: GradientCall) -> Gradients:
-    """The same value; what is between them is gone through where an end_checkpoint is met (checkpoints.py)."""
+    """Return the gradient unchanged. checkpoints.py differentiates the values between two marks."""
     return call.gradient
 
 
@@ -44,7 +44,7 @@ def scalar_to_tensor(call: GradientCall) -> Gradients:
 
 @register_gradient("relax.arange", by_types=True)
 def arange(call: GradientCall) -> Sequence[Gradient]:
-    """Where it ends decides how many there are, which changes in steps."""
+    """Differentiate arange. The end only determines the number of elements, which changes in steps."""
 
     def by_step() -> Value:
         numbers = cast(positions_of(call.result), dtype_of(call.result))
@@ -65,7 +65,7 @@ def one_hot(call: GradientCall) -> Sequence[Gradient]:
 
 @register_gradient("relax.hamming_window", by_types=True)
 def hamming_window(call: GradientCall) -> Sequence[Gradient]:
-    """alpha - beta * cos(...)."""
+    """Differentiate alpha - beta * cos(...)."""
 
     def by_beta() -> Value:
         dtype = dtype_of(call.result)
@@ -76,7 +76,7 @@ def hamming_window(call: GradientCall) -> Sequence[Gradient]:
 
 
 def _total(gradient: Value, scalar: Value) -> Value:
-    """The sum, of the element type of a scalar."""
+    """Return the sum of a gradient, in the element type of a scalar."""
     return cast(relax.sum(gradient), dtype_of(as_tensor(scalar)))
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of operators on elements, as formulas: what a result's gradient becomes for each operand.
+"""Derivatives of elementwise operators, as formulas for the gradient of each operand.
 
-`g` is the gradient of the result `y`; what operands were broadcast to is summed back to their shapes.
+`g` is the gradient of the result `y`. Gradients of broadcast operands are summed back to the operands' shapes.
 """
 
 from __future__ import annotations
@@ -10,13 +10,10 @@ import math
 from collections.abc import Callable, Sequence
 
 from ....bindings.ir import Value
-from ....dialects.core.infos import is_float
-from ....dialects.relax.values import dtype_of, shape_of
+from ....dialects.relax.values import dtype_of
 from ...decompose.tensor_formulas import Tensor, apply, as_tensor, cast, relax, summed_to
 from ..lengths import by_length, is_sum_of_squares
 from ..registry import Gradient, GradientCall, Gradients, register_gradient
-from ..requirements import rank_of
-from ..reverse import gradients_at
 
 Formula = Callable[..., Tensor]
 
@@ -62,24 +59,23 @@ OF_TWO: dict[str, tuple[Formula, Formula]] = {
     "relax.power": (lambda g, a, b, y: _by_base(g, a, b), lambda g, a, b, y: _by_exponent(g, a, y)),
 }
 
-#: Piecewise constant: nothing changes with their operands.
+#: Piecewise constant operators: their derivatives are zero.
 STEPS = ["relax.ceil", "relax.floor", "relax.round", "relax.sign", "relax.trunc"]
-STEPS_OF_SEVERAL = ["relax.floor_divide", "relax.quantize"]
 
 
 def _if_chosen(g: Tensor, a: Tensor, b: Tensor, is_chosen: Tensor) -> Tensor:
-    """The gradient where an operand is the one; where both are the same, half of it."""
+    """Return the gradient if an operand is the chosen one, or half of it if both are equal."""
     return is_chosen.where(g, a.equals(b).where(0.5 * g, 0.0))
 
 
 def _by_base(g: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    """b * a ** (b - 1), which is 0 where b is, also where a is 0."""
+    """Return g * b * a ** (b - 1), which is 0 where b is, also where a is 0."""
     is_zero = b.equals(0.0)
     return g * is_zero.where(0.0, b * a ** is_zero.where(1.0, b - 1))
 
 
 def _by_exponent(g: Tensor, a: Tensor, y: Tensor) -> Tensor:
-    """y * log(a), which is 0 where a is."""
+    """Return g * y * log(a), which is 0 where a is."""
     return g * y * apply("log", a.equals(0.0).where(1.0, a))
 
 
@@ -87,7 +83,7 @@ def _rule_of_one(formula: Formula) -> Callable[[GradientCall], Gradients]:
     def rule(call: GradientCall) -> Value:
         return formula(Tensor(call.gradient), Tensor(call.operands[0]), Tensor(call.result)).value
 
-    rule.__wrapped__ = formula  # type: ignore[attr-defined]  # where it is written
+    rule.__wrapped__ = formula  # type: ignore[attr-defined]  # for the place of the formula in messages
     return rule
 
 
@@ -113,12 +109,12 @@ for _name, _formulas in OF_TWO.items():
 
 @register_gradient("relax.sqrt")
 def sqrt(call: GradientCall) -> Gradients:
-    """Infinite at 0, as the root's derivative is; a length's is 0 there, as that of `relax.std`."""
+    """Differentiate sqrt: infinite at 0, except 0 for roots of sums of squares, as in `relax.std`."""
     g, y = Tensor(call.gradient), Tensor(call.result)
     return (by_length(g, y) if is_sum_of_squares(call.x) else g * (0.5 / y)).value
 
 
-@register_gradient([*STEPS, *STEPS_OF_SEVERAL], by_types=True)
+@register_gradient([*STEPS, "relax.floor_divide"], by_types=True)
 def step(call: GradientCall) -> None:
     return None
 
@@ -135,7 +131,7 @@ def where(call: GradientCall) -> Sequence[Gradient]:
 
 @register_gradient("relax.clip", by_types=True)
 def clip(call: GradientCall) -> Sequence[Gradient]:
-    """Where the operand is inside of the bounds, or on one, the result is the operand; else it is a bound."""
+    """Differentiate clip: by the operand inside of the bounds or on one, and else by the bound."""
     x, g = Tensor(call.x), Tensor(call.gradient)
 
     def by_bound(bound: Value, is_beyond: Callable[[Tensor, Tensor], Tensor]) -> Value:
@@ -154,27 +150,6 @@ def clip(call: GradientCall) -> Sequence[Gradient]:
 def fma(call: GradientCall) -> Sequence[Gradient]:
     g = call.gradient
     return [lambda: relax.multiply(g, call.x2), lambda: relax.multiply(g, call.x1), g]
-
-
-@register_gradient("relax.dequantize", by_types=True)
-def dequantize(call: GradientCall) -> Sequence[Gradient]:
-    """(data - zero_point) * scale; the operands that are floats change."""
-    dtype, rank = call.out_dtype, rank_of(call, call.data)
-    behind = rank - 1 - call.axis % max(rank, 1)
-    floats = [is_float(dtype_of(each)) for each in call.operands]
-
-    def along(x: Value) -> Value:
-        wide = cast(x, dtype)
-        return relax.expand_dims(wide, axis=list(range(1, 1 + behind))) if shape_of(x) and behind else wide
-
-    def forward(*given: Value) -> Value:
-        rest = iter(given)
-        data, scale, zero = (next(rest) if changes else own for changes, own in zip(floats, call.operands, strict=True))
-        return relax.multiply(relax.subtract(cast(data, dtype), along(zero)), along(scale))
-
-    changing = [each for each, changes in zip(call.operands, floats, strict=True) if changes]
-    made = iter(gradients_at(changing, forward, call.gradient))
-    return [next(made) if changes else None for changes in floats]
 
 
 @register_gradient("relax.astype", by_types=True)

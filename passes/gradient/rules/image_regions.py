@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of operators on regions and boxes of images, as formulas of operators that have rules."""
+"""Derivatives of operators on regions and boxes of images, as compositions of operators that have rules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..reverse import gradients_at
 
 
 class _Regions:
-    """What roi_align and roi_pool have in common: images [batch, height, width, channels] and regions in them."""
+    """Common data of roi_align and roi_pool: images [batch, height, width, channels] and regions in them."""
 
     def __init__(self, call: GradientCall):
         self.call = call
@@ -37,11 +37,11 @@ class _Regions:
         self.rows, self.columns = call.pooled_size[0], call.pooled_size[-1]
 
     def images(self, rois: Value) -> Value:
-        """The number of each region's image."""
+        """Return the number of each region's image."""
         return relax.astype(relax.take(rois, const(0, "i64"), axis=1), dtype="i64")
 
     def edges(self, rois: Value, axis: int) -> list[Tensor]:
-        """Where each region begins and ends: x (0) or y (1), in the data's elements."""
+        """Return the begin and end of each region along x (0) or y (1), in elements of the data."""
         scale = self.call.spatial_scale
         return [Tensor(relax.take(rois, const(place + axis, "i64"), axis=1)) * scale for place in (1, 3)]
 
@@ -54,16 +54,16 @@ def _column(x: Tensor, after: int = 1) -> Tensor:
 
 
 class _Samples(NamedTuple):
-    """Where regions are sampled along a dimension."""
+    """Sampling positions of regions along a dimension."""
 
-    #: How many there are in each bin of each region, and which of them count: [regions, samples]; None where all do.
+    #: Number of samples in each bin, and a mask of the valid ones, [regions, samples], or None if all are valid.
     in_bin: Dim
     are_own: Value | None
     #: [regions, bins * samples]
     positions: Tensor
 
 
-# Without sample_ratio how many samples there are has a name, each time another one.
+# Without sample_ratio the number of samples is a symbol, with a new name for each call.
 @register_gradient("relax.vision.roi_align")
 def roi_align(call: GradientCall) -> Sequence[Gradient]:
     regions = _Regions(call)
@@ -83,7 +83,7 @@ def roi_align(call: GradientCall) -> Sequence[Gradient]:
 
 
 def _pooled(read: Value, vertical: _Samples, horizontal: _Samples, mode: str) -> Value:
-    """[regions, rows, samples down, columns, samples across, channels] without the samples; 0 where there are none."""
+    """Reduce [regions, rows, samples down, columns, samples across, channels] over the samples, or give 0 without."""
     if vertical.are_own is None or horizontal.are_own is None:
         return relax.dialect.ops["mean" if mode == "avg" else "max"](read, axis=[2, 4])
     down = relax.expand_dims(vertical.are_own, axis=[1, 3, 4, 5])
@@ -108,7 +108,7 @@ def _sampled(regions: _Regions, rois: Value, axis: int, bins: int) -> _Samples:
         parts = const((numpy.arange(count) + 0.5) / count, dtype)
         return _Samples(call.sample_ratio, None, _column(start) + _column(whole) * Tensor(parts))
     length = whole / float(bins)
-    # Regions without end have no sample.
+    # Regions of infinite extent have no samples.
     own = limited(apply("ceil", (length - length).equals(0.0).where(length, 0.0)), 0.0, math.inf)
     numbers, most = _up_to_most(call, own)
     within = (numbers + 0.5) / _column(limited(own, 1.0, math.inf))
@@ -120,17 +120,17 @@ def _sampled(regions: _Regions, rois: Value, axis: int, bins: int) -> _Samples:
 
 
 def _up_to_most(call: GradientCall, counts: Tensor) -> tuple[Tensor, Dim]:
-    """The numbers below the largest count, at least 0 alone, and their count, which gets a name."""
+    """Return the numbers below the largest count, which is at least 1, and a symbol for how many there are."""
     largest = relax.max(relax.astype(limited(counts, 1.0, math.inf).value, dtype="i64"))
     size = sym(fresh_name("samples", symbols_in(outermost(call.operation))))
-    # Where there are no regions the largest is none of them.
+    # Without regions the maximum is the least number, so it is raised to 1.
     numbers = relax.arange(0, scalar_of(relax.maximum(largest, const(1, "i64"))), 1, dtype="i64")
     named = relax.match_cast(numbers, ty=encode(TensorInfo((size,), "i64"), numbers.context))
     return Tensor(relax.astype(named, dtype=dtype_of(counts.value))), size
 
 
 def _between(regions: _Regions, flat: Value, images: Value, y: Tensor, x: Tensor) -> Value:
-    """The data between its elements: [regions, samples down, samples across, channels]; 0 outside."""
+    """Interpolate the data: [regions, samples down, samples across, channels], with 0 outside."""
     low_y, high_y, part_y = _neighbours(y, regions.height)
     low_x, high_x, part_x = _neighbours(x, regions.width)
     first = relax.multiply(images, size_of(regions.height))
@@ -164,7 +164,7 @@ def _is_within(position: Tensor, size: Dim) -> Value:
 
 
 def _neighbours(position: Tensor, size: Dim) -> tuple[Value, Value, Tensor]:
-    """The elements before and after a position, and which part of the way it is; the border goes on outside."""
+    """Return the elements before and after a position, and the fraction between them. Outside, the border repeats."""
     inside = limited(position, 0.0, Tensor(size_of(size, dtype_of(position.value))) - 1.0)
     low = apply("floor", inside)
     place = relax.astype(low.value, dtype="i64")
@@ -177,7 +177,7 @@ def _neighbours(position: Tensor, size: Dim) -> tuple[Value, Value, Tensor]:
 
 @register_gradient("relax.vision.roi_pool", by_types=True)
 def roi_pool(call: GradientCall) -> Sequence[Gradient]:
-    """Goes to the largest elements; where a region ends is rounded, so that nothing changes with it."""
+    """Differentiate roi_pool by the largest elements. Regions are rounded, so the result does not vary with them."""
     regions = _Regions(call)
     rows = _bins(regions, 1, regions.rows, regions.height)
     columns = _bins(regions, 0, regions.columns, regions.width)
@@ -198,7 +198,7 @@ def roi_pool(call: GradientCall) -> Sequence[Gradient]:
 
 
 def _bins(regions: _Regions, axis: int, count: int, size: Dim) -> Value:
-    """Which elements along a dimension are in which bin of a region: [regions, bins, elements]."""
+    """Return a mask of the elements along a dimension that are in each bin: [regions, bins, elements]."""
     import numpy
 
     start, end = (apply("floor", edge + 0.5) for edge in regions.edges(regions.call.rois, axis))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of operators that read and write at indices: what is read in one place is added there."""
+"""Derivatives of operators that read and write at indices. The gradient of a read adds at the index."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def take(call: GradientCall) -> Gradients:
     if count is None or shape is None or call.axis is None or call.mode != "fast":
         return [moved_by_itself(call)]
     axis, rank = call.axis % len(shape), len(shape)
-    # The axis first, and so the indices: then each index is that of a slice.
+    # The axis and the indices go first, so that each index selects a slice.
     front = [axis, *(each for each in range(rank) if each != axis)]
     back = [front.index(each) for each in range(rank)]
     read = [*range(axis, axis + count), *range(axis), *range(axis + count, rank + count - 1)]
@@ -37,7 +37,7 @@ def take(call: GradientCall) -> Gradients:
 
 
 def _taken_or_nan(call: GradientCall) -> Value:
-    """What is NaN comes from nowhere: from before the first element, or from behind the last one."""
+    """Differentiate take with NaN for indices out of bounds: padding represents these."""
     index = relax.add(relax.astype(as_tensor(call.indices), dtype="i64"), const(1, "i64"))
 
     def move(positions: Value) -> Value:
@@ -66,7 +66,7 @@ def gather_nd(call: GradientCall) -> Gradients:
 
 
 class _Scatter:
-    """A way of writing to indices, and of reading there."""
+    """Scatter of a call, and the gather at the same indices."""
 
     def __init__(self, call: GradientCall):
         self._call = call
@@ -93,7 +93,7 @@ def _added(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
 
 
 def _replaced(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
-    """Of several updates of one place it is the one that has been left there."""
+    """Differentiate an overwriting scatter. Of several updates of one place only the last has a gradient."""
 
     def by_updates() -> Value:
         numbers = positions_of(call.updates)
@@ -105,7 +105,7 @@ def _replaced(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient
 
 
 def _chosen(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
-    """Goes to what the result is, in equal shares where several are."""
+    """Differentiate max and min: equal shares go to all elements that are equal to the result."""
     dtype = dtype_of(call.data)
     of_data = relax.astype(relax.equal(call.data, call.result), dtype=dtype)
     of_updates = relax.astype(relax.equal(call.updates, scatter.read(call.result)), dtype=dtype)
@@ -117,17 +117,17 @@ def _chosen(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
 
 
 def _averaged(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
-    """What was there counts as one of them."""
+    """Differentiate the mean, which counts the previous element as one of the values."""
     counts = scatter.write(relax.ones_like(call.data), relax.ones_like(call.updates), "add")
     share = relax.divide(call.gradient, counts)
     return share, lambda: scatter.read(share)
 
 
 def _multiplied(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
-    """The product of the others, which no element is divided by: it may be 0.
+    """Differentiate the product: each element gets the product of the others, without a division by 0.
 
-    What is 0 counts apart: the product of what is not, and how many of one place are. An element that is 0 gets the
-    product where it is the only one, others where none is.
+    The product of nonzero elements and the number of zeros are computed separately. A zero gets the product if it is
+    the only zero of its place, and other elements get it if there is no zero.
     """
     dtype = dtype_of(call.data)
     one, none = const(1, dtype), const(0, dtype)
@@ -169,7 +169,7 @@ def index_put(call: GradientCall) -> Sequence[Gradient]:
     def by_values() -> Value:
         gradient = read(call.gradient, indices)
         if not call.accumulate:
-            # Of several values for one place it is the one that has been left there.
+            # If several values go to one place, only the last one has a gradient.
             numbers = positions_of(gradient)
             written = relax.dialect.ops["index_put"](relax.zeros_like(call.data, dtype="i64"), indices, numbers)
             gradient = _where(relax.equal(read(written, indices), numbers), gradient)
@@ -185,7 +185,7 @@ def index_put(call: GradientCall) -> Sequence[Gradient]:
 
 @register_gradient("relax.slice_scatter", by_types=True)
 def slice_scatter(call: GradientCall) -> Sequence[Gradient]:
-    """What was written over gets nothing; what was written gets what is read there."""
+    """Gradient of slice_scatter: zero for the overwritten region, the slice of the gradient for the update."""
     bounds = (call.start, call.end, call.step)
     written = relax.zeros_like(call.src)
     return [

@@ -17,7 +17,7 @@ from ..reverse import gradients_at
 
 @register_gradient("relax.nn.nll_loss", by_types=True)
 def nll_loss(call: GradientCall) -> Sequence[Gradient]:
-    """The sum of products with 1 at each target, 0 elsewhere, is a function of operators with rules."""
+    """Differentiate the loss as a sum of products with a mask of the targets, by rules of these operators."""
     shape = known_shape(call, call.predictions, "its predictions")
     axis = min(len(shape) - 1, 1)
     at_target = _at_targets(call, axis, shape)
@@ -41,7 +41,7 @@ def nll_loss(call: GradientCall) -> Sequence[Gradient]:
 
 
 def _at_targets(call: GradientCall, axis: int, shape: Sequence[Dim]) -> Value:
-    """1 where a class is the target, and not one to be ignored; 0 elsewhere."""
+    """Return 1 where a class is the target and not ignored, and 0 elsewhere."""
     dtype = dtype_of(call.targets)
     targets = relax.expand_dims(call.targets, axis=[axis])
     behind = list(range(1, len(shape) - axis))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of operators that give elements of their operand in another order, chosen or sorted."""
+"""Derivatives of operators that reorder, select or sort the elements of their operand."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def layout_transform(call: GradientCall) -> Sequence[Gradient]:
 
 @register_gradient("relax.meshgrid", by_types=True)
 def meshgrid(call: GradientCall) -> Sequence[Gradient]:
-    """Each tensor is laid out along an axis of its grid: the sum over the others."""
+    """Differentiate meshgrid: sum over the axes of a grid that its tensor is broadcast along."""
     count = len(call.operands)
 
     def total(index: int) -> Value:
@@ -49,7 +49,7 @@ def sort(call: GradientCall) -> Gradients:
 
 @register_gradient("relax.topk", by_types=True)
 def topk(call: GradientCall) -> Gradients:
-    """The values; positions do not change, not even as floats."""
+    """Differentiate the values. The positions have no gradient, not even as floats."""
     if call.ret_type == "indices" or not call.arrives_at(0):
         return None
     attributes = {**call.inferred.attributes, "ret_type": "indices", "dtype": "i64"}
@@ -57,14 +57,14 @@ def topk(call: GradientCall) -> Gradients:
 
 
 def _put(call: GradientCall, gradient: Value, places: Value) -> Value:
-    """Zeros, with a gradient at places along the operator's axis."""
+    """Return zeros with a gradient at positions along the operator's axis."""
     zeros = relax.zeros_like(call.data)
     return relax.scatter_elements(zeros, places, gradient, axis=call.axis % rank_of(call, call.data), reduction="add")
 
 
 @register_gradient("relax.unique", by_types=True)
 def unique(call: GradientCall) -> Sequence[Gradient]:
-    """Goes to the first of equal elements (slices)."""
+    """Differentiate unique: the first of equal elements (or slices) gets the gradient."""
     axis = call.inferred.operands["axis"]
     number = getattr(axis, "value", None)
     if axis is not None and not isinstance(number, int):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Derivatives of pooling: a pool is the maximum, or the sum, of one slice for each tap of its window.
 
-That of a large window is made dimension by dimension, of windows of one, two, four ... taps.
+For a large window it is computed one dimension at a time, with windows of one, two, four, ... taps.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import known_shape
 from ..reverse import gradients_at
 
-# Each tap is several operations.
+# Each tap takes several operations.
 _MOST_TAPS = 128
 
 
@@ -35,16 +35,16 @@ class _Window:
         self.size, self.strides, self.dilation, *padding = zip(*windows, strict=True)
         self.taps = math.prod(self.size)
         self._result = call.result
-        #: Whether there is a last window, or one window less, is dynamic.
+        #: True if the existence of a last window is only known at run time.
         self._is_cut = False
         before, after = padding
-        #: What is added before and after each dimension, by the operator and for windows that reach over the end.
+        #: Padding of each dimension, by the operator, and including the elements that windows need beyond the end.
         self.padding = _flat(before, after)
         self.around = _flat(before, [one + more for one, more in zip(after, self._over(call, windows), strict=True)])
         self.axes = list(range(2, 2 + len(windows)))
 
     def _over(self, call: GradientCall, windows: Sequence[Window]) -> list[int]:
-        """How far the last windows reach over the padded data."""
+        """Return the number of elements that the last windows need beyond the padded data."""
         if not call.ceil_mode:
             return [0] * len(windows)
         over = []
@@ -54,7 +54,7 @@ class _Window:
             if isinstance(size, int) and isinstance(count, int):
                 over.append((count - 1) * window.stride + window.reach - size - window.before - window.after)
             else:
-                # As far as the last one may; what is behind it is in none.
+                # The most that the last window may need. Elements behind that window belong to none.
                 over.append(window.stride - 1)
                 self._is_cut |= window.after + window.stride > window.reach
         return over
@@ -66,18 +66,18 @@ class _Window:
         padded_with: float,
         around: Sequence[int] | None = None,
     ) -> Value:
-        """What windows have in them, combined, of the result's shape."""
+        """Combine the elements of each window, with the result's shape."""
         widths = self.around if around is None else around
         if any(widths):
             data = relax.nn.pad(data, pad_width=[0, 0, 0, 0, *widths], pad_value=padded_with)
         whole = reduce(combine, self._slices(data)) if self.taps <= _MOST_TAPS else self._swept(combine, data)
-        return self._without_last(whole)
+        return self._drop_last_window(whole)
 
     def _slices(self, data: Value) -> Iterator[Value]:
-        """What each tap sees."""
+        """Yield for each tap the elements that windows read there."""
         for tap in itertools.product(*map(range, self.size)):
             begin = [place * gap for place, gap in zip(tap, self.dilation, strict=True)]
-            # The windows behind it that still fit; an end of 0 would be the start.
+            # The slice ends before windows that would not fit. OPEN replaces an end of 0.
             rest = [(size - 1) * gap - at for size, gap, at in zip(self.size, self.dilation, begin, strict=True)]
             end = [-each if each else OPEN for each in rest]
             yield relax.strided_slice(data, axes=self.axes, begin=begin, end=end, strides=self.strides)
@@ -88,7 +88,7 @@ class _Window:
         ends = [OPEN] * len(self.axes)
         return relax.strided_slice(data, axes=self.axes, begin=[0] * len(ends), end=ends, strides=self.strides)
 
-    def _without_last(self, whole: Value) -> Value:
+    def _drop_last_window(self, whole: Value) -> Value:
         if not self._is_cut:
             return whole
         rank = len(self.axes) + 2
@@ -97,7 +97,7 @@ class _Window:
 
 
 def _swept_along(combine: Callable[[Value, Value], Value], x: Value, axis: int, size: int, gap: int) -> Value:
-    """Windows that begin at every place along a dimension, of windows half as large."""
+    """Combine windows that begin at each position along a dimension from windows of half the size."""
 
     def moved(x: Value, begin: int, rest: int) -> Value:
         end = -rest * gap if rest else OPEN
@@ -142,7 +142,7 @@ def avg_pool(call: GradientCall) -> Sequence[Gradient]:
             counted = relax.nn.pad(counted, pad_width=[0, 0, 0, 0, *window.padding], pad_value=1.0)
         rest = [width - own for width, own in zip(window.around, window.padding, strict=True)]
         counts = window.of_all(relax.add, counted, 0.0, rest if call.count_include_pad else None)
-        # A window may see nothing.
+        # A window may contain no element.
         return relax.divide(total(data), relax.maximum(counts, const(1, dtype_of(data))))
 
     return gradients_at([call.data], forward, call.gradient)

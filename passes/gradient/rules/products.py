@@ -18,11 +18,11 @@ from ..reverse import gradients_at
 
 @register_gradient("relax.matmul", by_types=True)
 def matmul(call: GradientCall) -> Sequence[Gradient]:
-    """A vector is a matrix of one row on the left, of one column on the right."""
+    """Differentiate matmul. A vector counts as a matrix of one row on the left, or of one column on the right."""
     left, right, gradient = call.x1, call.x2, call.gradient
     ranks = [rank_of(call, each, "an operand") for each in (left, right)]
     gradient = cast(gradient, dtype_of(left))
-    # The later new dimension first: places count in the result.
+    # The later new dimension comes first, because axes refer to the result.
     if ranks[1] == 1:
         gradient = relax.expand_dims(gradient, axis=[-1])
     if ranks[0] == 1:
@@ -30,19 +30,19 @@ def matmul(call: GradientCall) -> Sequence[Gradient]:
     rows = relax.expand_dims(left, axis=[0]) if ranks[0] == 1 else left
     columns = relax.expand_dims(right, axis=[1]) if ranks[1] == 1 else right
     return [
-        lambda: _like(relax.matmul(gradient, _turned(columns)), rows, left),
-        lambda: _like(relax.matmul(_turned(rows), gradient), columns, right),
+        lambda: _like(relax.matmul(gradient, _transpose(columns)), rows, left),
+        lambda: _like(relax.matmul(_transpose(rows), gradient), columns, right),
     ]
 
 
-def _turned(matrix: Value) -> Value:
-    """Matrices in the last two dimensions, transposed."""
+def _transpose(matrix: Value) -> Value:
+    """Transpose the matrices in the last two dimensions."""
     rank = len(shape_of(matrix) or ())
     return relax.permute_dims(matrix, axes=[*range(rank - 2), rank - 1, rank - 2])
 
 
 def _like(product: Value, matrix: Value, operand: Value) -> Value:
-    """A product without the batches to which the matrix was broadcast, in the operand's shape."""
+    """Sum a product over broadcast batches, and reshape it to the operand's shape."""
     summed = product if same_known_shape(product, matrix) else relax.collapse_sum_like(product, matrix)
     return summed if matrix is operand else relax.reshape(summed, shape_operand(operand))
 
@@ -57,10 +57,10 @@ def outer(call: GradientCall) -> Sequence[Gradient]:
 
 @register_gradient("relax.einsum", by_types=True)
 def einsum(call: GradientCall) -> Sequence[Gradient]:
-    """The product of the gradient and the other operands, under the operand's labels."""
+    """Differentiate einsum: each operand gets the product of the gradient and the others, under its own labels."""
     subscripts = _spelled_out(call)
     if any(len(set(labels)) < len(labels) for labels in subscripts.operands):
-        # Diagonals, of which the product is one without labels twice.
+        # Without repeated labels: the product reads diagonals of the operands.
         diagonals = [_Diagonal(*each) for each in zip(call.operands, subscripts.operands, strict=True)]
         text = ",".join("".join(each.labels) for each in diagonals) + "->" + "".join(subscripts.result)
 
@@ -74,7 +74,7 @@ def einsum(call: GradientCall) -> Sequence[Gradient]:
         operand, labels = call.operands[index], subscripts.operands[index]
         others = [place for place in range(len(call.operands)) if place != index]
         terms = [subscripts.result, *(subscripts.operands[place] for place in others)]
-        # A label of this operand alone is a sum over it: the product has it not, and is the same all along it.
+        # The operand is summed over a label that no other term has: its gradient is constant along that label.
         kept = [label for label in labels if any(label in term for term in terms)]
         text = ",".join("".join(term) for term in terms) + "->" + "".join(kept)
         product = relax.einsum([call.gradient, *(call.operands[place] for place in others)], subscripts=text)
@@ -87,7 +87,7 @@ def einsum(call: GradientCall) -> Sequence[Gradient]:
 
 
 def _spelled_out(call: GradientCall) -> Subscripts:
-    """The subscripts with labels in the place of ellipses, of which the last ones stand for the same dimensions."""
+    """Return the subscripts with labels instead of ellipses, which are aligned at their last dimensions."""
     subscripts = parse_subscripts(call.subscripts)
     free = [letter for letter in string.ascii_letters if letter not in call.subscripts]
     ranks = [rank_of(call, operand, "an operand") for operand in call.operands]
@@ -106,7 +106,7 @@ def _spelled_out(call: GradientCall) -> Subscripts:
 
 
 class _Diagonal:
-    """An operand of which only a diagonal counts: where the dimensions of one label are at the same place."""
+    """Diagonal of an operand with repeated labels, along the dimensions of each label."""
 
     def __init__(self, operand: Value, labels: Sequence[str]):
         self._all = labels
@@ -114,7 +114,7 @@ class _Diagonal:
         self._sizes = dict(zip(labels, shape_of(operand) or (), strict=True))
 
     def of(self, x: Value) -> Value:
-        """The sum over the other dimensions of a label, with all but the diagonal 0."""
+        """Return the diagonal: elements elsewhere become 0, and repeated dimensions are summed."""
         extra = [place for place, label in enumerate(self._all) if label in self._all[:place]]
         for place in extra:
             first = self._all.index(self._all[place])

@@ -35,12 +35,12 @@ def variance(call: GradientCall) -> Gradients:
 
 @register_gradient("relax.std", by_types=True)
 def std(call: GradientCall) -> Gradients:
-    # The root of the variance; of equal elements it is 0, and nothing makes it smaller.
+    # std is the root of the variance. If all elements are equal, both are 0, their minimum.
     return _with_distances(call, by_length(Tensor(call.gradient), Tensor(call.result)).value)
 
 
 def _with_distances(call: GradientCall, gradient: Value) -> Value:
-    """A gradient of the variance, for each element times twice its distance to the mean, divided by the count."""
+    """Return a gradient of the variance, times twice the distance of each element to the mean, divided by the count."""
     axes = reduced_axes(call, call.x)
     distance = relax.subtract(call.x, relax.mean(call.x, axis=axes, keepdims=True))
     scaled = relax.multiply(spread(gradient, call.x, axes, call.keepdims), relax.add(distance, distance))
@@ -49,7 +49,7 @@ def _with_distances(call: GradientCall, gradient: Value) -> Value:
 
 @register_gradient(["relax.max", "relax.min", "relax.median"], by_types=True)
 def chosen(call: GradientCall) -> Gradients:
-    """Goes to the elements that are the result, in equal shares where several are."""
+    """Differentiate max, min and median: equal shares go to all elements that are equal to the result."""
     x = call.operands[0]
     axes = reduced_axes(call, x)
     is_result = relax.equal(x, spread(call.result, x, axes, call.keepdims))
@@ -60,12 +60,12 @@ def chosen(call: GradientCall) -> Gradients:
 
 @register_gradient("relax.prod", by_types=True)
 def prod(call: GradientCall) -> Gradients:
-    """The product of the others: of those in front and those behind, so that no element is divided by."""
+    """Differentiate prod: each element gets the product of the elements before and after it, without a division."""
     axes = reduced_axes(call, call.x)
     wide = spread(call.gradient, call.x, axes, call.keepdims)
     if len(axes) == 1:
         return relax.multiply(_others(call.x, axes[0]), wide)
-    # The axes as one, behind the others.
+    # Flatten the axes to one behind the others.
     shape, rest = known_shape(call, call.x), [axis for axis in range(rank_of(call, call.x)) if axis not in axes]
     order = [*rest, *axes]
     turned = relax.permute_dims(call.x, axes=order)
@@ -84,29 +84,29 @@ def _others(x: Value, axis: int) -> Value:
 
 @register_gradient(["relax.cumsum", "relax.cumprod"], by_types=True)
 def scan(call: GradientCall) -> Gradients:
-    """Along an axis, in the operand's element type; what went before and behind it has rules."""
+    """Differentiate a scan along an axis, in the operand's element type. Casts and reshapes around it have rules."""
 
     def forward(data: Value) -> Value:
         wide = cast(data, dtype_of(call.result))
         return relax.flatten(wide) if call.axis is None else wide
 
     axis = 0 if call.axis is None else call.axis % rank_of(call, call.data)
-    along = _of_sums if call.operation.name == "relax.cumsum" else _of_products
+    along = _cumsum_gradient if call.operation.name == "relax.cumsum" else _cumprod_gradient
     arriving = along(call, forward(call.data), axis)
     return gradients_at([call.data], forward, arriving)
 
 
-def _of_sums(call: GradientCall, data: Value, axis: int) -> Value:
-    """Each element is in its own sum and in all behind it."""
+def _cumsum_gradient(call: GradientCall, data: Value, axis: int) -> Value:
+    """Differentiate cumsum: the sum of the gradients from each element on."""
     turned = relax.flip(call.gradient, axis=axis)
     return relax.flip(relax.cumsum(turned, axis=axis, exclusive=call.exclusive), axis=axis)
 
 
-def _of_products(call: GradientCall, data: Value, axis: int) -> Value:
-    """The sum over all products that an element is in, each without it.
+def _cumprod_gradient(call: GradientCall, data: Value, axis: int) -> Value:
+    """Differentiate cumprod: the sum over all products that contain an element, each without it.
 
-    In front of the axis `which`, the element that is left out, there is a matrix of products for each of them: no
-    element is divided by, which may be zero.
+    A new axis `which`, in front of the scan's axis, selects the element that is left out of the products. So there is
+    no division by elements, which may be 0.
     """
     shape = known_shape(call, data)
     size, behind = shape[axis], list(range(1, len(shape) - axis))

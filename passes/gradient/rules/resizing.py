@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of what is linear along each dimension of an image: a product with a matrix, that of an image's rows.
+"""Derivatives of operators that are linear along each dimension of an image: products with a matrix.
 
-The operator itself gives the matrix: it is what becomes of a unit matrix.
+Applying the operator to a unit matrix gives the matrix.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..canonical_layouts import plain_layouts, times_matrix, turned
 from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import known_shape
 
-#: `matrix(letter, units, size)`: what becomes of units, one for each place of a dimension, where it gets a size.
+#: `matrix(letter, units, size)`: result of resizing units, one for each position of a dimension, to a size.
 Matrix = Callable[[str, Value, Dim], Value]
 
 
@@ -33,7 +33,7 @@ def _backwards(call: GradientCall, matrix: Matrix) -> Value:
         units = relax.dialect.ops["eye"](before, before, dtype=dtype_of(gradient))
         shape = [before, 1, *(before if each == letter else 1 for each in letters[2:])]
         rows = matrix(letter, relax.reshape(units, relax.shape_expr(dims=shape)), after)
-        # What is made of each place becomes what each place gets.
+        # The transpose: rows for results become rows for sources.
         table = relax.permute_dims(relax.reshape(rows, relax.shape_expr(dims=(before, after))), axes=[1, 0])
         gradient = times_matrix(gradient, result.text.index(letter), rank, table)
     return turned(gradient, result.text, layout.text)
@@ -46,7 +46,7 @@ def resize(call: GradientCall) -> Sequence[Gradient]:
     del attributes["layout"], attributes["out_dtype"], attributes["extrapolation_value"]
 
     def matrix(letter: str, units: Value, size: Dim) -> Value:
-        # What of a region is along the other dimensions does not matter: they are one element.
+        # The other dimensions of the units have one element each.
         target = relax.shape_expr(dims=[size if each == letter else 1 for each in letters])
         return relax.dialect.ops[name](units, target, **attributes)
 
@@ -68,7 +68,7 @@ def adaptive_avg_pool(call: GradientCall) -> Sequence[Gradient]:
 
 @register_gradient("relax.image.affine_grid", by_types=True)
 def affine_grid(call: GradientCall) -> Sequence[Gradient]:
-    """A grid is a matrix times positions, which the operator makes of unit matrices."""
+    """Differentiate affine_grid: a matrix times positions, which the operator computes from unit matrices."""
     import numpy
 
     batch, rows, columns = known_shape(call, call.data, "its matrices")

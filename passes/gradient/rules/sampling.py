@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of sampling between the elements of images: places, and shares of the elements around, are formulas."""
+"""Derivatives of sampling between elements of images: formulas of positions and weights of the neighbours."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ..registry import Gradient, GradientCall, register_gradient
 from ..requirements import known_shape
 from ..reverse import gradients_at
 
-#: The coefficient of cubic interpolation, PyTorch's.
+#: The coefficient of cubic interpolation, as in PyTorch.
 _ALPHA = -0.75
 
 
 class _Tap(NamedTuple):
-    """An element along a dimension: its index, which may be outside, and its share, where it is not all."""
+    """Element along a dimension: its index, which may be out of bounds, and its weight, if that is not 1."""
 
     at: Tensor
     share: Tensor | None
@@ -32,7 +32,7 @@ class _Tap(NamedTuple):
 
 
 class _Sampling:
-    """Where grid_sample looks along a dimension of a size, a tensor without axes."""
+    """Positions that grid_sample reads along a dimension. Sizes are tensors without axes."""
 
     def __init__(self, call: GradientCall):
         self._call = call
@@ -64,7 +64,7 @@ class _Sampling:
     def _reflected(self, x: Tensor, size: Tensor) -> Tensor:
         start, span = (0.0, size - 1.0) if self._call.align_corners else (-0.5, size)
         distance = apply("abs", x - start)
-        # Of one element everything is that one; it is not divided by its length, which is 0.
+        # With one element the span may be 0, which must not be a divisor.
         times = apply("floor", distance / span.equals(0.0).where(1.0, span))
         rest = distance - times * span
         is_odd = (times - apply("floor", times * 0.5) * 2.0).equals(1.0)
@@ -72,7 +72,7 @@ class _Sampling:
 
 
 def _cubic(part: Tensor) -> list[Tensor]:
-    """The shares of the four elements around."""
+    """Return the weights of the four neighbours."""
 
     def near(x: Tensor) -> Tensor:
         return ((_ALPHA + 2) * x - (_ALPHA + 3)) * x * x + 1
@@ -110,7 +110,7 @@ def _shape(*sizes: object) -> Value:
 
 
 def _read(data: Value, taps: Sequence[_Tap], sizes: Sequence[Dim]) -> Value:
-    """Of images [batch, channels, places] the elements at indices, times their shares; 0 outside."""
+    """Read images [batch, channels, positions] at indices, times the weights, with 0 out of bounds."""
     batch, channels, _ = shape_of(data) or ()
     lasts = [Tensor(size_of(size, dtype_of(tap.at.value))) - 1.0 for tap, size in zip(taps, sizes, strict=True)]
     limits = [limited(tap.at, 0.0, last) for tap, last in zip(taps, lasts, strict=True)]

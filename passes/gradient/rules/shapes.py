@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of operators that change shapes, move elements, or take some of them."""
+"""Derivatives of operators that change shapes, move elements, or select some."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..requirements import known_shape, rank_of
     ["relax.reshape", "relax.flatten", "relax.squeeze", "relax.expand_dims", "relax.nn.batch_flatten"], by_types=True
 )
 def reshape(call: GradientCall) -> Gradients:
-    """The same elements: the gradient's in the shape of the operand."""
+    """Reshape the gradient to the operand's shape."""
     return relax.reshape(call.gradient, shape_operand(call.operands[0]))
 
 
@@ -38,7 +38,7 @@ def collapse_sum(call: GradientCall) -> Gradients:
 
 @register_gradient("relax.match_cast", by_types=True)
 def match_cast(call: GradientCall) -> Gradients:
-    """The run has checked that sizes are what the type says: only the type changes back."""
+    """Cast back. The sizes have been checked in the forward pass, so only the type changes."""
     return relax.match_cast(call.gradient, ty=call.operands[0].type)
 
 
@@ -58,7 +58,7 @@ def flip(call: GradientCall) -> Gradients:
 
 @register_gradient("relax.concat", by_types=True)
 def concat(call: GradientCall) -> Sequence[Gradient]:
-    """Each tensor gets its part of the gradient."""
+    """Return for each tensor its slice of the gradient."""
     axis = call.axis % rank_of(call, call.tensors[0], "an operand")
     shapes = [shape_of(tensor) or () for tensor in call.tensors]
     is_number = all(isinstance(shape[axis], int) for shape in shapes)
@@ -71,7 +71,7 @@ def concat(call: GradientCall) -> Sequence[Gradient]:
 
 
 def _parts_of_unknown_sizes(call: GradientCall, axis: int) -> Sequence[Gradient]:
-    """As concat has put them one behind the other, by the sizes that the run has."""
+    """Slice the gradient at offsets that are computed at run time from the tensors' sizes."""
     sizes = [relax.shape_to_tensor(shape_operand(tensor)) for tensor in call.tensors]
     rank = rank_of(call, call.tensors[0])
     along, ones = const([int(place == axis) for place in range(rank)], "i64"), const([1] * rank, "i64")
@@ -86,7 +86,7 @@ def _parts_of_unknown_sizes(call: GradientCall, axis: int) -> Sequence[Gradient]
 
 
 def _part(x: Value, axis: int, begin: Dim, end: Dim) -> Value:
-    """x[begin:end] along an axis, by sizes that may be expressions."""
+    """Return x[begin:end] along an axis, with sizes that may be expressions."""
     if isinstance(begin, int) and isinstance(end, int):
         return relax.strided_slice(x, axes=[axis], begin=[begin], end=[end], assume_inbound=True)
     shape = shape_of(x)
@@ -116,7 +116,7 @@ def split(call: GradientCall) -> Gradients:
 
 @register_gradient("relax.strided_slice", by_types=True)
 def strided_slice(call: GradientCall) -> Gradients:
-    """Zeros, with the gradient where the slice was taken: axis by axis, the last one first."""
+    """Write the gradient into zeros where the slice was taken, axis by axis, the last one first."""
     strides = call.strides or [1] * len(call.axes)
     if any(stride < 1 for stride in strides) or not all(at_least(bound, 0) for bound in call.begin):
         return moved_by_itself(call)
@@ -133,7 +133,7 @@ def strided_slice(call: GradientCall) -> Gradients:
 
 @register_gradient("relax.nn.pad", by_types=True)
 def pad(call: GradientCall) -> Gradients:
-    """Without what was added; what was removed gets zeros."""
+    """Remove the padding from the gradient, and pad the elements that were removed with zeros."""
     if call.pad_mode != "constant":
         return moved_by_itself(call)
     return relax.nn.pad(call.gradient, pad_width=[-width for width in call.pad_width])
@@ -141,7 +141,7 @@ def pad(call: GradientCall) -> Gradients:
 
 @register_gradient("relax.tile", by_types=True)
 def tile(call: GradientCall) -> Gradients:
-    """The sum of the copies: repeats and sizes become dimensions of their own."""
+    """Sum over the copies: repeats and sizes become separate dimensions."""
     shape = known_shape(call, call.data)
     rank = max(len(shape), len(call.repeats))
     sizes = [1] * (rank - len(shape)) + list(shape)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that have no derivative, and why."""
+"""Operators without derivative, and the reasons."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ no_gradient(
         "multinomial_from_uniform nonzero not_equal right_shift shape_expr shape_of shape_to_tensor size "
         "tensor_to_shape"
     ),
-    "it gives truths, positions, integers or shapes, which do not change continuously",
+    "its results are truth values, positions, integers or shapes, which are not continuous",
 )
 no_gradient(
     _relax("constant eye ones prim_value zeros"),
     "it takes numbers and shapes, and only tensors are differentiated",
 )
-no_gradient(_relax("assert_op print"), "it gives nothing")
-no_gradient(_relax("random_key"), "it gives another number each time, of nothing")
-no_gradient(_relax("bitcast"), "it takes the bits of numbers for others")
+no_gradient(_relax("assert_op print"), "it has no result")
+no_gradient(_relax("random_key"), "it draws a new number at each call, without operands")
+no_gradient(_relax("bitcast"), "it reinterprets the bits of numbers")
 no_gradient(
     _relax("call_dps_packed call_external call_inplace_packed call_packed call_pure_packed call_tir call_tir_inplace"),
-    "what the function computes is not known: differentiate before operators become calls",
+    "the computation of the function is not known: differentiate before operators become calls",
 )
 no_gradient(
     _relax("vision.all_class_non_max_suppression vision.get_valid_counts vision.non_max_suppression"),
     "it chooses boxes by comparing them, and its results change in steps",
 )
+no_gradient(_relax("requantize"), "it takes integers: differentiate before relax-requantize")
 no_gradient(_relax("matmul_nbits_panels"), "it is a target's form of matmul_nbits, which is differentiated before")
 no_gradient(_relax("nn.conv2d_winograd"), "it is a target's form of nn.conv2d, which is differentiated before")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What operators do in other layouts, a file for each family of operators."""
+"""Layout rules, one file per family of operators."""

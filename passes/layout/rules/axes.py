@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that do something along an axis, or several: these follow to where the axes are."""
+"""Layout rules of operators that work along axes. Their axis attributes follow the layout."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def along_axis(call: LayoutCall, layout: Layout) -> Placement | None:
     return None if axis is None else call.follow(layout, axis=axis)
 
 
-@register_layout(["relax.quantize", "relax.dequantize"])
+@register_layout(["relax.quantize", "relax.dequantize", "relax.requantize"])
 def quantization(call: LayoutCall, layout: Layout) -> Placement | None:
-    """The axis says nothing where there is one scale and one zero point."""
-    shapes = [info.shape for info in (call.scale, call.zero_point)]
+    """Follow the layout. Single parameters make the axis irrelevant."""
+    shapes = [info.shape for name, info in call.inferred.operands.items() if name != "data"]
     return call.follow(layout, axis=0) if all(shape in ((), (1,)) for shape in shapes) else along_axis(call, layout)
 
 
@@ -43,9 +43,16 @@ def reverse_sequence(call: LayoutCall, layout: Layout) -> Placement | None:
 # ---- reductions ----
 
 
-@register_layout([f"relax.{name}" for name in ("sum", "prod", "max", "min", "mean", "std", "variance")])
+@register_layout([f"relax.{name}" for name in ("sum", "prod", "mean", "std", "variance")])
+def rounding_reduction(call: LayoutCall, layout: Layout) -> Placement | None:
+    """Reduce over whole dimensions. Blocks differ between CPUs, and with them the order and the bits of a sum."""
+    axes = range(layout.rank) if call.axis is None else call.axis
+    return None if layout.places(axes) is None else reduction(call, layout)
+
+
+@register_layout(["relax.max", "relax.min"])
 def reduction(call: LayoutCall, layout: Layout) -> Placement:
-    """All axes of a dimension, its blocks included."""
+    """Reduce over all axes of each dimension, blocks included."""
     axes = range(layout.rank) if call.axis is None else call.axis
     left = reduced(layout, axes, call.keepdims)
     return call.placed({"x": layout}, left, axis=call.axis if call.axis is None else layout.axes_of(axes))
@@ -62,7 +69,7 @@ def batch_norm(call: LayoutCall, layout: Layout) -> Placement | None:
 
 @register_layout(["relax.nn.layer_norm", "relax.nn.rms_norm"])
 def layer_norm(call: LayoutCall, layout: Layout) -> Placement | None:
-    """Parameters have the data's sizes in the order in which the axes are named, which stays."""
+    """Follow the layout. The parameters keep the order in which the attribute names the axes."""
     axes = layout.places(call.axes)
     return None if axes is None else call.placed({"data": layout}, layout, axes=axes)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layout rules of operators that change layouts themselves: their work may be done already, or left to users."""
+"""Layout rules of operators that change layouts. A layout can make the operator a view, or leave its work to users."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def permute_dims(call: LayoutCall, layout: Layout) -> Placement | None:
 
 @register_layout("relax.layout_transform", moves=True)
 def layout_transform(call: LayoutCall, layout: Layout) -> Placement | None:
-    """Where it splits blocks off a tensor of this layout, or puts blocks together."""
+    """Become a view if the map splits or joins blocks of this layout."""
     index_map = call.index_map.value
     if layout.rank != index_map.n_dims:
         return None
@@ -32,7 +32,7 @@ def layout_transform(call: LayoutCall, layout: Layout) -> Placement | None:
 
 
 def _seen(call: LayoutCall, layout: Layout, result: Layout | None) -> Placement | None:
-    """Nothing is done, if the axes are known to be those that the result has."""
+    """Return the operation as a view if the operand's axes have the sizes of the result's."""
     if result is None or shape_in(layout, call.x.shape) != shape_in(result, call.result.shape):
         return None
     return call.placed({"x": layout}, result)._replace(is_view=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that join tensors, take parts of them, add to them, or change which dimensions there are."""
+"""Layout rules of operators that join, cut, pad or slice tensors, or change their dimensions."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ..relations import as_it_is, for_broadcast, renamed, shape_in, without
 
 @register_layout(["relax.tril", "relax.triu", "relax.meshgrid"])
 def by_position(call: LayoutCall, layout: Layout) -> None:
-    """What they do depends on where an element is, though they are computed one by one."""
+    """Decline: these elementwise operators depend on the position of an element."""
 
 
-# ---- along an axis, which may have blocks: these are joined and cut as wholes ----
+# ---- along an axis, which may have blocks: whole blocks are joined and cut ----
 
 
 @register_layout("relax.concat")
@@ -76,7 +76,7 @@ def strided_slice(call: LayoutCall, layout: Layout) -> Placement | None:
 
 @register_layout("relax.dynamic_strided_slice")
 def dynamic_strided_slice(call: LayoutCall, layout: Layout) -> Placement | None:
-    """Bounds and strides are tensors with an element for each axis."""
+    """Follow the layout. Bounds and strides are tensors with an element per axis, which are reordered."""
     if blocked_dimensions(layout):
         return None
     order = [layout.dimensions.index(axis.dimension) for axis in layout.axes]
@@ -89,7 +89,10 @@ def dynamic_strided_slice(call: LayoutCall, layout: Layout) -> Placement | None:
 
 @register_layout("relax.scatter_nd")
 def scatter_nd(call: LayoutCall, layout: Layout) -> Placement | None:
-    """The tuples in indices name the first dimensions, which stay where they are; the others are those of updates."""
+    """Follow the layout if the indexed leading dimensions stay in place.
+
+    The others are dimensions of `updates`, too.
+    """
     if call.data.rank != layout.rank or not call.indices.shape or not isinstance(call.indices.shape[-1], int):
         return None
     depth, before = call.indices.shape[-1], call.indices.rank - 1
@@ -137,6 +140,6 @@ def broadcast_to(call: LayoutCall, layout: Layout) -> Placement | None:
 
 @register_layout("relax.match_cast")
 def match_cast(call: LayoutCall, layout: Layout) -> Placement | None:
-    """What it checks is checked of the axes as they are laid out."""
+    """Follow the layout: the sizes are checked on the laid-out axes."""
     same = isinstance(call.result, TensorInfo) and call.result.rank == layout.rank
     return call.placed({"value": layout}, layout) if same else None

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Planners, one each: which matches of patterns are taken."""
+"""Planners, one per file, which choose among the matches of patterns."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The planner "cost": what codegens and the target ask for operations, and what crossing from one to another costs."""
+"""The planner "cost": minimal cost of codegens, the target, and transfers between them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOST_ROUNDS = 4
 class _Candidate(NamedTuple):
     composite: Composite
     match: Match
-    #: The numbers of its operations.
+    #: Numbers of the match's operations.
     numbers: tuple[int, ...]
     seconds: float
     host_seconds: float
@@ -44,8 +44,10 @@ class _Candidate(NamedTuple):
 
 @register_planner("cost")
 def by_cost(block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
-    """The cheapest of the plans that are reached from the one by priority, and from taking nothing, by taking matches
-    or giving parts back, as long as that makes it cheaper.
+    """Yield the matches of the cheapest plan found by greedy search.
+
+    The search starts from the plan by priority, and from the empty plan. It takes matches or gives parts back as long
+    as that reduces the cost.
     """
     operations = settled(operations_of(block))
     prices = _Prices()
@@ -60,22 +62,22 @@ def by_cost(block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
 
 
 class _Prices:
-    """What codegens ask for. Raises RelaxError for what is no time, and for what they raise."""
+    """Prices that codegens state. Raises RelaxError for prices that are no times, and for errors of codegens."""
 
     def __init__(self) -> None:
         self._codegens: dict[str, Codegen] = {}
-        self.of_crossing = cache(lambda name, size: self._asked(name, "crossing_cost", size))
-        self.of_call = cache(lambda name: self._asked(name, "call_cost"))
+        self.of_crossing = cache(lambda name, size: self._price(name, "crossing_cost", size))
+        self.of_call = cache(lambda name: self._price(name, "call_cost"))
 
     def of_match(self, composite: Composite, operations: Sequence[Operation]) -> tuple[float, float]:
-        """By the codegen, and by the target."""
+        """Return the seconds of a match, by the codegen and by the target."""
         arguments = composite.name, operations
-        return self._asked(composite.codegen, "cost", *arguments), self._asked(
+        return self._price(composite.codegen, "cost", *arguments), self._price(
             composite.codegen, "host_cost", *arguments
         )
 
     def knows_target(self, name: str) -> bool:
-        """Whether a codegen says itself what the target asks for."""
+        """Check whether a codegen states the target's time itself."""
         return type(self._codegen(name)).host_cost is not Codegen.host_cost
 
     def is_separate(self, name: str) -> bool:
@@ -86,12 +88,12 @@ class _Prices:
             self._codegens[name] = made_codegen(name)
         return self._codegens[name]
 
-    def _asked(self, name: str, what: str, *arguments: object) -> float:
+    def _price(self, name: str, what: str, *arguments: object) -> float:
         method: Callable[..., object] = getattr(self._codegen(name), what)
         with blaming(f"codegen '{name}': {what}()", method):
             price = method(*arguments)
         if not isinstance(price, (int, float)) or not price >= 0:
-            raise RelaxError(f"codegen '{name}': {what}() gave {price!r}, not seconds")
+            raise RelaxError(f"codegen '{name}': {what}() returned {price!r}, expected seconds")
         return price
 
 
@@ -110,7 +112,7 @@ def _candidates(operations: Sequence[Operation], composites: Sequence[Composite]
 
 
 class _Plan:
-    """Which candidate has which operation, and what that costs."""
+    """Assignment of operations to candidates, and its cost."""
 
     def __init__(self, operations: Sequence[Operation], candidates: Sequence[_Candidate], prices: _Prices):
         self._operations, self._candidates, self._prices = operations, candidates, prices
@@ -119,13 +121,13 @@ class _Plan:
         self._edges = _edges(operations)
         codegens = [each.codegen for each in candidates]
         called = {name for name in set(codegens) if prices.of_call(name)}
-        #: Whose calls are counted, one for each match.
+        #: Codegens with a separate call for each match.
         self._alone = {name for name in called if prices.is_separate(name)}
         edges = [_unique(edge for number in each.numbers for edge in self._edges[number]) for each in candidates]
         self._regions = Regions(edges, codegens, called - self._alone)
 
     def take_first(self, composites: Sequence[Composite]) -> None:
-        """Earlier patterns come first, of one pattern the larger match."""
+        """Take matches in the order of patterns. Of one pattern the larger match comes first."""
         order = {composite.name: number for number, composite in enumerate(composites)}
 
         def rank(index: int) -> tuple[int, int]:
@@ -151,12 +153,12 @@ class _Plan:
         return self._seconds_of(range(len(self._own)), set(self._owner.values()), edges, self._regions.at(edges))
 
     def taken(self) -> Iterator[Taken]:
-        """All are made before one is outlined, which erases its operations."""
+        """Yield the chosen matches. The list is complete before outlining one erases its operations."""
         chosen = dict.fromkeys(self._owner[number] for number in sorted(self._owner))
         yield from [Taken.of(self._candidates[index].composite, self._candidates[index].match) for index in chosen]
 
     def tell(self) -> None:
-        """Notes what has been counted, where that is wanted."""
+        """Note the counted costs, if a journal wants them."""
         journal = Journal.active()
         taken = set(self._owner.values())
         for index, candidate in enumerate(self._candidates):
@@ -176,7 +178,7 @@ class _Plan:
                         if number not in self._owner), why)  # fmt: skip
 
     def _border_of(self, index: int) -> float:
-        """What a candidate adds to what crosses, and to calls, where it is instead of what has its operations now."""
+        """Return the cost of transfers and calls that a candidate adds compared to the owners of its operations."""
         evicted = self._owners_of(index)
         edges = self._edges_at(self._candidates[index].numbers)
         self._move(evicted, ())
@@ -187,18 +189,19 @@ class _Plan:
         return within - without
 
     def _take(self, index: int) -> bool:
-        """Whether a candidate has its operations now and had not before: where that is cheaper."""
+        """Give a candidate its operations if that is cheaper. Return True if its owners changed."""
         evicted = self._owners_of(index)
         return evicted != {index} and self._change(index, evicted)
 
     def _change(self, added: int | None, gone: set[int]) -> bool:
-        """Changes owners where that is cheaper."""
+        """Change owners if that is cheaper. Return True if they changed."""
         come = set[int]() if added is None else {added}
         touched = sorted({number for index in come | gone for number in self._candidates[index].numbers})
         edges = self._edges_at(touched)
         cost = self._seconds_of(touched, gone, edges, self._regions.at(edges))
         self._move(gone, come)
-        # Whether a region is split takes a search: what is too dear without that needs none.
+        # Finding out whether a region is split takes a search. A change that is too expensive without a split needs
+        # none.
         for exact in (False, True):
             change = self._regions.after(edges, gone, added, exact=exact)
             if self._seconds_of(touched, come, edges, change.counts) >= cost:
@@ -216,11 +219,11 @@ class _Plan:
         self._owner.update(dict.fromkeys(self._candidates[index].numbers, index))
 
     def _owners_of(self, index: int) -> set[int]:
-        """The candidates that have its operations."""
+        """Return the candidates that own its operations."""
         return {self._owner[number] for number in self._candidates[index].numbers if number in self._owner}
 
     def _move(self, gone: Iterable[int], come: Iterable[int]) -> None:
-        """Edges know who is at them, while a change is tried."""
+        """Update the owners at the edges, while a change is tried."""
         for index in gone:
             for number in self._candidates[index].numbers:
                 for edge in self._edges[number]:
@@ -233,14 +236,14 @@ class _Plan:
     def _seconds_of(
         self, numbers: Iterable[int], owners: set[int], edges: Iterable[Edge], regions: Mapping[str, int]
     ) -> float:
-        """What operations cost that are with these candidates, or with the target, and what crosses at them."""
+        """Return the seconds of operations with these owners, or with the target, including transfers at the edges."""
         taken = {number for index in owners for number in self._candidates[index].numbers}
         total = sum(self._own[number] for number in numbers if number not in taken)
         total += sum(self._candidates[index].seconds for index in sorted(owners))
         return total + self._border_at(edges, owners, regions)
 
     def _border_at(self, edges: Iterable[Edge], owners: Iterable[int], regions: Mapping[str, int]) -> float:
-        """What crosses at edges, out of one codegen and into another, and calls of the parts that are there."""
+        """Return the seconds of transfers at edges from one codegen to another, and of the calls of their parts."""
         total = 0.0
         for edge in edges:
             total += sum(self._prices.of_crossing(name, edge.size) for name in edge.crossed())
@@ -253,8 +256,10 @@ class _Plan:
 
 
 def _host_seconds(operations: Sequence[Operation], candidates: Sequence[_Candidate], prices: _Prices) -> list[float]:
-    """What the target asks for each operation: its share of what a codegen says of a match, of the first one that holds
-    it, or what this project knows.
+    """Return the target's seconds for each operation.
+
+    The first codegen with an estimate for a match decides, each operation with its share. For others this project
+    estimates.
     """
     seconds = [seconds_of([op]) for op in operations]
     known: set[int] = set()
@@ -269,7 +274,7 @@ def _host_seconds(operations: Sequence[Operation], candidates: Sequence[_Candida
 
 
 def _edges(operations: Sequence[Operation]) -> list[list[Edge]]:
-    """What each of the operations makes and reads."""
+    """Return the edges of each operation: its results and operands."""
     numbers = {value: number for number, op in enumerate(operations) for value in op.results}
     outer = {value: None for op in operations for value in used_by(op) if value not in numbers}
     found: list[list[Edge]] = [[] for _ in operations]
@@ -284,7 +289,7 @@ def _edges(operations: Sequence[Operation]) -> list[list[Edge]]:
 
 
 def _number_of(user: Operation, numbers: Mapping[Value, int]) -> int | None:
-    """Of what stands in the block and has results: what reads inside of it, too, is it."""
+    """Return the number of the block's operation that contains a user, or None."""
     for op in (user, *ancestors(user)):
         if len(op.results) and op.results[0] in numbers:
             return numbers[op.results[0]]

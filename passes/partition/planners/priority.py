@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The planner "priority": the order of codegens and of their patterns decides."""
+"""The planner "priority": the order of codegens and their patterns decides."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..codegen import Composite
 from ..planning import Taken, prospects_of, register_planner
 from ..sequence import settled
 
-# What comes to stand where something has been taken.
+# Operation that replaces outlined operations.
 _CALL = "func.call"
 
 
 @register_planner("priority")
 def by_priority(block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
-    """Earlier patterns first; what one matches later takes the place of what it matched before and holds all of."""
+    """Yield matches, earlier patterns first. A later match of a pattern replaces earlier ones that it contains."""
     prospects = prospects_of(composites)
     waiting, is_stale = prospects.among(settled(operations_of(block))), False
     for number, composite in enumerate(composites):
@@ -29,14 +29,14 @@ def by_priority(block: Block, composites: Sequence[Composite]) -> Iterator[Taken
             found = _match(composite, op, groups)
             if found is not None:
                 groups.update(dict.fromkeys(found.operations, found))
-        # All at once: outlining one erases its operations.
+        # All matches of a pattern are complete before outlining one erases its operations.
         for taken in [Taken.of(composite, each) for each in {id(each): each for each in groups.values()}.values()]:
             yield taken
             is_stale = True
 
 
 def _match(composite: Composite, op: Operation, groups: Mapping[Operation, Match]) -> Match | None:
-    """How the pattern matches at an operation, with nothing of another match in it that it does not hold as a whole."""
+    """Return a match at an operation that contains other matches as a whole or not at all, or None."""
     for match in composite.matches(op):
         inside = set(match.operations)
         if all(inside.issuperset(groups[each].operations) for each in match.operations if each in groups):

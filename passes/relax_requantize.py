@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Integer arithmetic of quantized layers as a recipe describes it, equal to the chip in each bit.
+
+The real numbers between the sums of a layer and its quantized result become a `relax.requantize` with the recipe's
+multiplier and rounding. The module then computes on any target what the chip computes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..bindings.ir import Operation
+from ..support.errors import OptionError
+from .core.base import Pass
+from .core.registry import register_pass
+
+
+@register_pass
+@dataclass(frozen=True)
+class Requantize(Pass):
+    """Replace quantized layers by integer sums and a requantization, by the recipe of a codegen or a target."""
+
+    name: ClassVar[str] = "relax-requantize"
+    anchor: ClassVar[str] = "any"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
+
+    #: Codegen or target that states the recipe.
+    recipe: str = ""
+
+    def run(self, op: Operation) -> None:
+        from .partition.recipe_registry import find_recipe
+        from .recipes.integer_layers import requantize_layers
+
+        if not self.recipe:
+            raise OptionError(f"{self.name}: option recipe is missing: the name of a codegen or a target")
+        found = find_recipe(self.recipe)
+        if all(entry.out is None for entry in found.recipe.ops):
+            raise OptionError(f"{self.name}: the recipe of '{self.recipe}' has no entry with out=rx.Requantize(...)")
+        requantize_layers(op, found.recipe.patterns(found.rows()))
