@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Targets: one folder each, with a target.py that is imported when the target is first asked for."""
+"""Targets: one folder each, with a target.py that is imported on the first request for the target."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FOLDER = Path(__file__).parent
 
 @functools.cache
 def own_targets() -> tuple[str, ...]:
-    """The names of this project's targets."""
+    """Return the names of this project's targets."""
     return tuple(sorted(file.parent.name for file in _FOLDER.glob("*/target.py")))
 
 
@@ -33,7 +33,7 @@ def _evaluator() -> Evaluator:
 
 
 def own_codegens() -> list[str]:
-    """The names of this project's external codegens."""
+    """Return the names of this project's external codegens."""
     return sorted(file.parent.name for file in _FOLDER.glob("external/*/codegen.py"))
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Readable C99 for people who must ship C: static memory, no library beyond mathematics."""
+"""Target c: readable C99 for products that must ship C, with static memory and without libraries except <math.h>."""

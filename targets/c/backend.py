@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Source files in the place of code: what makes them is imported when it does."""
+"""Backend that writes source files instead of code. Its modules are imported on use."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING
 from ...bindings.ir import Module
 from ...passes.core.stages import Stage
 from ...support.errors import RefusalError
-from ..core.backend import Backend, ChosenTarget, Machine
+from ..core.backend import Backend, ChosenTarget
+from ..core.machine import Machine
 from ..core.registry import libraries_of
 from .source.options import source_options
 
 if TYPE_CHECKING:
     from ...runtime.artifact import Artifact
-    from ..core.code import CodeOptions
+    from ..core.code_options import CodeOptions
 
 
 class CBackend(Backend):
-    """C99, to be compiled by whoever gets it."""
+    """Backend that writes C99 for the user's compiler."""
 
     def machine(self, target: ChosenTarget) -> Machine:
-        """One that says nothing: loops stay plain."""
+        """Return a machine without properties, so that loops stay plain."""
         return Machine("c", frozenset(), 8, 16)
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
@@ -31,10 +32,15 @@ class CBackend(Backend):
         source_options(target)
         return stages(target.options_text)
 
+    def recipe(self, target: ChosenTarget) -> object:
+        from .integer_recipe import recipe
+
+        return recipe()
+
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         raise RefusalError(
-            f"target '{target}' makes source files, no program to load",
-            notes=["relax-compile --target c -o folder/ writes them, rx.sources(module) gives them"],
+            f"target '{target}' writes source files, not a program to load",
+            notes=["relax-compile --target c -o folder/ writes them, rx.sources(module) returns them"],
         )
 
     def sources(self, module: Module, target: ChosenTarget, version: str) -> dict[str, str | bytes]:

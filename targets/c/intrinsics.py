@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions of numbers as <math.h> has them."""
+"""Intrinsic functions from <math.h>."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The stages from a graph to loops over memory that C can say."""
+"""Stages from a graph to loops over memory that C can express."""
 
 from __future__ import annotations
 
 from ...passes.core.stages import Stage
 from ..core import common_stages as common
 
-# Halves are computed as float, which C has.
+# Half floats are computed as float, which C has.
 _IN_C = (
     "linalg-generalize-named-ops",
     "arith-emulate-unsupported-floats{source-types=f16,bf16 target-type=f32}",
@@ -17,15 +17,21 @@ _IN_C = (
 
 
 def stages(options: str) -> tuple[Stage, ...]:
-    """For a target with options, {loops=plain}."""
+    """Return the stages for a target with options, such as {loops=plain}."""
     return (
+        Stage(
+            "integers",
+            ("relax-requantize{recipe=c}", "relax-propagate-quantization"),
+            "computes quantized layers on integers, by the recipe of integer_recipe.py",
+            level=2,
+        ),
         common.SIMPLIFY,
         common.NORMS,
         common.products(),
         Stage(
             "layouts",
             ("relax-convert-layout{desired=relax.nn.conv2d:NHWC:HWIO}", "relax-canonicalize"),
-            "the channels of convolutions are adjacent, which compilers make vectors of",
+            "makes channels of convolutions contiguous, for vectorization by C compilers",
             verify="end",
             level=2,
         ),
@@ -36,15 +42,20 @@ def stages(options: str) -> tuple[Stage, ...]:
         common.open_stage(
             "plan",
             ("tir-simplify-indices", "tir-plan{target=@target vectors=false}"),
-            "rules of targets whose C this is choose how loops run: by their memories, copies and instructions",
+            "plans loops by the rules of derived targets: memories, copies, instructions",
         ).with_options(options),
         Stage(
             "apply",
             ("tir-apply-schedule{target=@target vectors=false steps=true}",),
-            "loops run as schedules say, else as the target's steps do; compilers make vectors of them",
+            "applies schedules, or else the target's steps; C compilers vectorize the loops",
             verify="end",
         ).with_options(options),
         common.bufferize(),
         common.SMALL_TYPES,
-        Stage("loops", (f"func.func({','.join(_IN_C)})",), "what is computed is what C computes", verify="end"),
+        Stage(
+            "loops",
+            (f"func.func({','.join(_IN_C)})",),
+            "lowers all other operations to what C can express",
+            verify="end",
+        ),
     )

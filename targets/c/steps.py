@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How loops of C run, as steps: sums grow in variables, rectangles of sums of products in arrays that compilers keep in
-registers; what is contiguous is one loop.
+"""Schedule steps for loops in C.
 
-Loops over rows and columns of a rectangle have constant bounds: compilers unroll the first and make vectors of the
-second.
+Sums are accumulated in variables. Sums of products form tiles in arrays that compilers keep in registers. Contiguous
+loops are fused. The row and column loops of a tile have constant bounds: compilers unroll the former and vectorize the
+latter.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from ...passes.loops.tree import REDUCE, SPATIAL, Access, Block, Iter
 from ...passes.schedule.registry import ScheduleContext, register_steps
 from ...support.errors import RelaxError
 
-#: Of results at a time. With fewer columns GCC unrolls what it would make vectors of.
+#: Tile sizes. With fewer columns GCC unrolls the loop instead of vectorizing it.
 _ROWS, _COLUMNS, _LEAST_COLUMNS = 8, 32, 17
-#: Where there are only one or two rows.
+#: Columns of a tile with one or two rows.
 _COLUMNS_OF_FEW = 64
-#: Of an element; there are half as many rows of larger ones.
+#: Bytes of an element. Tiles of larger elements have half as many rows.
 _USUAL_BYTES = 4
-#: Sums of less are not worth it.
+#: Shorter sums are not tiled.
 _LEAST_TERMS = 8
 
 
 @register_steps("c")
 def steps_of_loops(function: Operation, context: ScheduleContext) -> Schedule:
-    """Each block's loops, with what goes on with its sums."""
+    """Schedule the loops of each block, together with the blocks that consume its sums."""
     sch = context.schedule(function)
     _, tree = sch.read_of(symbol_name(function))
     moved: set[str] = set()
@@ -52,14 +52,14 @@ def steps_of_loops(function: Operation, context: ScheduleContext) -> Schedule:
 
 
 def _is_row(block: Block, access: Access) -> bool:
-    """Whether all elements are gone through one after the other."""
+    """Check whether an access visits all elements in order."""
     sizes = {each.name: each.extent for each in block.iters if each.extent != 1}
     places = {str(index): size for index, size in zip(access.indices, access.buffer.shape, strict=True) if size != 1}
     return not block.is_reduction and list(places.items()) == list(sizes.items())
 
 
 def _reduce(sch: Schedule, block: Block, *, is_tiled: bool) -> set[str]:
-    """Sums in variables, or in arrays; what is done to them is done there: the names of the blocks that do so."""
+    """Accumulate sums in variables or arrays, and move consumers there. Return the names of the moved blocks."""
     handle, kinds = sch.get_block(block.name), [each.kind for each in block.iters]
     loops, free = sch.get_loops(handle), kinds.index(REDUCE)
     if SPATIAL in kinds[free:]:
@@ -72,14 +72,14 @@ def _reduce(sch: Schedule, block: Block, *, is_tiled: bool) -> set[str]:
         copies = [] if moved else [sch.cache_write(handle, number, "local") for number in range(len(block.writes))]
         for copy in copies if outer else ():
             sch.reverse_compute_at(copy, outer[-1])
-    except RelaxError:  # others add to the same memory
+    except RelaxError:  # other blocks add to the same memory
         pass
     sch.decompose_reduction(handle, first)
     return moved
 
 
 def _moved(sch: Schedule, maker: BlockRV, loop: LoopRV) -> set[str]:
-    """Into a loop goes what works on each of a block's results, and is all that looks at them; then what follows."""
+    """Move the only consumer of a block's results into a loop, then its consumer, and so on. Return the moved names."""
     _, tree = sch.read_of(maker.function)
     block = tree.block(maker.name)
     made = block.writes[0].buffer
@@ -91,16 +91,16 @@ def _moved(sch: Schedule, maker: BlockRV, loop: LoopRV) -> set[str]:
     follower = sch.get_block(readers[0].name)
     try:
         sch.reverse_compute_at(follower, loop)
-    except RelaxError:  # it needs what is made behind the loop
+    except RelaxError:  # it needs results from behind the loop
         return set()
     return {follower.name, *_moved(sch, follower, loop)}
 
 
-# ---- rectangles ----
+# ---- tiles ----
 
 
 def _is_product(block: Block, free: int) -> bool:
-    """Whether there is one result, made of several operands, by sums of some length."""
+    """Check whether a block computes one sum of products of several operands, with enough terms."""
     terms = math.prod(each.extent if isinstance(each.extent, int) else _LEAST_TERMS for each in block.iters[free:])
     result, factors = block.results[0], [access for access in block.reads if access.indices]
     is_sum = isinstance(result, Compute) and result.name in ("arith.addf", "arith.mulf")
@@ -109,7 +109,7 @@ def _is_product(block: Block, free: int) -> bool:
 
 
 def _stride(access: Access, along: Iter) -> int | None:
-    """By how many elements it moves; None where that is dynamic."""
+    """Return an access's stride along an iter in elements, or None if dynamic."""
     total: int = 0
     stride: Size = 1
     for index, size in zip(reversed(access.indices), reversed(access.buffer.shape), strict=True):
@@ -123,8 +123,7 @@ def _stride(access: Access, along: Iter) -> int | None:
 
 
 class _Tile(NamedTuple):
-    """How many results are computed at a time along some loops, rows first, and the order of all loops: those around
-    tiles, those that add up."""
+    """Tile sizes of the loops, rows first, and the order of the outer and reduction loops."""
 
     steps: dict[int, int]
     outer: list[int]
@@ -138,7 +137,7 @@ class _Tile(NamedTuple):
 
 
 def _tile_of(block: Block, free: int) -> _Tile | None:
-    """None where no loop goes along what is contiguous in the result, and in all that is not the same there."""
+    """Choose a tile. None if no loop is contiguous in the result and in all operands that it indexes."""
     sizes = [each.extent for each in block.iters]
     *reads, write = ([_stride(access, each) for each in block.iters] for access in block.accesses)
     long = [dim for dim in range(free) if isinstance(size := sizes[dim], int) and size >= _LEAST_COLUMNS]
@@ -146,21 +145,22 @@ def _tile_of(block: Block, free: int) -> _Tile | None:
     if column is None:
         return None
     across = [read for read in reads if read[column] == 1]
-    # Something that differs along the columns is the same for all results along rows.
+    # An operand that varies along the columns is reused by all results along the rows.
     rows = [dim for dim in range(free) if dim != column and sizes[dim] != 1 and any(read[dim] == 0 for read in across)]
     counts = {dim: _row_count(block, sizes[dim]) for dim in rows[-1:]}
     steps = {**counts, column: _column_count(sizes[column], next(iter(counts.values()), 1))}
     others = [dim for dim in range(free) if dim not in steps]
-    # Those that all operands follow come first; what others leave as it is is used again sooner.
+    # Loops that all operands depend on come first. Then operands that do not depend on the other loops are reused
+    # sooner.
     shared = [dim for dim in others if all(strides[dim] != 0 for strides in (*reads, write))]
     outer = [*shared, column, *(dim for dim in others if dim not in shared), *counts]
-    # What is contiguous along the columns is gone through from first to last.
+    # The operand that is contiguous along the columns is read in memory order.
     apart = [math.inf if stride is None else stride for stride in across[0]]
     return _Tile(steps, outer, sorted(range(free, len(sizes)), key=lambda dim: -apart[dim]))
 
 
 def _row_count(block: Block, size: Size) -> int:
-    """As many as have place in registers with all their columns."""
+    """Return the number of rows that fit in registers with all their columns."""
     most = _ROWS if storage_bytes(block.writes[0].buffer.element) <= _USUAL_BYTES else _ROWS // 2
     if not isinstance(size, int):
         return most

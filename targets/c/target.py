@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""C99, for whoever has a compiler of C and maybe nothing else."""
+"""Target c: C99, for systems that may have nothing but a C compiler."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from ..core.registry import Target, TargetOption
 from .backend import CBackend
 
 OPTIONS = (
-    TargetOption("name", "what files and public functions are called: net for net.h and net_main(); model without it"),
-    TargetOption("memory", "static (an array of the program, the usual) or heap (malloc, where sizes have no bound)"),
-    TargetOption("loops", "tiles (sums of products many at a time, the usual) or plain (one at a time, less code)"),
+    TargetOption("name", "base name of files and public functions: net for net.h and net_main(); default model"),
+    TargetOption("memory", "static (an array in the program, default) or heap (malloc, for unbounded sizes)"),
+    TargetOption("loops", "tiles (many dot products at a time, default) or plain (one at a time, less code)"),
     TargetOption(
         "constants",
-        "text (all in C), or incbin (those of 4 KiB and more in a file of their own, taken in by the assembler of "
-        "GCC or Clang); without it text up to 4 MiB together",
+        "text (all in C), or incbin (constants of 4 KiB or more in a file that GCC's or Clang's assembler includes); "
+        "by default text up to 4 MiB in total",
     ),
-    TargetOption("ffi", "a name: functions are exported to tvm-ffi too, by it and theirs, name.main"),
+    TargetOption("ffi", "prefix of names under which functions are exported to tvm-ffi, too: ffi=net for net.main"),
 )
 
 TARGET = Target(
     "c",
     parents=("cpu",),
-    # What <math.h> lacks is computed as for CPUs.
+    # Functions that <math.h> lacks are computed as for CPUs.
     rules=("llvm",),
     keeps_views=True,
     legal=frozenset({"tir.call_extern", "tir.call_pure_extern"}),
     rule_modules=(f"{__package__}.intrinsics",),
     schedule_modules=(f"{__package__}.steps",),
-    doc="C99 to read, to keep and to compile elsewhere: a folder of source files.",
+    doc="C99 source files to read, keep and compile elsewhere.",
     options=OPTIONS,
     backend=CBackend,
 )

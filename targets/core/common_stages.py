@@ -31,33 +31,33 @@ def _with(name: str, options: str) -> str:
 def integers(options: str = "") -> Stage:
     # Runs before small constants are dequantized.
     passes = (_with("relax-propagate-quantization", options),)
-    return trusted("integers", passes, "products of quantized numbers are of bytes", level=2)
+    return trusted("integers", passes, "computes products of quantized numbers on bytes", level=2)
 
 
 SIMPLIFY = trusted(
     "simplify",
     ("relax-canonicalize", "cse", "relax-dead-code-elimination"),
-    "what needs not be computed, or not twice, is not",
+    "simplifies operators, removes dead and duplicate computations",
     level=1,
 )
 
 
 def blocks(options: str = "") -> Stage:
     passes = (_with("relax-fuse-dequantize-matmul", options),)
-    return trusted("blocks", passes, "products read weights of few bits as they are", level=2)
+    return trusted("blocks", passes, "fuses the dequantization of weights into their products", level=2)
 
 
-NORMS = trusted("norms", ("relax-fold-batch-norm",), "norms of inference go into weights before or after them", level=2)
+NORMS = trusted("norms", ("relax-fold-batch-norm",), "folds batch norms of inference into adjacent weights", level=2)
 ATTENTION = trusted(
     "attention",
     ("relax-fuse-attention", "relax-canonicalize"),
-    "products with a softmax between them need no room for all scores",
+    "fuses attention, so that the scores are never stored as a whole",
     level=2,
 )
 HEADS = trusted(
     "heads",
     ("relax-regroup-heads", "relax-canonicalize"),
-    "heads that share keys and values are rows of one product",
+    "merges heads that share keys and values into one product",
     level=2,
 )
 
@@ -78,18 +78,18 @@ def products(options: str = "") -> Stage:
             "relax-canonicalize",
             "relax-fuse-transpose-matmul",
         ),
-        "products of one operand become one, and read transposed operands",
+        "combines products of one operand, fuses transposes into products",
         level=3,
     )
 
 
-FOLD = trusted("fold", ("relax-fold-constant",), "what operators make of constants is a constant")
+FOLD = trusted("fold", ("relax-fold-constant",), "computes operators on constants at compile time")
 
 
 # ---- from operators to functions on memory ----
 
 LEGALIZE = open_stage(
-    "legalize", (f"relax-legalize-ops{{target={TARGET_PLACE}}}",), "operators become calls of PrimFuncs"
+    "legalize", (f"relax-legalize-ops{{target={TARGET_PLACE}}}",), "lowers operators to calls of PrimFuncs"
 )
 
 
@@ -105,22 +105,22 @@ def fuse(options: str = "") -> Stage:
             "tir-inline-constants",
             "symbol-dce",
         ),
-        "calls of PrimFuncs become fewer",
+        "fuses calls of PrimFuncs",
     )
 
 
 INTRINSICS = open_stage(
-    "intrinsics", (f"tir-lower-intrinsics{{target={TARGET_PLACE}}}",), "functions like exp become arithmetic"
+    "intrinsics", (f"tir-lower-intrinsics{{target={TARGET_PLACE}}}",), "lowers functions like exp to arithmetic"
 )
 
 
 def bufferize(options: str = "") -> Stage:
     """Return the bufferization stage, with options of the memory plan."""
     passes = ("tir-bufferize", _with("relax-plan-memory", options), "relax-lower-calls")
-    return trusted("bufferize", passes, "tensors become memory, in a planned arena")
+    return trusted("bufferize", passes, "replaces tensors by memory in a planned arena")
 
 
-SMALL_TYPES = trusted("small-types", ("tir-store-small-types",), "elements of less than a byte and f8 become bytes")
+SMALL_TYPES = trusted("small-types", ("tir-store-small-types",), "stores f8 and elements of less than a byte as bytes")
 
 
 # ---- to the LLVM dialect ----
@@ -165,4 +165,4 @@ TO_LLVM: tuple[str, ...] = (
 
 def to_llvm(*passes: str) -> Stage:
     """Return the stage that lowers to the LLVM dialect, with passes after upstream's."""
-    return trusted("to-llvm", (",".join(TO_LLVM), *passes), "upstream's passes to the LLVM dialect")
+    return trusted("to-llvm", (",".join(TO_LLVM), *passes), "lowers to the LLVM dialect")

@@ -21,7 +21,8 @@ from ...runtime.cpu import cpu_identity, host_caches, host_cores
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
 from ...support.registry import extensions_digest
-from .code import USUAL_LEVEL, CodeOptions, build, code_options, stages_of
+from .code import build, stages_of
+from .code_options import USUAL_LEVEL, CodeOptions, code_options
 from .registry import parse_target
 
 if TYPE_CHECKING:

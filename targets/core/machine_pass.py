@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...passes.core.base import Pass
-from .backend import ChosenTarget, Machine
+from .backend import ChosenTarget
 from .code import find_backend
+from .machine import Machine
 from .registry import parse_target
 
 
@@ -16,7 +17,7 @@ from .registry import parse_target
 class MachinePass(Pass):
     """Pass with a target option."""
 
-    #: The target with its options, such as llvm{cpu=haswell}.
+    #: Target with its options, such as llvm{cpu=haswell}.
     target: str = "llvm"
 
     def __post_init__(self) -> None:
@@ -29,3 +30,8 @@ class MachinePass(Pass):
     @cached_property
     def machine(self) -> Machine:
         return find_backend(self.chosen.name).machine(self.chosen)
+
+    @property
+    def keeps_bits(self) -> bool:
+        """Check whether floating-point reductions have the same order on all machines (the option `numerics`)."""
+        return self.machine.has_fused_multiply_add and self.chosen.option("numerics") != "fast"

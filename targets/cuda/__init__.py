@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""NVIDIA's GPUs."""
+"""Target cuda: NVIDIA's GPUs."""

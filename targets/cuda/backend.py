@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How code is made for cuda: kernels as PTX, the host's code as llvm's."""
+"""Code generation for CUDA: kernels as PTX, host code by target llvm."""
 
 from __future__ import annotations
 
@@ -8,27 +8,26 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...bindings.ir import Module, Operation
-from ...bindings.mlir import string_value
 from ...bindings.navigation import body_of, operations_of
-from ...dialects.core.ir_attributes import KERNELS
 from ...passes.core.stages import Stage
-from ...support.errors import RefusalError
-from ..core.backend import Backend, ChosenTarget, Machine
+from ..core.backend import Backend, ChosenTarget
 from ..core.code import find_backend
+from ..core.machine import Machine
+from ..gpu.kernel_names import kernel_names
 from ..gpu.pipeline import gpu_stages
 from .device_passes import DEVICE_PASSES, LAUNCH_PASSES
 from .objects.arch import MAX_REGISTERS, OPTIONS, arch_of, has_tf32
 
 if TYPE_CHECKING:
     from ...runtime.artifact import Artifact, DeviceCode
-    from ..core.code import CodeOptions
+    from ..core.code_options import CodeOptions
 
-#: Of a program that has nothing to compute on the device, as where all sizes are 0.
+#: PTX of a program without kernels, for instance if all sizes are 0.
 _WITHOUT_KERNELS = ".version {version}\n.target {arch}\n.address_size 64\n"
 
 
 class CudaBackend(Backend):
-    """Kernels by PTX, launched by native code."""
+    """Backend that compiles kernels to PTX, launched by native code."""
 
     def machine(self, target: ChosenTarget) -> Machine:
         arch, tf32 = arch_of(target), has_tf32(target)
@@ -51,25 +50,18 @@ class CudaBackend(Backend):
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         from ...runtime.artifact import DeviceCode
 
-        if options.one_object:
-            raise RefusalError(
-                f"target '{target}': an object file has no place for kernels",
-                notes=["--emit=artifact, the default, makes a program with them"],
-            )
-        if KERNELS not in module.operation.attributes:
-            raise RefusalError("the module has no kernels: the stage 'kernels' did not run")
         arch = arch_of(target)
-        names = tuple(string_value(each) for each in module.operation.attributes[KERNELS])
+        names = kernel_names(module, target, options)
         ptx = self.assembly(module, target, options)
         for kernels in _kernel_modules(module):
             kernels.erase()
         host = find_backend("llvm").build(module, target.on_host(each.name for each in OPTIONS), options)
-        # The driver reads it as a text of C.
+        # The driver reads the text as a C string.
         code = DeviceCode("cuda", arch.name, "ptx", names, memoryview(ptx.encode() + b"\0"))
         return replace(host, devices=(code, *_machine_code(code, ptx, options)))
 
     def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:
-        """The kernels' PTX."""
+        """Return the kernels' PTX."""
         from .objects.ptx import make_ptx
 
         arch = arch_of(target)
@@ -79,7 +71,7 @@ class CudaBackend(Backend):
 
 
 def _machine_code(code: DeviceCode, ptx: str, options: CodeOptions) -> Iterator[DeviceCode]:
-    """The same for the architecture itself, which the driver need not make when a program is loaded."""
+    """Yield machine code for the exact architecture, so that the driver need not compile the PTX at load time."""
     from .objects.cubin import cubin_if_possible
 
     made = cubin_if_possible(ptx, code.arch, options.cache) if options.opt_level else None

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention of numbers of 16 bits by matrix units: of warps (attention/warps.py), of groups of four on sm_90a
-(attention/warp_groups.py). All else is as on any GPU."""
+"""Attention of 16-bit numbers by matrix units.
+
+Warps compute it (attention/warps.py); on sm_90a, groups of four warps (attention/warp_groups.py). Other operands use
+the kernels of all GPUs.
+"""
 
 from __future__ import annotations
 

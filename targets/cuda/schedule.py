@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Schedules of PrimFuncs for NVIDIA's GPUs: what all GPUs do, and rules for what only these have."""
+"""Schedules of PrimFuncs for NVIDIA's GPUs: the schedules of all GPUs, and rules for NVIDIA's instructions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""NVIDIA's GPUs, by PTX."""
+"""Target cuda: NVIDIA's GPUs, by PTX."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TARGET = Target(
     host="llvm",
     rule_modules=(f"{__package__}.intrinsics.libdevice", f"{__package__}.legalize_attention"),
     schedule_modules=(f"{__package__}.schedule",),
-    doc="NVIDIA's GPUs, by PTX.",
+    doc="NVIDIA's GPUs, programmed in PTX.",
     options=OPTIONS,
     backend=CudaBackend,
 )

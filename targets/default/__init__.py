@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The target default (target.py) and its rules."""
+"""Target default (target.py) and its rules."""

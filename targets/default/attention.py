@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the operators of attention ask for, and what is dynamic of their operands, for all targets' rules.
+"""Attributes of the attention operators and the dynamic checks of their operands, for the rules of all targets.
 
 Queries, keys and values are tensors or memrefs.
 """
@@ -26,7 +26,7 @@ _HEADS = 2
 
 
 class Attention(NamedTuple):
-    """What is computed, and what the graph knows of the operands."""
+    """Attributes of an attention operator, with the static types of its operands."""
 
     query: TensorInfo
     key: TensorInfo
@@ -35,7 +35,7 @@ class Attention(NamedTuple):
     scale: float | None
     causal_mask: str | None
     window: int | None
-    #: Whether a query that sees no key gives NaN.
+    #: True if a query that sees no key yields NaN.
     is_blind_nan: bool
 
     @property
@@ -44,7 +44,7 @@ class Attention(NamedTuple):
 
     @property
     def wide(self) -> str:
-        """What is computed with."""
+        """Dtype of the computation."""
         return accumulator(self.dtype)
 
     @property
@@ -62,11 +62,11 @@ def attention_of(call: LegalizeCall) -> Attention:
     return Attention(**infos, scale=call.op.scale, **masks)
 
 
-# ---- what is computed ----
+# ---- computation ----
 
 
 def blocks_of(what: Attention, query: Rows, key: Rows) -> Blocks:
-    """What the blocks of scores are given."""
+    """Return the parameters of the score blocks."""
     places = [] if what.bias is None else broadcast_plan(what.bias, what.scores)
     is_masked = what.causal_mask is not None or what.window is not None
     offset = offset_of(what, query.length, key.length) if is_masked else None
@@ -76,7 +76,7 @@ def blocks_of(what: Attention, query: Rows, key: Rows) -> Blocks:
 
 
 def scale_of(what: Attention, query: Value) -> Number:
-    """What scores are multiplied by."""
+    """Return the factor of the scores."""
     size = linalg.sizes(query)[3]
     if what.scale is not None:
         return constant(what.scale, what.wide)
@@ -86,7 +86,7 @@ def scale_of(what: Attention, query: Value) -> Number:
 
 
 def offset_of(what: Attention, queries: Size, keys: Size) -> Size:
-    """How far behind its place among the queries a query's own key is."""
+    """Return the distance between a query's index and the index of its key."""
     if what.causal_mask != "BottomRight":
         return 0
     if isinstance(keys, int) and isinstance(queries, int):
@@ -101,10 +101,10 @@ class Cached(NamedTuple):
     """Attention to the first rows of caches."""
 
     what: Attention
-    #: The operands that there are, the length of keys and values last.
+    #: The present operands, with the length of keys and values last.
     operands: list[Value]
     length: Dim
-    #: Whether the caches are known to have that many rows.
+    #: True if the caches are known to have at least this many rows.
     fits: bool
 
     @staticmethod
@@ -118,7 +118,7 @@ class Cached(NamedTuple):
         return Cached(what, list(given.values()), length, fits)
 
     def rows(self, query: Value, key: Value, value: Value, *biases: Value, count: Value) -> tuple[Rows, Rows, Rows]:
-        """Those of the operands, which are checked."""
+        """Check the operands and return their rows."""
         size = self.length if isinstance(self.length, int) else as_index(count)
         if not self.fits:
             _require_rows(size, key, value)
@@ -129,7 +129,7 @@ class Cached(NamedTuple):
 
 
 def _by_length(info: TensorInfo, length: Dim) -> TensorInfo:
-    """[batch, heads, rows, size] as [batch, length, heads, size]."""
+    """Return [batch, heads, rows, size] as [batch, length, heads, size]."""
     batch, heads, _, size = info.shape  # type: ignore[misc]
     return info.with_shape((batch, length, heads, size))
 
@@ -140,16 +140,16 @@ def _require_rows(length: Size, *tensors: Value) -> None:
         loops.require_at_most(length, linalg.sizes(tensor)[2], "length")
 
 
-# ---- sequences end to end ----
+# ---- packed sequences ----
 
 
 def sequence_count(starts: Value) -> Number:
-    """How many sequences there are: each ends where the next one starts."""
+    """Return the number of sequences. Each sequence ends where the next one starts."""
     return linalg.size(starts, 0) - 1
 
 
 def sequence_range(starts: Value, position: Number) -> tuple[Number, Number]:
-    """Where a sequence starts, and its length."""
+    """Return a sequence's start and length."""
     start, end = (as_index(loops.load(starts, each)) for each in (position, position + 1))
     return start, end - start
 
@@ -157,7 +157,7 @@ def sequence_range(starts: Value, position: Number) -> tuple[Number, Number]:
 def check_sequences(
     what: Attention, tensors: Sequence[Value], of_queries: Value, of_keys: Value, grain: int | None = None
 ) -> None:
-    """Raises ValueError where queries, keys, values and the starts of their sequences do not agree."""
+    """Raise ValueError if queries, keys, values and the starts of their sequences do not match."""
     query, key, _ = tensors
     check_sizes(what, *map(Rows.of, tensors))
     for tensor in tensors:
@@ -199,7 +199,7 @@ def check_sizes(what: Attention, query: Rows, key: Rows, value: Rows) -> None:
 
 
 def _check_heads(what: Attention, query: Rows, other: Rows, info: TensorInfo) -> None:
-    """A head of key and value may serve several of query."""
+    """Check the head counts. A head of key and value may serve several heads of query."""
     if equal(dim_mod(what.query.shape[_HEADS], info.shape[_HEADS]), 0) is True:  # type: ignore[index]
         return
     heads, own = (as_index(rows.sizes[_HEADS]) for rows in (query, other))

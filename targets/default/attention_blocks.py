@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Flash attention, without the score matrix in memory: some queries of a head at a time meet some keys at a time.
+"""Flash attention, without the score matrix in memory: blocks of queries of a head meet blocks of keys.
 
-A block of scores has the queries contiguous, [keys, queries]: they are what vectors hold, so that the largest score
-and the sum of each query are found without looking across a vector. Totals so far are scaled down
-where a later key has a larger score. Keys that no query of a block sees are left out.
+A block of scores is [keys, queries], with the queries contiguous. Vectors contain queries, so that the maximum and the
+sum of each query need no reduction across a vector. A later key with a larger score scales the previous totals down.
+Keys that no query of a block sees are skipped.
 """
 
 from __future__ import annotations
@@ -21,36 +21,38 @@ from ...emit.contraction import Factor, Labelled, labelled_product, products_add
 from ...emit.numbers import Number, Size, as_index, ceil_divided, intrinsic, is_same, maximum, minimum, select
 from ...emit.parallel import share_steps
 
-#: The numbers of each with which a block of scores and what it is made of stay in a core's own cache.
+#: Most queries and keys per block. With these numbers the block's data stay in a core's private cache.
 _QUERIES_AT_ONCE, _KEYS_AT_ONCE = 64, 128
-#: That many keys are one block: nothing needs scaling then.
+#: Up to this many keys form a single block, which needs no scaling.
 _FEW_KEYS = 256
-#: Of a bias.
+#: Dimensions of a bias.
 _HEADS, _QUERIES, _KEYS = 1, 2, 3
 
 
 class Blocks(NamedTuple):
-    """What is computed: element types, what a score is multiplied by, and which keys a query may see."""
+    """Parameters of the computation: element types, the factor of scores, and the keys that a query may see."""
 
     dtype: str
     wide: str
     scale: Number
-    #: How far a query's own place among the keys is from its own among the queries; None where all keys are seen.
+    #: Distance between a query's position among the keys and among the queries; None if all keys are seen.
     offset: Size | None
     is_causal: bool
     window: int | None
-    #: Whether a query that sees no key gives NaN, as softmax does, and not zeros.
+    #: True if a query that sees no key yields NaN, as in softmax, instead of zeros.
     is_blind_nan: bool
-    #: Of the bias by the dimensions of scores; None without.
+    #: Mapping of the bias to the dimensions of scores; empty without a bias.
     bias_dtype: str
     bias_places: Sequence[Place]
-    #: Whether it has the queries behind the keys.
+    #: True if the bias has the queries after the keys.
     is_bias_turned: bool = False
 
 
 class Rows(NamedTuple):
-    """Queries, keys or values: [batch, length, heads, size], or with heads before lengths as caches have them, of which
-    the first `length` rows count."""
+    """Queries, keys or values: [batch, length, heads, size], of which the first `length` rows count.
+
+    Caches have the heads before the lengths.
+    """
 
     tensor: Value
     length: Size
@@ -62,30 +64,30 @@ class Rows(NamedTuple):
 
     @property
     def sizes(self) -> list[Size]:
-        """[batch, length, heads, size], whatever their layout."""
+        """[batch, length, heads, size], whatever the layout."""
         batch, *_, size = linalg.sizes(self.tensor)
         return [batch, self.length, linalg.sizes(self.tensor)[1 if self.is_by_head else 2], size]
 
     def some(self, sequence: Size, start: Size, count: Size, head: Size, heads: Size = 1) -> Value:
-        """`count` rows of some heads: [1, count, heads, size], or in their layout."""
+        """Return `count` rows of some heads: [1, count, heads, size], or the cache's layout."""
         size = self.sizes[3]
         if self.is_by_head:
             return tensors.slice_of(self.tensor, [sequence, head, start, 0], [1, heads, count, size])
         return tensors.slice_of(self.tensor, [sequence, start, head, 0], [1, count, heads, size])
 
     def labels(self, *labels: str | None) -> tuple[str | None, ...]:
-        """Those of sequences, rows, heads and elements in the order of the tensor's dimensions."""
+        """Return the labels of sequences, rows, heads and elements in the order of the tensor's dimensions."""
         sequence, row, head, rest = labels
         return (sequence, head, row, rest) if self.is_by_head else (sequence, row, head, rest)
 
     def head_for(self, head: Size, heads: Size) -> Size:
-        """The head of key and value that serves one of the query's heads."""
+        """Return the head of key and value that serves one of the query's heads."""
         own = self.sizes[2]
         return head if is_same(own, heads) else as_index(head) // (as_index(heads) // own)
 
 
 class _Part(NamedTuple):
-    """A range of a tensor's dimension, of a size that a type has where it can be known."""
+    """Range of a tensor's dimension, with a static maximum size for types."""
 
     start: Size
     size: Size
@@ -93,7 +95,7 @@ class _Part(NamedTuple):
 
 
 def attend_in_blocks(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> Value:
-    """`out` overwritten by softmax(query @ key^T) @ value of each head."""
+    """Overwrite `out` with softmax(query @ key^T) @ value of each head."""
     batch, queries, heads, size = query.sizes
     most = block_size(queries, _QUERIES_AT_ONCE)
     blocks = ceil_divided(queries, most)
@@ -111,12 +113,12 @@ def attend_in_blocks(what: Blocks, query: Rows, key: Rows, value: Rows, biases: 
 
 
 def _is_for_all_heads(what: Blocks) -> bool:
-    """Whether heads read the same bias, which is not the same for all queries."""
+    """Check whether all heads read the same bias, and whether it varies by query."""
     return len(what.bias_places) > 0 and what.bias_places[_HEADS] is None and what.bias_places[_QUERIES] is not None
 
 
 def _turned(what: Blocks, biases: Sequence[Value]) -> tuple[Blocks, list[Value]]:
-    """With a bias whose queries are contiguous, as scores have them: turned once for all heads."""
+    """Transpose a bias once for all heads, so that its queries are contiguous as in the scores."""
     (bias,) = biases
     sizes = linalg.sizes(bias)
     empty = linalg.empty([*sizes[:2], sizes[_KEYS], sizes[_QUERIES]], bias.type.element_type)
@@ -127,7 +129,7 @@ def _turned(what: Blocks, biases: Sequence[Value]) -> tuple[Blocks, list[Value]]
 def biased(
     what: Blocks, scores: Value, bias: Value, starts: Sequence[Size], sizes: Sequence[Size], loop: Mapping[int, int]
 ) -> Value:
-    """Scores with their part of the bias; `loop` has the dimensions of scores by those of the bias."""
+    """Add a part of the bias to scores; `loop` maps dimensions of the bias to dimensions of the scores."""
     order = [0, _HEADS, _KEYS, _QUERIES] if what.is_bias_turned else [0, _HEADS, _QUERIES, _KEYS]
     own = [None if what.bias_places[axis] is None else axis for axis in order]
     part = tensors.slice_of(
@@ -144,15 +146,27 @@ def biased(
 
 
 def block_size(size: Size, most: int) -> int:
-    """The largest size up to `most` that makes equal blocks, where there is one; `most` where the size is dynamic."""
+    """Return the largest size up to `most` that divides the dimension equally.
+
+    Returns `most` if there is none, or if the size is dynamic.
+    """
     if not isinstance(size, int):
         return most
     blocks = max(-(-size // most), 1)
     return max(size // blocks, 1) if size % blocks == 0 else most
 
 
+def _keys_of_block(keys: Size, *, is_even: bool) -> Size:
+    """Return the keys of a block: all if they are few. The rule is the same for dynamic sizes, and so are the bits."""
+    if isinstance(keys, int):
+        return block_size(keys, _KEYS_AT_ONCE) if is_even else _KEYS_AT_ONCE
+    blocks = maximum(ceil_divided(keys, _KEYS_AT_ONCE), 1)
+    length = select(keys % blocks == 0, keys // blocks, _KEYS_AT_ONCE) if is_even else as_index(_KEYS_AT_ONCE)
+    return select(keys <= _FEW_KEYS, maximum(keys, 1), length)
+
+
 def places(position: Number, sizes: Sequence[Size]) -> list[Size]:
-    """A position among all as one along each dimension, the first the fastest."""
+    """Split a linear position into one per dimension, the first dimension fastest."""
     found: list[Size] = []
     for size in sizes[:-1]:
         if is_same(size, 1):
@@ -172,7 +186,7 @@ def _part(block: Size, size: Size, most: int) -> _Part:
 
 
 class _Head:
-    """A block of a head's queries."""
+    """Computation of a block of a head's queries."""
 
     def __init__(
         self,
@@ -201,12 +215,13 @@ class _Head:
             scores = self._scores(columns, whole)
             powers = self._powers(scores, self._largest(scores, most))
             return self._divided(self._weighted(powers, whole, total), self._summed(powers, sums), out)
-        length = block_size(keys, _KEYS_AT_ONCE) if self.what.offset is None else _KEYS_AT_ONCE
-        is_even = self.what.offset is None and isinstance(keys, int) and keys % length == 0
+        length = _keys_of_block(keys, is_even=self.what.offset is None)
+        longest = length if isinstance(length, int) else _FEW_KEYS
+        is_even = self.what.offset is None and isinstance(keys, int) and keys % longest == 0
         first, last = seen_keys(self.what, self.rows.start, self.rows.size, keys)
 
         def some_keys(start: Number, most: Value, sums: Value, total: Value) -> list[Value]:
-            part = _Part(start, length if is_even else minimum(as_index(last) - start, length), length)
+            part = _Part(start, longest if is_even else minimum(as_index(last) - start, length), longest)
             scores = self._scores(columns, part)
             new = self._largest(scores, linalg.copy(most, self._row()))
             powers = self._powers(scores, new)
@@ -221,20 +236,20 @@ class _Head:
     # ---- tensors ----
 
     def _scratch(self, most: Sequence[Size], sizes: Sequence[Size]) -> Value:
-        """Undefined elements, in memory of a size that is known where only the last block is smaller."""
+        """Return an uninitialized tensor, as a slice of a static one if only the last block is smaller."""
         whole = linalg.empty(most, element(self.what.wide))
         is_whole = all(map(is_same, most, sizes))
         return whole if is_whole else tensors.slice_of(whole, [0] * len(sizes), sizes)
 
     def _row(self) -> Value:
-        """A number for each query."""
+        """Return an uninitialized row with a number for each query."""
         return self._scratch([self.rows.most], [self.rows.size])
 
     def _of_head(self, rows: Rows, part: _Part) -> Value:
         return rows.some(self.sequence, part.start, part.size, rows.head_for(self.head, self.heads))
 
     def _columns(self) -> Value:
-        """The queries scaled, contiguous: [size of a head, queries]."""
+        """Return the scaled queries as contiguous [size of a head, queries]."""
         size = self.query.sizes[3]
         rows = self.query.some(self.sequence, self.rows.start, self.rows.size, self.head)
         columns = self._scratch([size, self.rows.most], [size, self.rows.size])
@@ -252,13 +267,13 @@ class _Head:
         return self._adjusted(labelled_product(factors, out, "kq", self.what.wide), part)
 
     def _adjusted(self, scores: Value, part: _Part) -> Value:
-        """With the bias, and -inf where a key is not seen."""
+        """Add the biases to the scores, and replace the scores of unseen keys by -inf."""
         for bias in self.biases:
             starts, sizes = (self.sequence, self.head, self.rows.start, part.start), (1, 1, self.rows.size, part.size)
             scores = biased(self.what, scores, bias, starts, sizes, {_KEYS: 0, _QUERIES: 1})
         if self.what.offset is None:
             return scores
-        # The key of the first query's own place, counted from the part's first.
+        # The position of the first query's own key, relative to the first key of the part.
         own = as_index(self.rows.start) + as_index(self.what.offset) - as_index(part.start)
         hides = own < as_index(part.size) - 1 if self.what.is_causal else None
         if self.what.window is not None:
@@ -280,7 +295,7 @@ class _Head:
         return rows.fold_into(lambda x, total: total + x, [rows.whole], initial)
 
     def _powers(self, scores: Value, most: Value) -> Value:
-        """exp of the distances to each query's largest score; 0 where it has none."""
+        """Return exp of the distances to each query's maximum; 0 if it has none."""
         return linalg.parallel([scores, most], scores, power, [None, [1]])
 
     def _weighted(self, powers: Value, part: _Part, total: Value) -> Value:
@@ -296,7 +311,7 @@ class _Head:
 
 
 def seen_keys(what: Blocks, start: Size, rows: Size, keys: Size) -> tuple[Size, Size]:
-    """From which key on, and before which, `rows` queries from one on see some."""
+    """Return the range of keys that `rows` queries from `start` on see."""
     if what.offset is None:
         return 0, keys
     own = as_index(start) + as_index(what.offset)
@@ -310,7 +325,7 @@ def seen_keys(what: Blocks, start: Size, rows: Size, keys: Size) -> tuple[Size, 
 
 
 def sees(is_causal: bool, window: int | None, distance: Number) -> Number:
-    """Whether a query sees a key so far behind its own place, with a mask, a window or both."""
+    """Check whether a query sees a key at a distance from its own position, with a mask, a window or both."""
     seen = distance <= 0 if is_causal else None
     if window is not None:
         is_near = distance > -window
@@ -320,7 +335,7 @@ def sees(is_causal: bool, window: int | None, distance: Number) -> Number:
 
 
 def quotient(what: Blocks, keys: Size) -> Callable[[Number, Number], Number]:
-    """What a total and its sum give; without any keys there is nothing to be NaN."""
+    """Return the division of a total by its sum. The result without any keys is 0, not NaN."""
 
     def body(total: Number, divisor: Number) -> Number:
         sees_none = divisor == 0.0 if not what.is_blind_nan else as_index(keys) == 0
@@ -332,7 +347,7 @@ def quotient(what: Blocks, keys: Size) -> Callable[[Number, Number], Number]:
 def weighted_rows(
     what: Blocks, powers: Value, by: str, values: Value, of_values: Sequence[str | None], total: Value
 ) -> Value:
-    """The total [q, e] with powers @ values added; what dimensions are is said by their labels, of keys "k"."""
+    """Return the total [q, e] plus powers @ values. Labels name the dimensions; "k" is that of the keys."""
     loop = {"q": 0, "e": 1, "k": 2}
     maps = [linalg.select_dims(3, [loop.get(each or "") for each in labels]) for labels in (by, of_values, "qe")]
     factors = [Factor(powers, what.wide, maps[0]), Factor(values, what.dtype, maps[1])]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention of few queries, as a model has that adds token by token: one query at a time meets some keys at a time.
+"""Attention of few queries, as in token-by-token decoding: single queries meet blocks of keys.
 
-Keys are read once for all heads that they serve. A block of scores is [heads, keys]: the largest score and the sum are
-found along vectors of keys, and the query's own place says between which keys those that it sees are.
+Each key is read once for all heads that it serves. A block of scores is [heads, keys]. The maximum and the sum are
+reductions along vectors of keys. The query's position determines the range of keys that it sees.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from ...emit.parallel import share_steps
 from ...passes.schedule.ahead import stream
 from .attention_blocks import Blocks, Rows, biased, places, power, quotient, seen_keys, weighted_rows
 
-#: A block of them stays in a core's first cache until all heads have met it.
+#: A block of this many keys stays in a core's first-level cache until all heads have processed it.
 _KEYS_AT_ONCE = 128
-#: How many operations on floats a product has done while an element of a key comes from memory.
+#: Float operations of a product in the time of loading one key element from memory.
 _FLOPS_OF_ELEMENT = 32
-#: Of a bias.
+#: Dimensions of a bias.
 _HEADS, _KEYS = 1, 3
 
 
 def attend_one_by_one(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> Value:
-    """`out` overwritten by softmax(query @ key^T) @ value of each head."""
+    """Overwrite `out` with softmax(query @ key^T) @ value of each head."""
     batch, queries, heads, size = query.sizes
     is_shared = is_same(key.sizes[2], value.sizes[2])
     groups = key.sizes[2] if is_shared else heads
@@ -44,7 +44,7 @@ def attend_one_by_one(what: Blocks, query: Rows, key: Rows, value: Rows, biases:
 
 
 class _Query:
-    """A query of those heads that keys and values have one for."""
+    """Computation of a query for the heads that share a head of keys and values."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class _Query:
         self.query, self.key, self.value, self.biases = query, key, value, biases
         heads = query.sizes[2]
         self.heads: Size = heads
-        #: How many heads, and the first of them.
+        #: Number of these heads, and the first one.
         self.count = 1 if is_same(heads, groups) else heads // groups
         self.head = group * self.count
 
@@ -97,14 +97,14 @@ class _Query:
         return linalg.empty([self.count, width], element(self.what.wide))
 
     def _row(self) -> Value:
-        """A number for each head."""
+        """Return an uninitialized row with a number for each head."""
         return linalg.empty([self.count], element(self.what.wide))
 
     def _of_group(self, rows: Rows, start: Size, count: Size) -> Value:
         return rows.some(self.sequence, start, count, rows.head_for(self.head, self.heads))
 
     def _scaled(self) -> Value:
-        """The query's heads: [heads, size of a head]."""
+        """Return the query's scaled heads: [heads, size of a head]."""
         rows = self.query.some(self.sequence, self.row, 1, self.head, self.count)
         scaled = lambda x: x.of(self.what.dtype).to(self.what.wide) * self.what.scale  # noqa: E731
         return linalg.parallel([rows], self._scratch(self.query.sizes[3]), scaled, [[None, None, 0, 1]])

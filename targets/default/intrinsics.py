@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Floating-point intrinsics that arith and math say exactly, on every target."""
+"""Floating-point intrinsics with exact lowerings to arith and math, for every target."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ...emit.arithmetic import convert
 from ...emit.numbers import Number, fma, intrinsic, numbers, operation, select, unary
 from ...passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
 
-# What rounds more than once is done in f32 at least.
+# Formulas with more than one rounding need at least f32.
 WIDE = ("f32", "f64")
 
-# ---- one operation each ----
+# ---- single operations ----
 _DIRECT = {
     "tir.sqrt": "math.sqrt",
     "tir.ceil": "math.ceil",
@@ -46,10 +46,10 @@ def fabs(op: OpView) -> Number:
 
 # ---- arithmetic ----
 def formula(name: str, dtypes: tuple[str, ...] = WIDE) -> Callable[[Callable[..., object]], Callable[..., object]]:
-    """Registers a function of the operands as what an intrinsic is everywhere."""
+    """Register a function of the operands as the formula of an intrinsic, for all targets."""
 
     def register(function: Callable[..., object]) -> Callable[..., object]:
-        @functools.wraps(function)  # so that the rule's place is the function's
+        @functools.wraps(function)  # the location of the rule is that of the function
         def rule(op: OpView) -> object:
             return function(*numbers(op))
 
@@ -69,7 +69,7 @@ _FORMULAS: dict[str, Callable[..., Number]] = {
     "tir.exp_below": lambda x: intrinsic("exp", x),
     "tir.exp10": lambda x: intrinsic("pow", x.constant(10.0), x),
 }
-#: Those that round nothing.
+#: Formulas without rounding.
 _EXACT: dict[str, Callable[..., Number]] = {
     "tir.fmin": lambda x, y: select((x < y) | (y != y), x, y),
     "tir.fmax": lambda x, y: select((x > y) | (y != y), x, y),
@@ -99,19 +99,19 @@ def heaviside(x: Number, y: Number) -> Number:
 
 @formula("tir.sigmoid")
 def sigmoid(x: Number) -> Number:
-    """Neither form's exp overflows."""
+    """Return 1 / (1 + exp(-x)) in a form in which exp does not overflow."""
     e = intrinsic("exp", -unary("math.absf", x))
     return select(x < 0.0, e, 1.0) / (e + 1.0)
 
 
 @formula("tir.hypot")
 def hypot(x: Number, y: Number) -> Number:
-    """The larger one is taken out of the root, so that no square overflows."""
+    """Return sqrt(x**2 + y**2). The larger operand is factored out of the root, so that no square overflows."""
     a, b = unary("math.absf", x), unary("math.absf", y)
     larger, smaller = select(a > b, a, b), select(a > b, b, a)
     ratio = smaller / larger
     length = larger * unary("math.sqrt", fma(ratio, ratio, 1.0))
-    # Of two zeros, or of one and NaN, the sum is what it must be.
+    # The sum is the correct result for two zeros, and for zero and NaN.
     length = select((a == 0.0) | (b == 0.0), a + b, length)
     return select((a == math.inf) | (b == math.inf), math.inf, length)
 
@@ -148,11 +148,11 @@ def _signless(width: int) -> Type:
 
 @register_legalize_intrinsic("tir.remquo", dtypes=WIDE)
 def remquo(op: OpView) -> list[Number]:
-    """The quotient's low bits: what remains after eighths of it are gone."""
+    """Return the remainder and the quotient's low bits, from the remainder by 8 * y."""
     x, y = numbers(op)
     rest = intrinsic("remainder", x, y)
     eightfold = operation("arith.remf", [x, y * 8.0], x.type)
-    # 8 * y may overflow; then the quotient itself is below 8. Infinity together with it would make x a NaN.
+    # 8 * y may overflow. Then the quotient is below 8. If x is infinite as well, the result is NaN.
     quotient = unary("math.roundeven", (eightfold - rest) / y)
     i32 = _signless(32)
     is_number = quotient == quotient

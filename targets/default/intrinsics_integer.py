@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Integer intrinsics, and those of integers and floats alike: by arith, some by loops; and hints about memory."""
+"""Integer intrinsics, and intrinsics of integers and floats, by arith and loops; memory hints."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ...emit.numbers import Number, numbers, on_each_element, operation, select,
 from ...passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
 
 _CAST = "builtin.unrealized_conversion_cast"
-#: What a rule gives, or why it does not apply.
+#: Result of a rule, or the reason why the rule does not apply.
 Made = Number | Decline
 IntegerRule = TypeVar("IntegerRule", bound=Callable[..., Number])
 
 
 def signless(x: Number) -> tuple[Number, bool]:
-    """The same bits without a sign in the type, as arith wants them, and whether they count without one."""
+    """Return the same bits with a signless type, as arith requires, and True if the type was unsigned."""
     if x.is_float or not str(x.element).startswith(("ui", "si")):
         return x, False
     bare = with_element(x.type, ir.IntegerType.get_signless(x.element.width))
@@ -31,14 +31,14 @@ def signless(x: Number) -> tuple[Number, bool]:
 
 
 def integer_rule(name: str, *, floats: Callable[..., Made] | None = None) -> Callable[[IntegerRule], IntegerRule]:
-    """Registers a function `(is_unsigned, *operands)`, and another one for floats where there is one."""
+    """Register a function `(is_unsigned, *operands)` for integers, and optionally another one for floats."""
 
     def register(function: IntegerRule) -> IntegerRule:
-        @functools.wraps(function)  # so that the rule's place is the function's
+        @functools.wraps(function)  # the location of the rule is that of the function
         def rule(op: OpView) -> Made:
             operands = numbers(op)
             if operands[0].is_float:
-                return floats(*operands) if floats is not None else Decline("it is for integers")
+                return floats(*operands) if floats is not None else Decline("it requires integers")
             bare = [signless(operand) for operand in operands]
             result = function(bare[0][1], *(item for item, _ in bare))
             type_ = op.operation.results[0].type
@@ -51,11 +51,11 @@ def integer_rule(name: str, *, floats: Callable[..., Made] | None = None) -> Cal
 
 
 def _wide_only(function: Callable[..., Number]) -> Callable[..., Made]:
-    """For formulas that round more than once."""
+    """Restrict a formula with more than one rounding to f32 and f64."""
 
     def checked(*operands: Number) -> Made:
         if operands[0].dtype not in ("f32", "f64"):
-            return Decline(f"it is for f32 and f64, not for {operands[0].dtype}")
+            return Decline(f"it requires f32 or f64, not {operands[0].dtype}")
         return function(*operands)
 
     return checked
@@ -75,7 +75,7 @@ def _float_floormod(x: Number, y: Number) -> Number:
 
 
 def _float_floordiv(x: Number, y: Number) -> Number:
-    """As numpy: the quotient of what is left without the remainder, which is an integer but for rounding."""
+    """Return the floored quotient as in NumPy: the operand minus the remainder, divided and corrected for rounding."""
     rest = operation("arith.remf", [x, y], x.type)
     quotient = (x - rest) / y
     is_across = (rest != 0.0) & ((rest < 0.0) ^ (y < 0.0))
@@ -135,7 +135,7 @@ def floormod(is_unsigned: bool, x: Number, y: Number) -> Number:
 # ---- bits ----
 def _counted(name: str) -> Callable[[bool, Number], Number]:
     def rule(is_unsigned: bool, x: Number) -> Number:
-        """math's bit operations do not take index."""
+        """Apply the operation in 64 bits to index operands, which math's bit operations do not support."""
         if str(x.element) != "index":
             return unary(name, x)
         wide = convert("arith.index_cast", x, ir.IntegerType.get_signless(64))
@@ -150,7 +150,7 @@ for _name, _counts in {"popcount": "ctpop", "ctpop": "ctpop", "clz": "ctlz", "ct
 
 @integer_rule("tir.bitreverse")
 def bitreverse(is_unsigned: bool, x: Number) -> Number:
-    """Halves are swapped, then their halves, down to single bits; widths that are no power of two bit by bit."""
+    """Reverse the bits by swapping halves recursively, or bit by bit for widths that are not powers of two."""
     width = x.bits
     if width & (width - 1):
         bits = [(x.shift_right_unsigned(i) & 1) << (width - 1 - i) for i in range(width)]
@@ -209,13 +209,13 @@ def ssub_sat(is_unsigned: bool, x: Number, y: Number) -> Number:
 
 
 def _bound(x: Number) -> Number:
-    """The lowest number for negative x, the highest one else."""
+    """Return the minimum for negative x, else the maximum."""
     return (x >> (x.bits - 1)) ^ ((1 << (x.bits - 1)) - 1)
 
 
 # ---- loops ----
 def _euclid(x: Number, y: Number) -> Number:
-    """while y: x, y = y, x % y"""
+    """Repeat x, y = y, x % y while y is not 0."""
     return repeat_while([x, y], lambda x, y: y != 0, lambda x, y: [y, x % y])[0]
 
 
@@ -234,7 +234,7 @@ def lcm(is_unsigned: bool, x: Number, y: Number) -> Number:
 
 # ---- fixed point ----
 def _rounded_product(x: Number, y: Number, left: Number, right: Number) -> Number:
-    """(x << left) * y / 2**right, halves up, in 64 bits."""
+    """Return (x << left) * y / 2**right in 64 bits, rounding halves up."""
     right = select(right > 63, 63, right)
     product = (x << left) * y
     half = (product.constant(1) << right) >> 1
@@ -250,7 +250,7 @@ def q_multiply_shift(op: OpView) -> Number:
 
 @register_legalize_intrinsic("tir.q_multiply_shift_per_axis")
 def q_multiply_shift_per_axis(op: OpView) -> Number:
-    """What the flags say cannot be is 0 in the operands, or must not count."""
+    """Multiply with per-axis shifts. Shifts that the flags exclude are treated as 0."""
     x, y, left, right = (item.to("i64") for item in numbers(op))
     attributes = op.operation.attributes
     if not attributes["is_lshift_required"].value:
@@ -265,7 +265,7 @@ def q_multiply_shift_per_axis(op: OpView) -> Number:
 def prefetch(op: OpView) -> Decline | tuple[()]:
     operands = list(op.operation.operands)
     if not isinstance(operands[0].type, ir.MemRefType):
-        return Decline(f"a {operands[0].type} is no memref")
+        return Decline(f"a {operands[0].type} is not a memref")
     attributes = {
         "isWrite": ir.BoolAttr.get(op.rw == "write"),
         "localityHint": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), op.locality),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Intrinsics that look at a float's bits: exponents, neighbours, signs."""
+"""Intrinsics on the bits of floats: exponents, neighbors, signs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KNOWN = tuple(MACHINE_FLOATS)
 
 
 def _size_bits(x: Number) -> Number:
-    """The bits without the sign."""
+    """Return the bits without the sign."""
     return bits_of(x) & ((1 << (x.bits - 1)) - 1)
 
 
@@ -39,7 +39,7 @@ def isnormal(x: Number) -> Number:
 def nextafter(x: Number, y: Number) -> Number:
     bits = bits_of(x)
     is_negative = bits < 0
-    # Away from zero the bits count up, whatever the sign.
+    # Away from zero the bits increase, whatever the sign.
     is_outward = (y > x) ^ is_negative
     step = select(is_outward, bits.constant(1), -1)
     moved = from_bits(bits + step, x.element)
@@ -52,14 +52,14 @@ def nextafter(x: Number, y: Number) -> Number:
 
 @formula("tir.spacing", _KNOWN)
 def spacing(x: Number) -> Number:
-    """With the sign of x, as numpy has it."""
+    """Return the distance to the next number, with the sign of x as in NumPy."""
     size = from_bits(_size_bits(x), x.element)
     gap = from_bits(_size_bits(x) + 1, x.element) - size
     return select(size < math.inf, select(x < 0.0, -gap, gap), math.nan)
 
 
 def _normalized(x: Number) -> tuple[Number, Number]:
-    """x, made normal where it is subnormal, and how much its exponent says too much for that."""
+    """Return x scaled to a normal number, and the excess of its exponent."""
     layout = MACHINE_FLOATS[x.dtype]
     lift = layout.mantissa + 2
     is_tiny = unary("math.absf", x) < math.ldexp(1.0, 1 - layout.bias)
@@ -68,7 +68,7 @@ def _normalized(x: Number) -> tuple[Number, Number]:
 
 
 def _exponent(x: Number) -> Number:
-    """The exponent of a number, in the width of its bits; nonsense for 0, infinities and NaN."""
+    """Return the exponent of a number, in the width of its bits. It is undefined for 0, infinities and NaN."""
     layout = MACHINE_FLOATS[x.dtype]
     normal, lift = _normalized(x)
     return (_size_bits(normal) >> layout.mantissa) - layout.bias - lift
@@ -83,7 +83,7 @@ def logb(x: Number) -> Number:
 
 @formula("tir.ilogb", WIDE)
 def ilogb(x: Number) -> Number:
-    """C leaves open what 0 and NaN give: the lowest i32, as on most systems."""
+    """Return the exponent. For 0 and NaN, which C leaves open, return the lowest i32, as on most systems."""
     exponent = _exponent(x).to("i32")
     lowest, highest = -(2**31), 2**31 - 1
     result = select(unary("math.absf", x) == math.inf, highest, exponent)
@@ -105,14 +105,14 @@ def frexp(op: OpView) -> object:
 
 @register_legalize_intrinsic(["tir.ldexp", "tir.scalbn"], dtypes=("f32",))
 def ldexp_f32(op: OpView) -> Number:
-    """In f64, where nothing overflows or is lost, rounded once."""
+    """Compute in f64, which neither overflows nor rounds, and round once."""
     x, n = Number(op.operation.operands[0]), _exponent_i64(op, 400)
     return to_float(to_float(x, "f64") * _power_of_two(n), "f32")
 
 
 @register_legalize_intrinsic(["tir.ldexp", "tir.scalbn"], dtypes=("f64",))
 def ldexp_f64(op: OpView) -> Number:
-    """In three steps, of which only the last may round."""
+    """Multiply in three steps, of which only the last may round."""
     x, n = Number(op.operation.operands[0]), _exponent_i64(op, 3000)
     for _step in range(2):
         is_up, is_down = n > 1023, n < -1022
@@ -124,13 +124,13 @@ def ldexp_f64(op: OpView) -> Number:
 
 
 def _power_of_two(n: Number) -> Number:
-    """2**n as an f64."""
+    """Return 2**n as f64."""
     layout = MACHINE_FLOATS["f64"]
     return from_bits((n + layout.bias) << layout.mantissa, layout.element)
 
 
 def _exponent_i64(op: OpView, bound: int) -> Number:
-    """The integer operand as i64 within bounds beyond which nothing changes."""
+    """Return the integer operand as i64, clamped to bounds beyond which the result does not change."""
     n, is_unsigned = signless(Number(op.operation.operands[1]))
     i64 = ir.IntegerType.get_signless(64)
     if str(n.element) == "index":

@@ -24,13 +24,13 @@ _ROOT_HALF = {
 
 
 def _gelu(x: Number) -> Number:
-    """x / 2 * erfc(-x / sqrt(2)), because 1 + erf(x) loses every digit where x is far below 0.
+    """Return x / 2 * erfc(-x / sqrt(2)), because 1 + erf(x) loses all digits for x far below 0.
 
-    There erfc(t) falls like exp(-t**2): what rounding takes from t can be a hundred times as much of the result.
-    The slope, nearly -2t * erfc(t), takes it out again.
+    There erfc(t) decreases like exp(-t**2), so that a rounding error of t can change the result by a hundred times as
+    much. The slope, about -2t * erfc(t), corrects the error.
     """
     high, low = _ROOT_HALF[x.dtype]
-    # Nothing is left of the result long before.
+    # The result vanishes long before this limit.
     x = select(x < -50.0, -50.0, x)
     t = x * -high
     excess = fma(x, low, fma(x, high, t))
@@ -43,7 +43,7 @@ def _selu(x: Number) -> Number:
 
 
 def _softplus(op: OpView, x: Number) -> Number:
-    """exp of what is at most 0 does not overflow, whatever the threshold."""
+    """Return softplus. The operand of exp is at most 0, so exp does not overflow, whatever the threshold."""
     scaled = x * op.beta
     share = intrinsic("log1p", intrinsic("exp", 0.0 - unary("math.absf", scaled)))
     return select(scaled > op.threshold, x, (maximum(scaled, 0.0) + share) / op.beta)
@@ -51,7 +51,7 @@ def _softplus(op: OpView, x: Number) -> Number:
 
 _FUNCTIONS: dict[str, Callable[[OpView, Number], Number]] = {
     "gelu": lambda _, x: _gelu(x),
-    # (1 + tanh(y)) / 2 is sigmoid(2 * y), which keeps its digits for y far below 0.
+    # (1 + tanh(y)) / 2 is sigmoid(2 * y), which stays accurate for y far below 0.
     "gelu_tanh": lambda _, x: x * intrinsic("sigmoid", (x * x * x * 0.044715 + x) * (2 * math.sqrt(2 / math.pi))),
     "leakyrelu": lambda op, x: select(x > 0.0, x, x * op.alpha),
     "selu": lambda _, x: _selu(x),
@@ -62,7 +62,7 @@ _FUNCTIONS: dict[str, Callable[[OpView, Number], Number]] = {
 
 @register_legalize([f"relax.nn.{name}" for name in _FUNCTIONS], by_types=True)
 def activation(call: LegalizeCall) -> Legalized:
-    """Those narrower than f32 go through it."""
+    """Legalize an activation. Floats narrower than f32 are computed in f32."""
     dtype, function = call.dtype(call.operands[0]), _FUNCTIONS[call.op.definition.name.removeprefix("nn.")]
     if not is_float(dtype):
         return call.decline("only floats are legalized; convert with relax.astype")
@@ -71,7 +71,7 @@ def activation(call: LegalizeCall) -> Legalized:
 
 @register_legalize("relax.nn.relu", by_types=True)
 def relu(call: LegalizeCall) -> Legalized:
-    """max(x, 0); NaN stays NaN."""
+    """Return max(x, 0). NaN stays NaN."""
     return call.elementwise(lambda x: maximum(x, 0))
 
 
@@ -93,7 +93,7 @@ def prelu(call: LegalizeCall) -> Legalized:
 
 @register_legalize("relax.nn.dropout", by_types=True)
 def dropout(call: LegalizeCall) -> Legalized:
-    """Where nothing is trained, nothing is dropped: the mask is 1 everywhere."""
+    """Return the operand unchanged and a mask of ones, since inference drops no elements."""
     mask: Any = call.result_infos[1]
     ones = call.prim(lambda output: linalg.fill(1, output), [], [mask])
     return [call.operands[0], *ones]

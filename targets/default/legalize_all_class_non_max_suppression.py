@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Suppression of overlapping boxes for each class of its own.
+"""Suppression of overlapping boxes per class.
 
-Boxes are gone through from the best score on, and one is taken unless it overlaps a taken one. As TOPI has it boxes
-overlap from the threshold on, and a threshold of 0 takes none.
+Boxes are visited in descending order of their scores. A box is selected unless it overlaps a selected one. As in TOPI,
+boxes overlap from the threshold on, and a threshold of 0 selects none.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ...emit.sorting import Sorter, precedes, with_sorter
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
-#: `take(place, anchor, score)` is called for each box that is taken.
+#: `take(place, anchor, score)` is called for each selected box.
 _Take = Callable[[Number, Number, Number], None]
 
 
@@ -33,10 +33,10 @@ def all_class_non_max_suppression(call: LegalizeCall) -> Legalized:
 
 
 def rows_of_boxes(call: LegalizeCall, select: Body, list_rows: Body, *, numbers: int) -> list[Value]:
-    """Rows of (batch, class, box), as many as there are; and their number.
+    """Return the rows (batch, class, box) of all selected boxes, and their number.
 
-    `select(boxes, scores, *limits, taken, *numbers, total)` writes the boxes of each class, `numbers` of it, and
-    how many boxes there are in all; `list_rows(taken, *numbers, out)` the rows.
+    `select(boxes, scores, *limits, taken, *numbers, total)` writes the boxes of each class, `numbers` values per class,
+    and the total number of boxes. `list_rows(taken, *numbers, out)` writes the rows.
     """
     shape = call.shape(call.operands[1])
     outputs = [TensorInfo(each, "i64") for each in (shape, *[shape[:2]] * numbers, (1,))]
@@ -84,7 +84,7 @@ def _as_onnx(call: LegalizeCall, limit_dtype: str) -> list[Value]:
 
 
 def clear_pairs(scores: Value, pairs: Value, pair_scores: Value) -> None:
-    """Zeros in results that have room for all boxes of all classes."""
+    """Write zeros to results that have room for all boxes of all classes."""
     room = size(scores, 1) * size(scores, 2)
     for result in (pairs, pair_scores):
         require_same(size(result, 0), size(scores, 0), "batches of results and scores")
@@ -99,7 +99,7 @@ def clear_pairs(scores: Value, pairs: Value, pair_scores: Value) -> None:
 
 
 def _as_tensorflow(call: LegalizeCall, limit_dtype: str) -> list[Value]:
-    """For each batch pairs (class, box), their scores, and how many there are; zeros follow."""
+    """Return the pairs (class, box) of each batch, their scores and their number, padded with zeros."""
 
     def body(boxes: Value, scores: Value, *rest: Value) -> None:
         *attributes, pairs, pair_scores, totals = rest
@@ -131,7 +131,7 @@ def _as_tensorflow(call: LegalizeCall, limit_dtype: str) -> list[Value]:
 
 
 class _Classes:
-    """Selects boxes of one class after the other, in the same memory."""
+    """Selection of boxes, one class after the other, in the same memory."""
 
     def __init__(
         self, boxes: Value, scores: Value, limits: tuple[Number, Number, Number], candidates: Value, sorter: Sorter
@@ -143,7 +143,10 @@ class _Classes:
         self._sorter = sorter
 
     def select(self, batch: Number, class_: Number, take: _Take, chosen: Callable[[Number], Number]) -> Number:
-        """Calls `take` for the boxes; `chosen(place)` says for which. Returns how many these are."""
+        """Call `take` for each selected box, and return their number.
+
+        `chosen(place)` returns the box that was selected at a place.
+        """
         dtype = str(self._scores.type.element_type)
         count = self._collect(batch, class_)
 
@@ -170,7 +173,7 @@ class _Classes:
         return repeat_while([0, 0], goes_on, step)[1]
 
     def _collect(self, batch: Number, class_: Number) -> Number:
-        """Puts the boxes that score above the threshold among the candidates; how many these are."""
+        """Collect the boxes with scores above the threshold as candidates. Return their number."""
 
         def step(anchor: Number, count: Number) -> Number:
             is_candidate = load_wide(self._scores, batch, class_, anchor) > self._score_threshold
@@ -199,7 +202,7 @@ def _with_classes(
 
 
 def check_boxes(boxes: Value, scores: Value) -> None:
-    """Sizes that types do not state."""
+    """Check sizes that the types do not state."""
     of_boxes, of_scores = sizes(boxes), sizes(scores)
     require_same(of_boxes[0], of_scores[0], "batches of boxes and scores")
     require_same(of_boxes[1], of_scores[2], "numbers of boxes and scores")
@@ -207,7 +210,7 @@ def check_boxes(boxes: Value, scores: Value) -> None:
 
 
 def only(buffer: Value) -> Number:
-    """The only element of a buffer."""
+    """Return the only element of a buffer."""
     for each in sizes(buffer):
         require_same(each, 1, "elements of a limit")
     return load(buffer, *[0] * len(buffer.type.shape))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Element types changed; emit/conversions.py says what a conversion means for each pair."""
+"""Conversions of element types. emit/conversions.py defines the conversion for each pair of types."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def bitcast(call: LegalizeCall) -> Legalized:
 
 
 def _by_byte(x: Value, source: str, target: str) -> Value:
-    """A bool is a byte, 0 or 1; in PrimFuncs it is one bit."""
+    """Cast through ui8. A bool is a byte, 0 or 1, in tensors, but one bit in PrimFuncs."""
     astype, bitcast = relax.astype, relax.bitcast
     if is_bool(source):
         return bitcast(astype(x, dtype="ui8"), dtype=target)

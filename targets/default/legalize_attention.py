@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attention as two contractions with a softmax between them, or in blocks without a matrix of all scores.
 
-Scores are [batch, heads, queries, keys], computed wide. The softmax is divided by its sum after the second
-contraction, where there is less to divide.
+Scores are [batch, heads, queries, keys], in the wide dtype. The division by the softmax's sum follows the second
+contraction, which has fewer elements.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .attention_few import attend_one_by_one
 
 _HEADS = 2
 _QUERIES, _KEYS = 2, 3  # of the scores
-#: With fewer, most lanes of a vector of queries would be empty.
+#: With fewer queries, most lanes of a vector of queries would be empty.
 _FEW_QUERIES = 8
 
 
@@ -62,7 +62,7 @@ def attention(call: LegalizeCall) -> Legalized:
 
 @register_legalize("relax.nn.attention_cached", by_types=True)
 def attention_cached(call: LegalizeCall) -> Legalized:
-    """Keys and values are read in place."""
+    """Compute attention with cached keys and values, which are read in place."""
     cached = Cached.of(call)
 
     def body(*parameters: Value) -> Value:
@@ -75,7 +75,7 @@ def attention_cached(call: LegalizeCall) -> Legalized:
 
 @register_legalize("relax.nn.attention_var_len", by_types=True)
 def attention_var_len(call: LegalizeCall) -> Legalized:
-    """One sequence after the other. Queries that are in none give zeros."""
+    """Compute attention of one sequence after the other. Queries outside of all sequences yield zeros."""
     given = by_name(call.op, call.operands)
     what = attention_of(call)
     names = ("query", "key", "value", "seqstart_q", "seqstart_k")
@@ -105,12 +105,12 @@ def _part(tensor: Value, start: Number, length: Number) -> Value:
 
 
 def _is_bias_known(what: Attention) -> bool:
-    """Whether it is known where a bias has one element for several: blocks read parts of it."""
+    """Check whether the types state where a bias broadcasts, since blocks read parts of it."""
     return what.bias is None or not any(isinstance(each, tuple) for each in broadcast_plan(what.bias, what.scores))
 
 
 def _attend_by_count(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> Value:
-    """In vectors of queries or, where these are few, of keys; decided at run time where their number is dynamic."""
+    """Vectorize along queries, or along keys if there are few queries. Dynamic counts are decided at run time."""
     few = lambda: attend_one_by_one(what, query, key, value, biases, out)  # noqa: E731
     many = lambda: attend_in_blocks(what, query, key, value, biases, out)  # noqa: E731
     if isinstance(query.length, int):
@@ -130,7 +130,7 @@ def _attend(what: Attention, query: Value, key: Value, value: Value, biases: Seq
     rows = Reduction(weights, [_KEYS])
     sums = rows.total(lambda weight: weight, [rows.whole])
     total = out if what.wide == what.dtype else linalg.empty(linalg.sizes(out), element(what.wide))
-    # What is wide enough has been summed in the result's place.
+    # Totals of sufficient width have been accumulated in the result's memory.
     weighted = _weighted(what, weights, value, total)
     place = weighted if what.wide == what.dtype else out
     by_sum = quotient(blocks_of(what, Rows.of(query), Rows.of(key)), keys)
@@ -138,7 +138,7 @@ def _attend(what: Attention, query: Value, key: Value, value: Value, biases: Seq
 
 
 def _scores(what: Attention, query: Value, key: Value, out: Value) -> Value:
-    """query @ key^T of each head."""
+    """Return query @ key^T of each head."""
     if _same_heads(what, what.key):
         factors = [Labelled(query, what.dtype, "bqhd"), Labelled(key, what.dtype, "bkhd")]
         return labelled_product(factors, out, "bhqk", what.wide)
@@ -148,7 +148,7 @@ def _scores(what: Attention, query: Value, key: Value, out: Value) -> Value:
 
 
 def _weighted(what: Attention, weights: Value, value: Value, out: Value) -> Value:
-    """weights @ value of each head."""
+    """Return weights @ value of each head."""
     if _same_heads(what, what.value):
         factors = [Labelled(weights, what.wide, "bhqk"), Labelled(value, what.dtype, "bkhd")]
         return labelled_product(factors, out, "bqhd", what.wide)
@@ -162,7 +162,7 @@ def _same_heads(what: Attention, other: TensorInfo) -> bool:
 
 
 def _in_groups(tensor: Value, axis: int, other: Value) -> Value:
-    """The tensor with its heads as groups, one for each head of the other, which serves several."""
+    """Group the heads of the tensor, with one group for each head of the other."""
     heads, groups = linalg.sizes(tensor)[axis], linalg.sizes(other)[_HEADS]
     return tensors.split(tensor, axis, [groups, heads // groups])
 
@@ -170,7 +170,7 @@ def _in_groups(tensor: Value, axis: int, other: Value) -> Value:
 def _adjusted(
     what: Attention, scores: Value, biases: Sequence[Value], scale: Number, queries: Size, keys: Size
 ) -> Value:
-    """The scores scaled, with the bias, and -inf where a key is not seen."""
+    """Scale the scores, add the biases, and replace the scores of unseen keys by -inf."""
     is_visible = _mask(what, queries, keys)
     infos = [what.scores] if what.bias is None else [what.scores, what.bias]
     plans = [broadcast_plan(info, what.scores) for info in infos]
@@ -185,10 +185,10 @@ def _adjusted(
 
 
 def _mask(what: Attention, queries: Size, keys: Size) -> Callable[[], Number] | None:
-    """Whether a key is seen, inside of a loop over the scores; None where all are.
+    """Return the test for visible keys, inside of a loop over the scores, or None if all keys are visible.
 
-    A query is aligned with the key of its own position, counted from the end for BottomRight. It sees no later key if
-    there is a causal mask, and of those up to its own as many as the window is wide.
+    A query is aligned with the key of its own position, counted from the end for BottomRight. With a causal mask it
+    sees no later key. With a window it sees only the last keys up to its own.
     """
     if what.causal_mask is None and what.window is None:
         return None
@@ -202,5 +202,5 @@ def _mask(what: Attention, queries: Size, keys: Size) -> Callable[[], Number] | 
 
 
 def _exponential(score: Number, most: Number) -> Number:
-    """Of the distance to the row's largest score; 0 where nothing is seen in all of the row."""
+    """Return exp of the distance to the row's maximum, or 0 if the whole row is masked."""
     return intrinsic("exp", score - select(most == -math.inf, 0.0, most))

@@ -67,7 +67,7 @@ def _require_taps(conv: Convolution, weight: Lettered) -> None:
 
 
 def _spread(data: Lettered, out: Lettered, windows: Mapping[str, Window], extra: Sequence[int]) -> Lettered:
-    """The data with stride - 1 zeros between, and with the zeros around that the kernel reaches."""
+    """Insert stride - 1 zeros between the elements of the data, and the zeros around them that the kernel reaches."""
     sizes, strides = data.sizes, dict.fromkeys(data.letters, 1)
     offsets: dict[str, Size] = dict.fromkeys(data.letters, 0)
     starts, ends = dict(offsets), dict(sizes)
@@ -86,7 +86,7 @@ def _spread(data: Lettered, out: Lettered, windows: Mapping[str, Window], extra:
 
 
 def _placed(tensor: Value, sizes: Sequence[Size], offsets: Sequence[Size], strides: Sequence[int]) -> Value:
-    """The tensor's elements among zeros."""
+    """Place the tensor's elements at strided positions among zeros."""
     element = tensor.type.element_type
     zeros = linalg.fill(0, linalg.empty(sizes, element))
     place = tensors.slice_of(zeros, offsets, linalg.sizes(tensor), strides)
@@ -94,13 +94,13 @@ def _placed(tensor: Value, sizes: Sequence[Size], offsets: Sequence[Size], strid
 
 
 def _cut(reach: Size, window: Window, extra: int) -> tuple[int, int]:
-    """What is laid out although no window reads it: padding takes away more than the kernel adds, or may do so."""
+    """Return the elements that no window reads at both ends, because padding removes more than the kernel adds."""
     is_less = isinstance(reach, int) and reach >= max(window.before, window.after - extra)
     return (0, 0) if is_less else (window.before, window.after)
 
 
 def _reversed(weight: Lettered, spatial: str) -> Lettered:
-    """A copy of the weight with its taps in the opposite order."""
+    """Copy the weight with its taps in the opposite order."""
     sizes = list(weight.sizes.values())
     axes = [weight.letters.index(letter) for letter in spatial]
     axes = [axis for axis in axes if not isinstance(sizes[axis], int) or sizes[axis] != 1]

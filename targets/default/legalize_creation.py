@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that make tensors from shapes and numbers."""
+"""Operators that create tensors from shapes and numbers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def scalar_to_tensor(call: LegalizeCall) -> Legalized:
 
 
 def _diagonal_distance(rank: int) -> Number:
-    """Inside of a loop: how far right of the main diagonal the place in the matrix is."""
+    """Return the distance to the right of the main diagonal, inside of a loop over a matrix."""
     return as_i64(linalg.index(rank - 1) - linalg.index(rank - 2))
 
 
@@ -109,7 +109,7 @@ def one_hot(call: LegalizeCall) -> Legalized:
         on, off = scalars.read(inputs, dtype)
 
         def body(value: Number) -> Number:
-            # No index of a dimension is negative, so what does not fit matches none.
+            # No index of a dimension is negative, so values out of range match no index.
             wanted = value.of(indices_dtype).to("i64")
             return select(as_i64(linalg.index(new)) == wanted, on, off)
 
@@ -142,7 +142,7 @@ def arange(call: LegalizeCall) -> Legalized:
 
 
 def _computed_in(dtype: str, wide: str) -> str:
-    """The element type from which relax.astype makes others: what each conversion rounds to is its matter."""
+    """Return the dtype to compute in. relax.astype converts from it, and defines the rounding."""
     if dtype in ("f32", "f64") or (wide == "i64" and not is_float(dtype)):
         return dtype
     return "f32" if is_float(dtype) else wide
@@ -164,7 +164,7 @@ def hamming_window(call: LegalizeCall) -> Legalized:
 
         def body() -> Number:
             value = alpha - beta * intrinsic("cos", linalg.index(0).to("f64") * step)
-            # A window of one element is that of every other library: 1.
+            # A window of one element is 1, as in all other libraries.
             return select(is_only, 1.0, value).to(dtype)
 
         return linalg.parallel([], output, body)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Elementwise operators as loops over scalars; functions like exp stay intrinsics for the target to lower."""
+"""Elementwise operators as loops over scalars. Functions such as exp stay intrinsics, which the target lowers."""
 
 from __future__ import annotations
 
@@ -27,14 +27,17 @@ from ...passes.legalize.rules import Legalized, register_legalize
 
 
 def _power(x: Number, n: Number) -> Number:
-    """Integers wrap around. An integer to a negative power, which numpy refuses, is 1 / x**-n rounded towards zero:
-    0 but for 1 and -1, and for 0 too, as any integer divided by 0 is."""
+    """Return x**n. Integers wrap around.
+
+    NumPy refuses negative powers of integers. Here they are 1 / x**-n rounded towards zero: 0 except for 1 and -1. For
+    0 the result is 0, too, like any integer divided by 0.
+    """
     if x.is_float:
         return intrinsic("pow", x, n)
     if x.is_unsigned:
         return _power_by_squaring(x, n)
     is_negative = n < 0
-    # Of 1 and -1 only the last bit matters.
+    # For 1 and -1 only the parity of the exponent matters.
     exponent = select(is_negative, n & 1, n)
     is_fraction = is_negative & ~((x == 1) | (x == -1))
     return select(is_fraction, 0, _power_by_squaring(x, exponent))
@@ -48,9 +51,9 @@ def _power_by_squaring(x: Number, n: Number) -> Number:
     return repeat_while([x.constant(1), x, n], lambda result, square, left: left != 0, step)[0]
 
 
-# relax's operators on floats that are an intrinsic of tir, by name.
+# Operators of relax that are an intrinsic of tir for floats, by name.
 _INTRINSICS = "acos acosh asin asinh atan atanh cos cosh sin sinh tan tanh exp log erf sigmoid sqrt rsqrt".split()
-# Rounding: integers are round already. relax rounds halves to even.
+# Rounding operators. Integers stay unchanged. relax rounds halves to even.
 _ROUNDINGS = {"ceil": "ceil", "floor": "floor", "trunc": "trunc", "round": "roundeven"}
 _PREDICATES = ("isfinite", "isinf", "isnan")
 _OPERATORS: dict[str, Callable[..., Number]] = {
@@ -120,11 +123,11 @@ def sign(call: LegalizeCall) -> Legalized:
 
 @register_legalize(["relax.left_shift", "relax.right_shift"], by_types=True)
 def shift(call: LegalizeCall) -> Legalized:
-    """As numpy: by an amount that is negative or the width and more, every bit is shifted out."""
+    """Shift as in NumPy. A negative amount, or one of at least the width, shifts all bits out."""
     is_leftward = call.op.definition.name == "left_shift"
 
     def body(x: Number, amount: Number) -> Number:
-        # Without sign, for which negative amounts are large.
+        # As unsigned numbers, negative amounts are large.
         inside = operation("arith.minui", [amount, x.constant(x.bits - 1)], x.type)
         if not is_leftward and not x.is_unsigned:
             return x >> inside
@@ -139,7 +142,7 @@ _FLOAT_FUNCTIONS = {"atan2": "atan2", "log_add_exp": "logaddexp"}
 
 @register_legalize([f"relax.{name}" for name in _FLOAT_FUNCTIONS], by_types=True)
 def float_function(call: LegalizeCall) -> Legalized:
-    """Of integers the result in f64, towards zero."""
+    """Compute the function, for integers in f64 with truncation of the result."""
     dtype, function = call.dtype(call.operands[0]), partial(intrinsic, _FLOAT_FUNCTIONS[call.op.definition.name])
     if is_float(dtype):
         return call.elementwise(function)

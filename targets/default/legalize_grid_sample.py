@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sampling of images at the positions of a grid, and the grids that affine matrices make."""
+"""Sampling of images at the positions of a grid, and the grids of affine matrices."""
 
 from __future__ import annotations
 
@@ -30,29 +30,32 @@ from ...passes.legalize.layouts import in_plain_layout, require_blocks
 from ...passes.legalize.rules import Legalized, register_legalize
 
 _Item = TypeVar("_Item")
-#: How many elements along a dimension a method looks at.
+#: Elements that a method reads along a dimension.
 _TAPS = {"nearest": 1, "bilinear": 2, "bicubic": 4}
-#: The coefficient of cubic interpolation, PyTorch's.
+#: Coefficient of cubic interpolation, as in PyTorch.
 _ALPHA = -0.75
 
 
 class _Sampling(NamedTuple):
-    """How grid_sample samples."""
+    """Attributes of grid_sample."""
 
     method: str
     padding: str
     align_corners: bool
-    #: What is computed in.
+    #: Dtype of the computation.
     wide: str
 
     def coordinate(self, position: Number, size: Number) -> Number:
-        """Where in the image a position of the grid is; -1 and 1 are its ends."""
+        """Map a grid position to an image coordinate; -1 and 1 are the ends of the image."""
         if self.align_corners:
             return (position + 1.0) * (size - 1.0) * 0.5
         return (position + 1.0) * size * 0.5 - 0.5
 
     def moved_inside(self, x: Number, size: Number) -> Number:
-        """What the padding says of a coordinate outside. Without padding it only stays near, so that it fits."""
+        """Apply the padding mode to a coordinate.
+
+        Without padding it is only limited, so that it fits into an integer.
+        """
         last = size - 1.0
         if self.padding == "border":
             return limited(x, 0.0, last)
@@ -61,7 +64,7 @@ class _Sampling(NamedTuple):
         return limited(x, -4.0, last + 4.0)
 
     def _reflected(self, x: Number, size: Number) -> Number:
-        """Mirrored at the ends of the image as often as it takes."""
+        """Mirror a coordinate at the ends of the image until it is inside."""
         start, span = (0.0, size - 1.0) if self.align_corners else (-0.5, size)
         distance = _magnitude(x - start)
         times = intrinsic("floor", distance / span)
@@ -71,7 +74,7 @@ class _Sampling(NamedTuple):
         return select(span == 0.0, 0.0, mirrored)
 
     def taps(self, position: Number, size: Number) -> list[Tap]:
-        """The elements along a dimension; their indices may be outside."""
+        """Return the elements along a dimension. Their indices may be out of range."""
         x = self.coordinate(position, size)
         if self.method == "nearest":
             return [Tap(intrinsic("roundeven", self.moved_inside(x, size)).to("index"))]
@@ -81,7 +84,7 @@ class _Sampling(NamedTuple):
             first = base.to("index")
             weights = linear_weights(x - base)
             return [Tap(first + step, weight) for step, weight in enumerate(weights)]
-        # The elements around are moved each, not the place between them.
+        # Padding applies to each of the surrounding elements, not to the position between them.
         x = x if self.padding == "reflection" else limited(x, -4.0, size + 3.0)
         base = intrinsic("floor", x)
         weights = cubic_weights(x - base, _ALPHA)
@@ -99,7 +102,7 @@ def _magnitude(x: Number) -> Number:
 def grid_sample(call: LegalizeCall) -> Legalized:
     layout = layouts_of(call.inferred)["data"]
     spatial = [_axis(layout, letter) for letter in layout.dimensions[2:]]
-    # Places in the image are numbered through.
+    # Places in the image are linear indices.
     are_neighbours = spatial == list(range(spatial[0], spatial[0] + len(spatial)))
     if not are_neighbours or blocked_dimensions(layout) - {"C"}:
         return in_plain_layout(call, call.operands[0], layout, layout)
@@ -116,7 +119,7 @@ def grid_sample(call: LegalizeCall) -> Legalized:
 
 
 def _axis(layout: Layout, letter: str) -> int:
-    """A dimension's axis; that of its blocks where it has some."""
+    """Return a dimension's axis; for a blocked dimension the axis of its blocks."""
     return next(i for i, axis in enumerate(layout.axes) if axis.dimension == letter and axis.block is None)
 
 
@@ -133,7 +136,7 @@ def _sampled(
     require_elements([sizes[axis] for axis in axes], linalg.sizes(output))
     known, out_sizes = [as_index(sizes[axis]) for axis in axes], [linalg.size(output, axis) for axis in axes]
     places = _places(grid, [sizes[batch], *out_sizes], known, sampling, grid_dtype)
-    # A place in the image is one number, and so is one in the result.
+    # A place in the image is a linear index, and so is one in the result.
     first, count = axes[0], len(axes)
     dims = [batch if batch < first else batch + 1 - count, first]
     image, whole = merge(data, first, count), merge(output, first, count)
@@ -153,17 +156,17 @@ def _sampled(
 
 
 class _GridPlaces(NamedTuple):
-    """For each position of the grid where the elements along each dimension are: all channels share that."""
+    """Tables of the elements to read for each position of the grid, shared by all channels."""
 
-    #: Over batch and positions: for each dimension and each of its taps how far that is from the image's start (-1: it
-    #: is outside), and its weight, if it has one.
+    #: Over batch and positions, for each dimension and tap: the offset from the image's start, -1 if outside, and the
+    #: weight if there is one.
     tables: list[Value]
-    #: How many taps a dimension has, and how many tables a tap.
+    #: Taps per dimension, and tables per tap.
     per_dimension: int
     per_tap: int
 
     def taps(self, scalars: Sequence[Number]) -> list[list[Tap]]:
-        """For each dimension, of one element of each table."""
+        """Return the taps of each dimension, from one element of each table."""
         taps = [Tap(*each) for each in _by(self.per_tap, scalars)]
         return _by(self.per_dimension, taps)
 
@@ -175,7 +178,7 @@ def _by(count: int, items: Sequence[_Item]) -> list[list[_Item]]:
 def _places(
     grid: Value, sizes: Sequence[Size], known: Sequence[Number], sampling: _Sampling, grid_dtype: str
 ) -> _GridPlaces:
-    """`sizes` are those of the tables, `known` the image's."""
+    """Build the tables. `sizes` are their sizes, `known` the image's."""
     rank, count, taps = len(sizes), len(known), _TAPS[sampling.method]
     # The grid's first coordinate belongs to the last dimension.
     parts = [
@@ -211,7 +214,7 @@ def affine_grid(call: LegalizeCall) -> Legalized:
         count = len(sizes)
         loops.require_same(rows, count, "rows of the matrices")
         loops.require_same(columns, count + 1, "columns of the matrices")
-        # The first column belongs to the last dimension; the column behind them is the translation.
+        # The first column belongs to the last dimension. The last column is the translation.
         parts = [slice_of(data, [0, 0, column], [batch, count, 1]) for column in (*reversed(range(count)), count)]
 
         def position(axis: int) -> Number:
@@ -229,7 +232,7 @@ def affine_grid(call: LegalizeCall) -> Legalized:
 
 
 def _position(place: Number, size: Number, align_corners: bool) -> Number:
-    """From -1 to 1; a single place is in the middle."""
+    """Return the position from -1 to 1. A single place is in the middle."""
     if not align_corners:
         return (place * 2.0 + 1.0 - size) / size
     last = size - 1.0

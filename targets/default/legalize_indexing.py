@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that read elements at indices. An index outside is an IndexError, one below 0 counts from the end.
+"""Operators that read elements at indices.
 
-Indices are checked before anything is read: what is read then is a loop nest without branches.
+An index out of range raises IndexError; a negative index counts from the end. Indices are checked first, so that the
+reads are a loop nest without branches.
 """
 
 from __future__ import annotations
@@ -36,24 +37,24 @@ from ...emit.tensors import slice_of
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
-#: Which of a result's dimensions an input's own are.
+#: Dimensions of a result that an input's own dimensions correspond to.
 Dims = Sequence[int | None] | None
 
 
 def _read(inputs: Sequence[Value], dims: Sequence[Dims], output: Value, element: Callable[..., Number]) -> Value:
-    """The output with each element `element(at, *numbers)`, where `at` are the indices of the loops."""
+    """Compute each element of the output as `element(at, *numbers)`, `at` being the indices of the loops."""
     axes = range(linalg.rank_of(output))
     return linalg.parallel(inputs, output, lambda *given: element([linalg.index(axis) for axis in axes], *given), dims)
 
 
 def _require(indices: Value, dtype: str, axis: int, size: Number) -> None:
-    """Checks all indices before; where steps are apart each thread checks its own, without a barrier."""
+    """Check all indices in advance. If steps run apart, each thread checks its own, without a barrier."""
     if not (are_steps_apart() and isinstance(indices.type, ir.RankedTensorType)):
         require_indices(indices, dtype, axis, size)
 
 
 def _position(value: Number, dtype: str, size: Size, axis: int) -> Number:
-    """Where an index is, which has been checked or now is."""
+    """Return the place of an index, which has been checked or is checked here."""
     if are_steps_apart():
         require_index(as_position(value, dtype), axis, as_index(size))
     return checked_position(value, dtype, size)
@@ -64,8 +65,11 @@ def _position(value: Number, dtype: str, size: Size, axis: int) -> Number:
 
 @register_legalize("relax.take", by_types=True)
 def take(call: LegalizeCall) -> Legalized:
-    """Mode "fast" checks the indices; "clip" and "wrap" are numpy's; "nan" gives NaN for an index outside, which
-    one below 0 is too."""
+    """Take elements at indices.
+
+    Mode "fast" checks the indices; "clip" and "wrap" are NumPy's. Mode "nan" yields NaN for an index out of range,
+    including negative ones.
+    """
     data, indices = call.operands
     rank = len(call.shape(data))
     if call.op.axis is None and rank != 1:
@@ -97,7 +101,7 @@ def _check_taken(mode: str, indices: Value, dtype: str, axis: int, size: int | V
         _require(indices, dtype, axis, as_index(size))
     if mode not in ("clip", "wrap"):
         return
-    # An empty axis has no place for them to go.
+    # An empty axis has no place that an index could be mapped to.
     if isinstance(size, int) and size > 0:
         return
     can_read = as_index(size) >= 1
@@ -110,7 +114,7 @@ def _place(mode: str, index: Number, dtype: str, size: Number, axis: int) -> Num
     if mode == "fast":
         return _position(index, dtype, size, axis)
     if mode == "wrap":
-        # In 64 bits: devices have indices of fewer.
+        # In 64 bits, because devices have narrower indices.
         wide, divide = ("ui64", remainder) if is_unsigned(dtype) else ("i64", floor_remainder)
         return divide(index.of(dtype).to(wide), size.to("i64").of(wide)).of("i64").to("index")
     place = as_position(index, dtype)
@@ -118,7 +122,7 @@ def _place(mode: str, index: Number, dtype: str, size: Number, axis: int) -> Num
 
 
 def _or_nan(read: Callable[[Number], Number], place: Number, size: Number, element: Type) -> Number:
-    # Without sign, for which numbers below 0 are large.
+    # As unsigned numbers, negative places are large.
     return loops.when(place.unsigned("<", size), lambda: read(place), lambda: constant(math.nan, element), [element])[0]
 
 
@@ -138,7 +142,7 @@ def strided_slice(call: LegalizeCall) -> Legalized:
     inferred = call.result_shape()
 
     def ranges(x: Value, given: Sequence[Value]) -> dict[int, tuple[Size, Size]]:
-        """For each axis that is cut where it starts and how many elements it takes."""
+        """Return the start and the number of elements of each sliced axis."""
         known = dict(zip(expressions, map(as_index, given), strict=True))
         return {
             axis: slice_range(known.get(begin, begin), known.get(end, end), stride, loops.sizes(x)[axis])
@@ -157,11 +161,11 @@ def strided_slice(call: LegalizeCall) -> Legalized:
         starts: list[Size] = [0] * rank
         for axis, (start, count) in ranges(x, given).items():
             starts[axis] = start
-            # Without a promise that bounds are inside, the size has been inferred by just this formula.
+            # Without the assumption that bounds are in range, inference has computed the size by the same formula.
             if call.op.assume_inbound:
                 require_same(count, sizes[axis], f"the slice of axis {axis} leaves the tensor")
         if min(steps, default=1) > 0:
-            # As x's, open sizes of axes that are not cut are known to be all of it: there are no gaps there.
+            # Dynamic sizes of unsliced axes are taken from x, so that they are known to be whole, without gaps.
             part = [sizes[axis] if axis in bounds else size for axis, size in enumerate(linalg.sizes(x))]
             return linalg.copy(slice_of(x, starts, part, steps), output)
         return _strided(x, starts, steps, output)
@@ -171,7 +175,7 @@ def strided_slice(call: LegalizeCall) -> Legalized:
 
 
 def _strided(x: Value, starts: Sequence[Size], strides: Sequence[Size], output: Value) -> Value:
-    """Elements of x from the starts on by strides of either sign; numbers or indices."""
+    """Read elements of x from `starts` on, with strides of either sign; numbers or indices."""
     lines = enumerate(zip(starts, strides, strict=True))
     places = {axis: lambda index, start=start, step=step: index * step + start for axis, (start, step) in lines}
     return linalg.moved(x, output, places)
@@ -179,12 +183,12 @@ def _strided(x: Value, starts: Sequence[Size], strides: Sequence[Size], output: 
 
 @register_legalize("relax.dynamic_strided_slice", by_types=True)
 def dynamic_strided_slice(call: LegalizeCall) -> Legalized:
-    """A stride of 0 is a ValueError, as in Python."""
+    """Slice with dynamic bounds. A stride of 0 raises ValueError, as in Python."""
     rank = len(call.shape(call.operands[0]))
     dtypes = [call.dtype(value) for value in call.operands[1:]]
 
     def slice_along(axis: int, size: Size, lists: Sequence[Value]) -> tuple[Size, Size, Number]:
-        """The start, the number of elements, the stride."""
+        """Return the start, the number of elements and the stride."""
         pairs = zip(lists, dtypes, strict=True)
         begin, end, stride = (as_position(loops.load(values, axis), dtype) for values, dtype in pairs)
         loops.require(stride != 0, "ValueError", f"the stride of axis {axis} is 0")
@@ -199,7 +203,7 @@ def dynamic_strided_slice(call: LegalizeCall) -> Legalized:
         check(lists)
         known = loops.sizes(x)
         if are_steps_apart():
-            # Each thread looks itself: the host would wait for each number.
+            # Each thread reads the bounds itself, because the host would wait for each number.
             def place(axis: int, index: Number) -> Number:
                 start, _, stride = slice_along(axis, known[axis], lists)
                 return index * stride + start
@@ -238,7 +242,7 @@ def gather_elements(call: LegalizeCall) -> Legalized:
 
 
 def depth_of(indices: Value, call: LegalizeCall) -> int:
-    """How many indices each tuple in the last dimension has. Raises Decline where that is dynamic."""
+    """Return the number of indices in each tuple of the last dimension. Raises Decline if it is dynamic."""
     depth = call.shape(indices)[-1]
     if not isinstance(depth, int):
         raise Decline(f"the last dimension of the indices ({depth}) must be a number")
@@ -272,7 +276,7 @@ def gather_nd(call: LegalizeCall) -> Legalized:
 
 
 def _column(indices: Value, position: int) -> Value:
-    """One number of each tuple; the last dimension stays, with one element."""
+    """Return one index of each tuple. The last dimension stays, with size 1."""
     *outer, _ = loops.sizes(indices)
     rank = len(outer) + 1
     return slice_of(indices, [0] * (rank - 1) + [position], [*outer, 1])
@@ -307,7 +311,7 @@ def index_tensor(call: LegalizeCall) -> Legalized:
 
 @register_legalize("relax.reverse_sequence", by_types=True)
 def reverse_sequence(call: LegalizeCall) -> Legalized:
-    """A length below 2 reverses nothing; one beyond the sequence is a ValueError."""
+    """Reverse the sequences. A length below 2 reverses nothing; one beyond the sequence raises ValueError."""
     rank = len(call.shape(call.operands[0]))
     sequence, batch = call.op.seq_axis % rank, call.op.batch_axis % rank
     dtype = call.dtype(call.operands[1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that join tensors or take one apart: copies from and to slices."""
+"""Operators that join tensors or split one, by copies from and to slices."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ...passes.legalize.rules import Legalized, register_legalize
 
 
 def _check_sizes(call: LegalizeCall, parts: Sequence[Value], output: Value, axes: Sequence[int | None]) -> None:
-    """Checks that the parts' dimensions are as large as those of the output, where types do not state it.
+    """Check that the parts' dimensions match the output's, unless the types state it.
 
-    `axes` has the output's dimension for each of a part's; None for one that may have any size.
+    `axes` contains the output's dimension for each dimension of a part; None for one of any size.
     """
     shape = call.result_shape()
     for index, part in enumerate(parts):
@@ -51,7 +51,7 @@ def concat(call: LegalizeCall) -> Legalized:
             if linalg.is_nothing(sizes):
                 continue
             offsets = [offset if axis == joined else 0 for axis in range(rank)]
-            # As the output's, open sizes are known to be all of it: what is copied has no gaps there.
+            # Dynamic sizes are taken from the output, so that they are known to be whole, without gaps.
             room = [*zip(sizes, linalg.sizes(output), strict=True)]
             sizes = [own if isinstance(own, int) or axis == joined else all_ for axis, (own, all_) in enumerate(room)]
             place = tensors.slice_of(output, offsets, sizes)
@@ -62,14 +62,14 @@ def concat(call: LegalizeCall) -> Legalized:
     return call.prim(write)
 
 
-# How long bufferization takes grows with the cube of how many slices of unknown sizes a kernel writes.
+# The time of bufferization grows with the cube of the number of slices of unknown size that a kernel writes.
 _GROUP = 16
 
 
 def _concat_in_groups(call: LegalizeCall, joined: int) -> Value:
-    """Joins groups, and what they give, which takes another copy but compiles in linear time.
+    """Join groups, then their results. This needs another copy but compiles in linear time.
 
-    Where a sum of all sizes would be too large for an expression, those of the groups are read when the program runs.
+    If the sum of all sizes would be too large for an expression, the groups' sizes are read at run time.
     """
     is_open = call.result_shape()[joined] is None
     step = _GROUP if len(call.operands) > _GROUP else 1
@@ -123,10 +123,10 @@ def split(call: LegalizeCall) -> Legalized:
             sizes = linalg.sizes(output)
             offsets = [offset if each == axis else 0 for each in range(rank)]
             is_there = not linalg.is_nothing(sizes)
-            # As x's, open sizes are known to be all of it: what is copied has no gaps there.
+            # Dynamic sizes are taken from x, so that they are known to be whole, without gaps.
             part = [sizes[each] if each == axis else size for each, size in enumerate(whole)]
             copies.append(linalg.copy(tensors.slice_of(x, offsets, part), output) if is_there else output)
-            # The parts are as long as they can be: together they are x.
+            # The parts have their full sizes, which add up to x.
             offset += sizes[axis]
         return copies
 

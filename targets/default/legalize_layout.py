@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layout transformations: blocks of dimensions split off and put together, else one element after the other."""
+"""Layout transformations: splitting and merging of blocked dimensions, or a loop over single elements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...passes.legalize.rules import Legalized, register_legalize
 
 
 class _Block(NamedTuple):
-    """A dimension, or a part of one: the quotient by a number, or the remainder."""
+    """Dimension, or a part of one: the quotient by a number, or the remainder."""
 
     axis: int
     kind: str = "whole"
@@ -39,23 +39,23 @@ def layout_transform(call: LegalizeCall) -> Legalized:
 
 
 def blocks_moved(call: LegalizeCall) -> list[list[_Block]] | None:
-    """For each dimension of the result the blocks that it is made of; None where elements do not move by blocks."""
+    """Return the blocks of each dimension of the result, or None if elements do not move by blocks."""
     return _blocks(list(call.op.index_map.value.results), call.shape(call.operands[0]))
 
 
 def fill_around(op: OpView, output: Value) -> None:
-    """The number that is where no element goes, everywhere."""
+    """Fill the whole output with the padding value."""
     pad = constant(op.pad_value or 0, output.type.element_type)
     share_places(loops.sizes(output), lambda *place: loops.store(pad, output, *place))
 
 
 def place_of(op: OpView, place: Sequence[Number]) -> list[Number]:
-    """Where an element goes."""
+    """Return the place of an element in the result."""
     return [linalg.affine_value(each, place.__getitem__) for each in op.index_map.value.results]
 
 
 def _move_blocks(x: Value, output: Value, blocks: Sequence[Sequence[_Block]]) -> Value:
-    """Both tensors with a dimension for each block, which only stand in another order."""
+    """Move blocks: both tensors are viewed with a dimension per block, which differ only in their order."""
     parts = _parts(x, blocks)
     old = [block for _, own in parts for block in own]
     new = [block for each in blocks for block in each]
@@ -66,7 +66,7 @@ def _move_blocks(x: Value, output: Value, blocks: Sequence[Sequence[_Block]]) ->
 
 
 def _parts(x: Value, blocks: Sequence[Sequence[_Block]]) -> list[tuple[list[Size], list[_Block]]]:
-    """For each dimension of x the sizes of its blocks, and these, the outer one first."""
+    """Return the sizes and the blocks of each dimension of x, the outer block first."""
     divisors = {block.axis: block.divisor for each in blocks for block in each if block.kind != "whole"}
     parts: list[tuple[list[Size], list[_Block]]] = []
     for axis, size in enumerate(linalg.sizes(x)):
@@ -79,13 +79,14 @@ def _parts(x: Value, blocks: Sequence[Sequence[_Block]]) -> list[tuple[list[Size
     return parts
 
 
-# ---- what a map says ----
+# ---- analysis of the map ----
 
 
 def _blocks(expressions: Sequence[AffineExpr], sizes: Sequence[Dim]) -> list[list[_Block]] | None:
-    """For each result of the map its blocks, the outer one first; None where it says anything else.
+    """Return the blocks of each result of the map, the outer block first; None for other maps.
 
-    Each dimension must be there just once, whole or in two blocks without a rest: nothing is lost, nothing padded.
+    Each dimension must occur exactly once, whole or in two blocks without a remainder, so that nothing is lost or
+    padded.
     """
     blocks = [_blocks_of(expression, sizes) for expression in expressions]
     found = sorted(block for each in blocks for block in each or ())
@@ -118,7 +119,7 @@ def _blocks_of(expression: AffineExpr, sizes: Sequence[Dim]) -> list[_Block] | N
 
 
 def _joined(left: AffineExpr, right: AffineExpr, sizes: Sequence[Dim]) -> list[_Block] | None:
-    """`outer * c + inner`, where c values of inner are possible; the sum may stand either way around."""
+    """Match `outer * c + inner`, in either order, where inner has exactly c values."""
     for scaled, inner in ((left, right), (right, left)):
         if not isinstance(scaled, ir.AffineMulExpr):
             continue
@@ -140,7 +141,7 @@ def _extent(block: _Block, sizes: Sequence[Dim]) -> Dim:
 
 @register_legalize("relax.nn.pixel_shuffle", by_types=True)
 def pixel_shuffle(call: LegalizeCall) -> Legalized:
-    """(..., C * r * r, H, W) is (..., C, r, r, H, W), which becomes (..., C, H, r, W, r)."""
+    """Shuffle pixels: (..., C * r * r, H, W) is (..., C, r, r, H, W), which becomes (..., C, H, r, W, r)."""
     factor = call.op.upscale_factor
 
     def shuffled(data: Value, output: Value) -> Value:

@@ -26,10 +26,10 @@ def _contract(
     result: TensorInfo,
     exact: Collection[str] = (),
 ) -> list[Value]:
-    """Calls a PrimFunc that multiplies the tensors and sums."""
+    """Call a PrimFunc that multiplies the tensors and sums."""
     infos: list[Any] = [call.info(value) for value in values]
     assert result.shape is not None
-    # Symbols that broadcast to a size which no type states.
+    # Labels that broadcast to a size which no type states.
     unknown = [label for label, size in zip(result_labels, result.shape, strict=True) if size is None]
 
     def terms(parameters: Sequence[Value]) -> list[Term]:
@@ -51,13 +51,13 @@ def _contract(
 def matmul(call: LegalizeCall) -> Legalized:
     left, right = (len(call.shape(operand)) for operand in call.operands)
     if 0 in (left, right):
-        return call.decline("a scalar is no matrix; use relax.multiply")
+        return call.decline("a scalar is not a matrix; use relax.multiply")
     labels, result_labels = matmul_labels(left, right)
     return _contract(call, call.operands, labels, result_labels, call.result_infos[0], {"k"})  # type: ignore[arg-type]
 
 
 def matmul_labels(left: int, right: int) -> tuple[list[Labels], Labels]:
-    """Of operands with these ranks, and of their product."""
+    """Return the labels of operands with these ranks, and of their product."""
     batch = [f"batch {axis}" for axis in range(max(left, right, 2) - 2)]
     rows = ("m", "k") if left > 1 else ("k",)
     columns = ("k", "n") if right > 1 else ("k",)
@@ -72,7 +72,7 @@ def outer(call: LegalizeCall) -> Legalized:
 
 @register_legalize("relax.einsum", by_types=True)
 def einsum(call: LegalizeCall) -> Legalized:
-    """Two operands at a time, from left to right: labels that are not needed any more are summed on the way."""
+    """Contract two operands at a time, from left to right. Labels that are not needed later are summed early."""
     result: Any = call.result_infos[0]
     labels, result_labels = _einsum_labels(call.op.subscripts, [len(call.shape(value)) for value in call.operands])
     value, own = call.operands[0], labels[0]
@@ -94,7 +94,7 @@ def _partial_result(
 
 
 def _einsum_labels(text: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
-    """A label for each dimension; those under an ellipsis are numbered from the last one on."""
+    """Return a label for each dimension. Dimensions under an ellipsis are numbered from the last one."""
     subscripts = parse_subscripts(text)
     counts = [rank - len(term) + 1 for rank, term in zip(ranks, subscripts.operands, strict=True)]
     most = max((n for n, term in zip(counts, subscripts.operands, strict=True) if _ELLIPSIS in term), default=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Losses, summed wide and rounded once."""
+"""Losses, summed in a wide dtype and rounded once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...emit.parallel import share_places
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
-#: Sums over a whole batch are long: in f32 their error would grow with the length.
+#: Sums over a whole batch are long. In f32 their error would grow with the length.
 _SUM = "f64"
 
 
@@ -60,7 +60,7 @@ def nll_loss(call: LegalizeCall) -> Legalized:
 
 
 class _Gather:
-    """The losses of targets: each is -prediction * weight of its class, or 0 where the target is the ignored one."""
+    """Losses of targets: -prediction * weight of the target's class, or 0 for the ignored target."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class _Gather:
         self.classes = linalg.sizes(predictions)[self.class_axis]
 
     def check(self) -> None:
-        """Raises for sizes that do not fit, and for a target that is no class."""
+        """Raise an error for sizes that do not match, and for a target that is not a class."""
         sizes = linalg.sizes(self.predictions)
         del sizes[self.class_axis]
         for axis, size in enumerate(linalg.sizes(self.targets)):
@@ -92,13 +92,13 @@ class _Gather:
         classes = as_index(self.classes)
         is_valid = (target >= 0) & (target < classes)
         if self.ignored is not None:
-            # Without classes there is nothing to read, not even for a target that does not count.
+            # Without classes there is nothing to read, not even for an ignored target.
             is_valid = is_valid | ((target == self.ignored) & (classes > 0))
         message = "target {} is out of range for {} classes"
         loops.require(is_valid, "IndexError", message, target, classes)
 
     def _loss(self, target: Number) -> tuple[Number, Number]:
-        """Inside of a loop over the targets: the loss and the weight, as they are summed."""
+        """Return the loss and the weight in the summation dtype, inside of a loop over the targets."""
         place = as_position(target, self.target_dtype)
         is_ignored = place == self.ignored if self.ignored is not None else None
         if is_ignored is not None:
@@ -118,12 +118,12 @@ class _Gather:
         return linalg.parallel([self.targets], output, lambda target: rounded(self._loss(target)[0], self.dtype))
 
     def add(self, target: Number, totals: Sequence[Number]) -> list[Number]:
-        """The sums of losses, and of weights where they are asked for, with one more target."""
+        """Add a target's loss, and its weight if requested, to the sums."""
         return [total + part for total, part in zip(totals, self._loss(target), strict=False)]
 
 
 def _summed(inputs: Sequence[Value], count: int, step: linalg.ScalarBody) -> list[Value]:
-    """`totals = step(*elements, *totals)` over tensors of one shape, from 0."""
+    """Fold `totals = step(*elements, *totals)` over tensors of one shape, from 0."""
     rank = linalg.rank_of(inputs[0])
     starts = [linalg.fill(0, linalg.empty([], element(_SUM))) for _ in range(count)]
     maps = [identity(rank)] * len(inputs) + [linalg.select_dims(rank, [])] * count
@@ -131,5 +131,5 @@ def _summed(inputs: Sequence[Value], count: int, step: linalg.ScalarBody) -> lis
 
 
 def _finished(totals: Sequence[Value], output: Value, function: Callable[..., Number], dtype: str) -> Value:
-    """The scalar result: a function of sums."""
+    """Return the scalar result, a function of sums."""
     return linalg.parallel(totals, output, lambda *scalars: rounded(function(*scalars), dtype))

@@ -45,7 +45,7 @@ def collapse_sum(call: LegalizeCall) -> Legalized:
     summed = [axis for axis in range(len(old)) if equal(old[axis], targets[axis]) is not True]
     if all(equal(targets[axis], 1) is True for axis in summed):
         inner = [axis for axis in summed if axis >= offset]
-        # The sums first, so that new dimensions cost nothing.
+        # The sums come first, so that new dimensions cost nothing.
         total = relax.sum(call.operands[0], axis=[*range(offset), *inner]) if offset or inner else call.operands[0]
         wide = relax.expand_dims(total, axis=[axis - offset for axis in inner]) if inner else total
         # Equal sizes may be written in two ways.
@@ -55,7 +55,7 @@ def collapse_sum(call: LegalizeCall) -> Legalized:
 
 
 def _sum_where_one(x: Value, output: Value, dtype: str) -> None:
-    """Sums along the dimensions in which the output turns out to have size 1, and those that it has not."""
+    """Sum along the dimensions of size 1 in the output at run time, and along dimensions that it lacks."""
     sizes = [loops.size(x, axis) for axis in range(len(x.type.shape))]
     wide = "f64" if is_float(dtype) else dtype
     targets = [loops.size(output, axis) for axis in range(len(output.type.shape))]
@@ -109,9 +109,9 @@ def flip(call: LegalizeCall) -> Legalized:
 
 
 class _Part(NamedTuple):
-    """One of the dimensions that a dimension of the result is made of."""
+    """Part of a dimension of the result."""
 
-    #: The dimension of x that it walks along; None repeats.
+    #: Dimension of x to iterate over; None repeats elements.
     axis: int | None
     times: int = 1
 
@@ -138,7 +138,7 @@ def tile(call: LegalizeCall) -> Legalized:
 
 
 def _copies(call: LegalizeCall, parts: Sequence[Sequence[_Part]]) -> Legalized:
-    """The first operand's elements repeated: the result's dimensions taken apart, then one broadcast."""
+    """Repeat the first operand's elements: split the result's dimensions, then broadcast once."""
     old, new = call.shape(call.operands[0]), call.result_shape()
     if len(old) == len(new) and all(part.axis is not None or part.times == 1 for each in parts for part in each):
         return call.operands[0]
@@ -147,7 +147,7 @@ def _copies(call: LegalizeCall, parts: Sequence[Sequence[_Part]]) -> Legalized:
         if 0 in new:
             return output
         sizes = linalg.sizes(x)
-        # What has one element needs no dimension of its own next to another.
+        # A part with one element needs no dimension next to another part.
         kept = [[part for part in each if part.axis is not None or part.times > 1] or [_Part(None)] for each in parts]
         shapes = [[part.times if part.axis is None else sizes[part.axis] for part in each] for each in kept]
         split = tensors.split_all(output, shapes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products with matrices of few bits, by what they are in terms of others."""
+"""Products with matrices of few bits, by decomposition."""
 
 from __future__ import annotations
 

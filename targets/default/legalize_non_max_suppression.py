@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Non-maximum suppression of overlapping boxes, within each box's class by default.
+"""Non-maximum suppression of overlapping boxes, by default within each class.
 
-Boxes are gone through from the best score on, and one stays unless it overlaps one that stays. With soft_nms_sigma
-overlap lowers scores instead, and always the best of the others is next.
+Boxes are visited in descending order of their scores. A box is kept unless it overlaps a kept one. With soft_nms_sigma,
+overlap reduces scores instead, and the best remaining box is always next.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ...emit.sorting import Records, precedes, with_sorter
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
-#: As emit.sorting's: `use(sorter)` with memory for a number of records of these types.
+#: As in emit.sorting: `use(sorter)` with memory for a number of records of these types.
 WithSorter = Callable[[Number, Sequence[Type], Callable[[Any], object]], None]
 
 
@@ -44,7 +44,7 @@ def non_max_suppression(call: LegalizeCall) -> Legalized:
 
 
 def suppressed(call: LegalizeCall, image_of: type[Image], with_sorter: WithSorter) -> list[Value]:
-    """The operator, where boxes of an image are sorted and gone through so."""
+    """Return the operator's results, for a class of images and a sorter."""
     dtype = call.dtype(call.operands[0])
     is_soft = call.op.soft_nms_sigma > 0
 
@@ -76,7 +76,7 @@ def suppressed(call: LegalizeCall, image_of: type[Image], with_sorter: WithSorte
 
 
 def _check(data: Value, valid_count: Value, indices: Value, op: OpView, outs: Sequence[Value]) -> None:
-    """Sizes that types do not state."""
+    """Check sizes that the types do not state."""
     batches, anchors, values = sizes(data)
     of_boxes = [indices, *(outs[:-1] if op.return_indices else outs)]
     for buffer in (valid_count, indices, *outs):
@@ -88,15 +88,15 @@ def _check(data: Value, valid_count: Value, indices: Value, op: OpView, outs: Se
 
 
 class Image:
-    """Which of the boxes of one image stay: memory for those that are looked at, best score first, and for these."""
+    """Suppression in one image, with memory for the visited boxes, best score first, and for the surviving boxes."""
 
     def __init__(self, op: OpView, data: Value, order: Value, scores: Value, is_alive: Value, places: Value):
         self.op = op
         self.data = data
         self._type = accumulator(str(data.type.element_type))
-        #: Which box it is, by its place; its score, lowered by those before it; whether it may still stay.
+        #: By place: the box, its score, lowered by earlier boxes, and True if the box may still be kept.
         self.order, self.scores, self.is_alive = order, scores, is_alive
-        #: The places of those that stay.
+        #: Places of the surviving boxes.
         self.places = places
 
     def start(self, count: Number, in_order: Records) -> None:
@@ -112,7 +112,7 @@ class Image:
         return load(self.scores, place)
 
     def shared(self, batch: Number, one: Number, other: Number) -> Number:
-        """How far the boxes at two places overlap."""
+        """Return the overlap of the boxes at two places."""
         first, second = (load_box(self.data, batch, self.box(each), self.op.coord_start) for each in (one, other))
         return overlap(first, second)
 
@@ -120,7 +120,7 @@ class Image:
         return load(self.order, place)
 
     def are_rivals(self, batch: Number, one: Number, other: Number) -> Number:
-        """Whether boxes are of one class, or classes do not matter."""
+        """Check whether boxes have the same class, or classes do not matter."""
         class_ = self.op.id_index
         if self.op.force_suppress or class_ < 0:
             return constant(True, "i1")
@@ -131,10 +131,10 @@ class Image:
         most = self.op.max_output_size
         return count < most if most > 0 else constant(True, "i1")
 
-    # ---- boxes that overlap go ----
+    # ---- hard suppression ----
 
     def suppress(self, batch: Number, looked_at: Number) -> Number:
-        """How many boxes stay; their places go up."""
+        """Store the places of the surviving boxes in ascending order, and return their number."""
 
         def goes_on(place: Number, count: Number) -> Number:
             return (place < looked_at) & self.has_room(count)
@@ -151,10 +151,10 @@ class Image:
 
         return repeat_while([0, 0], goes_on, step)[1]
 
-    # ---- overlap lowers scores ----
+    # ---- soft suppression ----
 
     def lower(self, batch: Number, looked_at: Number) -> Number:
-        """How many boxes stay; they have been moved to the first places."""
+        """Move the surviving boxes to the first places, and return their number."""
 
         def goes_on(count: Number, goes: Number) -> Number:
             return goes & (count < looked_at) & self.has_room(count)
@@ -174,11 +174,11 @@ class Image:
         return repeat_while([0, constant(True, "i1")], goes_on, step)[0]
 
     def best(self, start: Number, end: Number) -> Number:
-        """The first place of the best score above the threshold; -1 where there is none."""
+        """Return the first place with the best score above the threshold, or -1."""
         return self.best_of(start, end)[0]
 
     def best_of(self, start: Number, end: Number, stride: int = 1) -> list[Number]:
-        """The same of places so far apart, and the score."""
+        """Return the best of places with a stride, and its score."""
 
         def step(place: Number, best: Number, best_score: Number) -> list[Number]:
             score = self.score(place)
@@ -200,7 +200,7 @@ class Image:
         def lower() -> None:
             shared, score = self.shared(batch, taken, other), self.score(other)
             factor = intrinsic("exp", shared * shared * (-0.5 / op.soft_nms_sigma))
-            # Comparisons with NaN are false: such an overlap changes nothing.
+            # Comparisons with NaN are false, so that such an overlap changes nothing.
             lowered = select(shared < op.iou_threshold, score * factor, score)
             goes = (shared >= op.iou_threshold) | (lowered <= op.score_threshold)
             store(lowered, self.scores, other)
@@ -214,7 +214,7 @@ class Image:
 
 
 def _write(op: OpView, image: Image, batch: Number, count: Number, indices: Value, outs: Sequence[Value]) -> None:
-    """What the attributes ask for; -1 where no box is left."""
+    """Write the results that the attributes request, with -1 for missing boxes."""
     if not op.return_indices:
         _write_data(op, image, batch, count, outs[0], are_moved=op.invalid_to_bottom)
         return
@@ -228,7 +228,7 @@ def _write(op: OpView, image: Image, batch: Number, count: Number, indices: Valu
 
 
 def _write_data(op: OpView, image: Image, batch: Number, count: Number, out: Value, *, are_moved: bool) -> None:
-    """The boxes that stay, with their scores; `are_moved`: at the front."""
+    """Write the surviving boxes with their scores, at the front if `are_moved`."""
     dtype, values = str(out.type.element_type), size(image.data, 2)
     share_places([size(out, 1), values], lambda row, value: store(-1, out, batch, row, value))
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Normalizations: (data - mean) / sqrt(variance + epsilon) * gamma + beta.
 
-Means and variances are of f32 for narrower floats. The variance is that of the distances to the mean.
+Means and variances are f32 for narrower floats. The variance is computed from the distances to the mean.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...emit.numbers import Number, intrinsic
 from ...passes.legalize.call import Body, LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
-#: What the data become: of their elements, and of what the step is about.
+#: Operation of a step on the data's elements and the step's operand.
 Step = Callable[[Number, Number], Number]
 
 
@@ -31,7 +31,7 @@ def _norm(
     outputs: Sequence[TensorInfo] | None = None,
     pattern: str | None = None,
 ) -> list[Value]:
-    """A PrimFunc of `body(data, *parameters, *outputs)`, the parameters having the data's sizes along the axes."""
+    """Call a PrimFunc of `body(data, *parameters, *outputs)`. The parameters have the data's sizes along the axes."""
     shape, *others = map(call.shape, call.operands)
     unproven = [
         (1 + parameter, position, axis)
@@ -51,12 +51,12 @@ def _norm(
 
 
 def _inverse_deviation(rows: Reduction, variance: Value, epsilon: float) -> Value:
-    """1 / sqrt(variance + epsilon), over the kept axes."""
+    """Return 1 / sqrt(variance + epsilon), over the axes that are not reduced."""
     return rows.over_kept(lambda x: intrinsic("rsqrt", widened(x) + epsilon), [variance], rows.empty(rows.dtype))
 
 
 def _normalized(rows: Reduction, steps: Sequence[tuple[Step, Read | None]], output: Value) -> Value:
-    """The data after some steps, each an operator and what it is about; those about nothing are left out."""
+    """Apply steps to the data. Each step is an operator with its operand; a step without an operand is left out."""
     taken = [(apply, read) for apply, read in steps if read is not None]
 
     def body(x: Number, *scalars: Number) -> Number:
@@ -69,12 +69,12 @@ def _normalized(rows: Reduction, steps: Sequence[tuple[Step, Read | None]], outp
 
 
 def _affine(op: OpView, gamma: Read, beta: Read) -> list[tuple[Step, Read | None]]:
-    """The steps that the attributes ask for."""
+    """Return the steps that the attributes request."""
     return [(operator.mul, gamma if op.scale else None), (operator.add, beta if op.center else None)]
 
 
 def _centered(op: OpView, rows: Reduction, gamma: Read, beta: Read, output: Value) -> Value:
-    """Normalized by the data's own mean and variance along the rows' axes."""
+    """Normalize by the data's own mean and variance along the rows' axes."""
     mean = rows.mean(widened, [rows.whole])
     factor = _inverse_deviation(rows, rows.variance(mean), op.epsilon)
     steps = [(operator.sub, rows.part(mean)), (operator.mul, rows.part(factor)), *_affine(op, gamma, beta)]
@@ -82,7 +82,7 @@ def _centered(op: OpView, rows: Reduction, gamma: Read, beta: Read, output: Valu
 
 
 def _axes(axes: Sequence[int], data: Value) -> list[int]:
-    """In the order given, which is that of the parameters' dimensions."""
+    """Return the axes as nonnegative numbers, in the order of the parameters' dimensions."""
     return [axis % linalg.rank_of(data) for axis in axes]
 
 
@@ -108,7 +108,7 @@ def instance_norm(call: LegalizeCall) -> Legalized:
 
 @register_legalize("relax.nn.group_norm", by_types=True)
 def group_norm(call: LegalizeCall) -> Legalized:
-    """The channels become two dimensions, the groups and what is in them."""
+    """Normalize groups of channels. The channels become two dimensions, the groups and their members."""
     (channel,), groups = _axes([call.op.channel_axis], call.operands[0]), call.op.num_groups
     inner = channel + 1
     axes = [inner, *(axis + (axis > channel) for axis in _axes(call.op.axes, call.operands[0]))]
@@ -124,8 +124,8 @@ def group_norm(call: LegalizeCall) -> Legalized:
 
 
 def _in_groups(tensor: Value, axis: int, groups: int) -> Value:
-    """The tensor with the groups and the channels of each as dimensions."""
-    # Of its own sizes: what is static in one tensor may be dynamic in another.
+    """Split the channels into groups and members."""
+    # The size is taken from each tensor itself: a size that is static in one tensor may be dynamic in another.
     return tensors.split(tensor, axis, [groups, linalg.sizes(tensor)[axis] // groups])
 
 
@@ -175,5 +175,5 @@ def batch_norm(call: LegalizeCall) -> Legalized:
 
 
 def _moved(old: Number, new: Number, momentum: float) -> Number:
-    """A moving value with a new one weighed in."""
+    """Return the moving average after adding a new value."""
     return rounded(widened(old) * (1 - momentum) + new * momentum, old.dtype)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Padding: by a value it is two copies, otherwise the border is read at places that the mode gives.
+"""Padding: two copies for a constant, otherwise the border is read at places that the mode computes.
 
-Modes repeat as numpy's do where padding is wider than the data; TVM's would read outside of it.
+Modes repeat like NumPy's if padding is wider than the data. TVM's modes would read out of range.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def pad(call: LegalizeCall) -> Legalized:
 
 # ---- by a value ----
 def _surrounded(data: Value, value: Number, before: Sequence[int], after: Sequence[int], output: Value) -> Value:
-    """The output full of the value, then with what is left of the data in its place."""
+    """Fill the output with the value, then copy the remaining data into it."""
     filled = linalg.fill(value, output)
     own, room = linalg.sizes(data), linalg.sizes(output)
     sources, targets, sizes = [], [], []
@@ -58,7 +58,7 @@ def _surrounded(data: Value, value: Number, before: Sequence[int], after: Sequen
 
 
 def _at_most(offset: int, size: Size) -> Size:
-    """An offset within a dimension, whose end it may be."""
+    """Limit an offset to a dimension's size."""
     return minimum(offset, size) if offset else 0
 
 
@@ -76,7 +76,7 @@ def _repeated(
     if min((0, *before, *after)) < 0 or are_steps_apart():
         return linalg.moved(data, output, read_at)
     around = linalg.sizes(output)
-    # Each place along an axis is computed once: it takes a division.
+    # Each place along an axis is computed once, since it takes a division.
     tables = {axis: _table(around[axis], read_at[axis]) for axis in padded}
     whole = put_slice(copy(data, slice_of(output, before, sizes)), output, before, sizes=sizes)
     for border in borders(sizes, before, after, around):
@@ -86,12 +86,15 @@ def _repeated(
 
 
 def _table(size: Size, place: Callable[[Number], Number]) -> Value:
-    """What a function gives for each index below a size."""
+    """Return a table of a function for each index below a size."""
     return linalg.parallel([], linalg.empty([size], ir.IndexType.get()), lambda: place(linalg.index(0)))
 
 
 def _read_at(data: Value, part: Value, border: Border, tables: Mapping[int, Value]) -> Value:
-    """A part of the border, read where the tables say; along the axes before its own it is adjacent to the data."""
+    """Read a part of the border at the places in the tables.
+
+    Along the axes before its own it is adjacent to the data.
+    """
     axes = [axis for axis in tables if axis >= border.axis]
     places = [slice_of(tables[axis], [border.offsets[axis]], [border.sizes[axis]]) for axis in axes]
 
@@ -110,13 +113,13 @@ def _nearest(index: Number, size: Number) -> Number:
 
 
 def _modulo(index: Number, divisor: Number) -> Number:
-    """Never negative."""
+    """Return the nonnegative remainder."""
     rest = operation("arith.remsi", [index, divisor], index.type)
     return select(rest < 0, rest + divisor, rest)
 
 
 def _mirrored(index: Number, size: Number) -> Number:
-    """There and back again, without either end twice; of a single element always that."""
+    """Mirror an index without repeating the ends. A single element is always repeated."""
     period = (size - 1) * 2
     rest = _modulo(index, select(period == 0, 1, period))
     return select(rest < size, rest, period - rest)

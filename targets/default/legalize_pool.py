@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pooling as a reduction over windows; means are summed wide, divided and rounded once.
+"""Pooling as a reduction over windows. Means are summed in a wide dtype, divided and rounded once.
 
-Maxima begin at -inf: a window of padding only has none. Means of integers round towards zero, as TVM's.
+Maxima start at -inf, which is the result of a window that contains only padding. Means of integers are rounded towards
+zero, like TVM's.
 """
 
 from __future__ import annotations
@@ -31,24 +32,24 @@ from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.layouts import in_plain_layout, require_blocks
 from ...passes.legalize.rules import Legalized, register_legalize
 
-#: The longest sums that are added up in f32; the error grows with the length.
+#: The longest sums that are accumulated in f32. The error grows with the length.
 _LONGEST = 128
 
 
 class _PoolPlaces:
-    """Where the loops over a result's elements are in the data: which loop is which axis of both."""
+    """Correspondence of the loops over a result's elements and the axes of the data."""
 
     def __init__(self, layout: Layout, out_layout: Layout, spatial: str):
         self.rank = len(layout.axes)
-        #: For each axis of the data, the loop over it or over the windows along it.
+        #: For each axis of the data, the loop over it or over its windows.
         self.loops = positions(layout, out_layout)
-        #: Of the windowed dimensions: the data's axis, and the loop over positions.
+        #: The data's axes of the windowed dimensions, and the loops over their positions.
         self.axes = [next(i for i, axis in enumerate(layout.axes) if axis.dimension == letter) for letter in spatial]
         self.windowed = [self.loops[axis] for axis in self.axes]
 
     @property
     def taps(self) -> list[int]:
-        """The loops over the windows' taps, after those over the result."""
+        """Loops over the windows' taps, after the loops over the result."""
         return list(range(self.rank, self.rank + len(self.axes)))
 
     @property
@@ -56,13 +57,13 @@ class _PoolPlaces:
         return [linalg.PARALLEL] * self.rank + [linalg.REDUCTION] * len(self.axes)
 
     def maps(self, data: Sequence[AffineExpr]) -> list[AffineMap]:
-        """The maps of the data, of the windows' shape and of the result."""
+        """Return the maps of the data, of the windows' shape and of the result."""
         loops = self.rank + len(self.axes)
         selects = [linalg.select_dims(loops, dims) for dims in (self.taps, range(self.rank))]
         return [ir.AffineMap.get(loops, 0, data), *selects] if data else selects
 
     def spread(self, values: Sequence[int]) -> list[int]:
-        """A value for each axis of the data: 0 where it is not windowed."""
+        """Return a value for each axis of the data, 0 for axes without windows."""
         spread = [0] * self.rank
         for axis, value in zip(self.axes, values, strict=True):
             spread[axis] = value
@@ -74,10 +75,10 @@ def _windows(call: LegalizeCall) -> list[Window]:
 
 
 def _pooled(call: LegalizeCall, compute: Callable[[Value, Value, _PoolPlaces], Value]) -> Value | list[Value]:
-    """`compute(data, output, places)` in a PrimFunc."""
+    """Call a PrimFunc of `compute(data, output, places)`."""
     layout, out_layout = layouts_of(call.inferred).values()
     spatial = layout.dimensions[2:]
-    # Directly where windows slide along axes of the data, and the result has the same axes.
+    # This works directly if windows slide along axes of the data, and the result has the same axes.
     if not is_permutation(layout, out_layout) or blocked_dimensions(layout) & set(spatial):
         return in_plain_layout(call, call.operands[0], layout, out_layout)
     places = _PoolPlaces(layout, out_layout, spatial)
@@ -112,11 +113,11 @@ def max_pool(call: LegalizeCall) -> Legalized:
 
 
 def _are_maxima_of_maxima(windows: Sequence[Window], places: _PoolPlaces) -> bool:
-    """Whether it is much less work to find the maxima along one dimension after the other: neighbours share them."""
+    """Check whether it is much cheaper to compute maxima along one dimension after the other, which neighbors share."""
     taps, strides = [window.taps for window in windows], [window.stride for window in windows]
     if not all(isinstance(count, int) for count in taps) or places.loops != list(range(places.rank)):
         return False
-    # Those along a dimension are found wherever windows begin along the ones behind it.
+    # The maxima along a dimension are computed for all window positions along the later dimensions.
     apart = sum(count * prod(strides[:along]) for along, count in enumerate(taps))
     return 2 * (apart + len(taps)) <= prod(taps)
 
@@ -155,7 +156,7 @@ def adaptive_avg_pool(call: LegalizeCall) -> Legalized:
 
 
 def _through_f32(call: LegalizeCall, data: Value, dtype: str) -> Value:
-    """The same with elements that have an infinity, which not all small floats do."""
+    """Compute the operator in f32, which has an infinity, unlike some small floats."""
     wide = relax.astype(data, dtype="f32")
     return relax.astype(call.op.definition(wide, **call.inferred.attributes), dtype=dtype)
 
@@ -169,9 +170,9 @@ def _over_windows(
     padding: float,
     combine: Callable[[Number, Number], Number],
 ) -> Value:
-    """`total = combine(element, total)` over each window, from `start`. `padding` is what is around the data."""
+    """Fold `total = combine(element, total)` over each window, from `start`. `padding` is the value around the data."""
     out_shape = start.type.shape
-    # Where windows may reach over the end they do by less than a stride.
+    # Windows may extend beyond the end by less than a stride.
     wide = [window._replace(after=window.after + (window.stride - 1) * is_ceiled) for window in windows]
     around = [
         fitted(window, data.type.shape[axis], out_shape[loop])
@@ -183,7 +184,7 @@ def _over_windows(
     expressions = [ir.AffineDimExpr.get(loop) for loop in places.loops]
     for window, axis, tap in zip(windows, places.axes, places.taps, strict=True):
         expressions[axis] = window.place(expressions[axis], ir.AffineDimExpr.get(tap))
-    # It is never read: its shape says how many taps there are.
+    # Never read: its shape determines the number of taps.
     shape_of_window = linalg.empty([window.taps for window in windows], data.type.element_type)
     inputs, body = [surrounded, shape_of_window], lambda x, _, total: combine(x, total)
     return linalg.generic(inputs, [start], places.maps(expressions), places.kinds, body)[0]
@@ -191,7 +192,7 @@ def _over_windows(
 
 # ---- means ----
 def _sum_dtype(dtype: str, count: int | None) -> str:
-    """What elements are summed in. Means of integers fit into their type, sums need more."""
+    """Return the dtype of sums. Means of integers fit into their own type, but sums need more."""
     if not is_float(dtype):
         return "i64" if not is_unsigned(dtype) else "ui64"
     is_long = count is None or count > _LONGEST
@@ -207,7 +208,7 @@ def _mean(
     count: Callable[[Sequence[Number]], Number] | None,
     is_ceiled: bool = False,
 ) -> Value:
-    """The sum of each window, divided by its taps, or by `count(position)`, an index."""
+    """Return the sum of each window, divided by its taps or by the index `count(position)`."""
     taps = prod(window.taps for window in windows)
     wide = _sum_dtype(dtype, taps)
     combine = lambda x, total: x.of(dtype).to(wide) + total  # noqa: E731
@@ -218,17 +219,20 @@ def _mean(
 
 
 def _zeros(output: Value, dtype: str) -> Value:
-    """Sums to begin with: in the result itself where it has their type."""
+    """Return zeros for sums, in the result's memory if it has the same dtype."""
     is_own = output.type.element_type == element(dtype)
     return linalg.fill(0, output if is_own else linalg.empty(linalg.sizes(output), element(dtype)))
 
 
-#: A tensor, and the map that says which of its elements belongs to one of the result.
+#: A tensor, and the map from the result's elements to its elements.
 _Mapped = tuple[Value, AffineMap]
 
 
 def _counts(output: Value, places: _PoolPlaces, count: Callable[[Sequence[Number]], Number], dtype: str) -> _Mapped:
-    """How many elements each window has: the same in all channels and pictures, so that it is found out once."""
+    """Return the number of elements in each window.
+
+    It is the same for all channels and images, so it is computed once.
+    """
     sizes = [linalg.size(output, loop) for loop in places.windowed]
     rank = len(sizes)
 
@@ -243,7 +247,7 @@ def _counts(output: Value, places: _PoolPlaces, count: Callable[[Sequence[Number
 def _quotient(
     total: Value, output: Value, count: Callable[..., Number], wide: str, dtype: str, counts: _Mapped | None = None
 ) -> Value:
-    """The sums divided; `count(*counts)` gives each divisor inside of the loop."""
+    """Divide the sums. `count(*counts)` returns each divisor inside of the loop."""
     others, maps = ([], []) if counts is None else ([counts[0]], [counts[1]])
 
     def divided(x: Number, counted: Sequence[Number]) -> Number:
@@ -259,7 +263,7 @@ def _quotient(
 
 
 def _covered(windows: Sequence[Window], at: Sequence[Number], sizes: Sequence[Number], counts_padding: bool) -> Number:
-    """How many taps of the window at a position are inside of the data, or of its padding; 1 where none is."""
+    """Return how many taps of the window at a position are inside of the data or its padding, at least 1."""
     counts = []
     for window, position, size in zip(windows, at, sizes, strict=True):
         start = position * window.stride
@@ -272,7 +276,7 @@ def _covered(windows: Sequence[Window], at: Sequence[Number], sizes: Sequence[Nu
 
 
 def _taps_below(window: Window, distance: Number) -> Number:
-    """How many taps are less than a distance behind a window's start."""
+    """Return how many taps are closer than a distance to a window's start."""
     count = maximum(distance, 0)
     if window.gap > 1:
         count = (count + (window.gap - 1)) / window.gap
@@ -281,7 +285,12 @@ def _taps_below(window: Window, distance: Number) -> Number:
 
 # ---- windows of different widths ----
 def _uneven_mean(data: Value, output: Value, places: _PoolPlaces, wanted: Sequence[int], dtype: str) -> Value:
-    """Window i of n begins at i * size // n and ends before the next begins, rounded up: neighbours may overlap."""
+    """Average uneven windows.
+
+    Window i of n begins at i * size
+
+    n and ends at the begin of the next one, rounded up, so that neighbors may overlap.
+    """
     wide = _sum_dtype(dtype, None)
     sizes = [linalg.size(data, axis) for axis in places.axes]
     shape_of_window = linalg.empty(list(map(_widest, sizes, wanted)), data.type.element_type)
@@ -308,5 +317,5 @@ def _uneven_mean(data: Value, output: Value, places: _PoolPlaces, wanted: Sequen
 
 
 def _widest(size: Number, count: int) -> Number:
-    """No window is wider than this, nor than the data."""
+    """Return the maximum width of a window, which is at most that of the data."""
     return minimum((size + (count - 1)) / count + 1, size)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Quantization and its inverse, as ONNX defines them.
 
-Integers: round(data / scale), halves to even, plus the zero point, limited to the result's range. Small floats: data
-divided by scale plus the zero point, rounded once and limited too. NaN becomes 0 in integers. All of it in f32.
+For integers the result is round(data / scale), halves to even, plus the zero point, saturated. For small floats it is
+data / scale plus the zero point, rounded once and saturated. NaN becomes 0 in integers. The computation is in f32.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ def quantize(call: LegalizeCall) -> Legalized:
         quotient = _f32(x, data) / _f32(s, scale)
         if is_float(target):
             return (quotient + _f32(z, zero_point)).to(target, saturate=True)
-        # f32 has every sum in the range of 16 bits; a larger zero point needs more digits.
+        # f32 is exact for every sum in the range of 16 bits. A larger zero point needs more digits.
         wide = "f64" if bit_width(zero_point) > 16 else "f32"
         return (intrinsic("roundeven", quotient).to(wide) + z.of(zero_point).to(wide)).to(target)
 
-    return _along_axis(call, body)
+    return apply_along_axis(call, body)
 
 
 @register_legalize("relax.dequantize", by_types=True)
@@ -44,7 +44,7 @@ def dequantize(call: LegalizeCall) -> Legalized:
     def body(x: Number, s: Number, z: Number) -> Number:
         return (_difference(x, data, z, zero_point) * _f32(s, scale)).to(target)
 
-    return _along_axis(call, body)
+    return apply_along_axis(call, body)
 
 
 def _f32(value: Number, dtype: str) -> Number:
@@ -52,15 +52,18 @@ def _f32(value: Number, dtype: str) -> Number:
 
 
 def _difference(x: Number, data: str, z: Number, zero_point: str) -> Number:
-    """x - z as f32; integers' is exact before."""
+    """Return x - z as f32. For integers the difference is exact before the conversion."""
     if is_float(data) or is_float(zero_point):
         return _f32(x, data) - _f32(z, zero_point)
     wide = "i32" if max(bit_width(data), bit_width(zero_point)) <= 16 else "i64"
     return (x.of(data).to(wide) - z.of(zero_point).to(wide)).to("f32")
 
 
-def _along_axis(call: LegalizeCall, body: Callable[..., Number]) -> list[Value]:
-    """`body` of each element with its scale and zero point: the only ones, or those at its place along the axis."""
+def apply_along_axis(call: LegalizeCall, body: Callable[..., Number]) -> list[Value]:
+    """Apply `body` to each element with its parameters, such as scale and zero point.
+
+    A parameter is a single number, or one number per place along the axis.
+    """
     # Ranks and sizes are known here, or named.
     data, *others = cast(list[TensorInfo], [call.info(value) for value in call.operands])
     assert data.shape is not None
@@ -68,7 +71,7 @@ def _along_axis(call: LegalizeCall, body: Callable[..., Number]) -> list[Value]:
     axis = call.op.axis % max(rank, 1)
     slices = data.shape[axis] if rank else 1
     plans: list[Sequence[Place]] = [range(rank), *(along_axis(info.shape or (), slices, axis) for info in others)]
-    # What inference could not compare the run compares.
+    # Sizes that inference could not compare are compared at run time.
     checked = [at for at, info in enumerate(others, 1) if info.shape and equal(info.shape[0], slices) is not True]
 
     def write(*parameters: Value) -> Value:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions over axes and running totals. What floats are added up in stands in emit/axis_reduction.py."""
+"""Reductions over axes and cumulative sums. emit/axis_reduction.py defines the dtype in which floats are summed."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from ...emit.sorting import around_axis, from_lower_key, lower_key
 from ...passes.legalize.call import Body, LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
-# The index that no element has, and the largest number without sign: the smallest index of none.
+# Index of no element. As an unsigned number it is the maximum, so it is the identity element of the minimum.
 NOWHERE = -1
 
 
 def _reduce(call: LegalizeCall, body: Body) -> list[Value]:
-    """A PrimFunc of `body(reduction, *outputs)`."""
+    """Call a PrimFunc of `body(reduction, *outputs)`."""
     axes = _axes(call.op, linalg.rank_of(call.operands[0]))
     return call.prim(lambda x, *outputs: body(Reduction(x, axes), *outputs))
 
 
 def _axes(op: OpView, rank: int) -> list[int]:
-    """The axes to reduce, counted from the front; without the attribute all of them."""
+    """Return the axes to reduce, counted from the front; all axes without the attribute."""
     if op.axis is None:
         return list(range(rank))
     return [axis % rank for axis in ((op.axis,) if isinstance(op.axis, int) else op.axis)]
@@ -44,7 +44,7 @@ _COMBINATIONS: dict[str, tuple[Callable[..., Number], Callable[[str], float | in
     "max": (maximum, lowest),
     "min": (minimum, highest),
 }
-# The sum of booleans is whether any is true, their product whether all are.
+# The sum of booleans is true if any is true, their product if all are.
 _OF_BOOLEANS = {"sum": "max", "prod": "min"}
 
 
@@ -55,7 +55,7 @@ def combination(call: LegalizeCall) -> Legalized:
 
     def body(reduction: Reduction, output: Value) -> Value:
         wide = reduction.sum_dtype if name == "sum" and is_float(dtype) else reduction.dtype
-        # What is combined in the result's own type needs no memory in between.
+        # Combinations in the result's own dtype need no temporary memory.
         result = str(output.type.element_type)
         is_direct = wide == result and not call.op.keepdims
 
@@ -79,7 +79,7 @@ def mean(call: LegalizeCall) -> Legalized:
 
 
 def _integer_mean(dtype: str, reduction: Reduction, output: Value) -> Value:
-    """Added up in 64 bits, and rounded towards zero as every division of integers; 0 of no elements."""
+    """Sum in 64 bits and round the mean towards zero, like every integer division. The mean of no elements is 0."""
     wide = "ui64" if is_unsigned(dtype) else "i64"
     count = reduction.count()
     add = lambda x, total: x.of(dtype).to(wide) + total  # noqa: E731
@@ -104,7 +104,7 @@ def spread(call: LegalizeCall) -> Legalized:
 
 
 def _integer_spread(op: OpView, x: Value, dtype: str) -> Value:
-    """Of integers: exact as far as f64 goes, then rounded towards zero once."""
+    """Compute in f64 for integers, then round towards zero once."""
     spread = relax.dialect.ops[op.definition.name](relax.astype(x, dtype="f64"), axis=op.axis, keepdims=op.keepdims)
     return relax.astype(spread, dtype=dtype)
 
@@ -112,9 +112,10 @@ def _integer_spread(op: OpView, x: Value, dtype: str) -> Value:
 # ---- positions ----
 @register_legalize(["relax.argmax", "relax.argmin"], by_types=True)
 def position(call: LegalizeCall) -> Legalized:
-    """The first of the extreme elements, or of the NaNs; -1 of no elements.
+    """Return the first position of an extreme element, or of a NaN; -1 for no elements.
 
-    The extreme first, then where it is: two reductions of one value each become vectors, one of pairs does not.
+    The extreme is found first, then its position: two reductions of one value each are vectorized, a reduction of pairs
+    is not.
     """
     dtype = call.dtype(call.operands[0])
     pick, start = (maximum, lowest) if call.op.definition.name == "argmax" else (minimum, highest)
@@ -133,7 +134,7 @@ def _is_same(x: Number, best: Number) -> Number:
 def _first_place(
     reduction: Reduction, is_found: Callable[[Number, Number], Number], wanted: Value, output: Value, keepdims: bool
 ) -> Value:
-    """The lowest position of an element with `is_found(element, wanted)`, `wanted` being over the kept axes."""
+    """Return the first position with `is_found(element, wanted)`, with `wanted` over the other axes."""
 
     def step(x: Number, wanted: Number, first: Number) -> Number:
         return minimum(select(is_found(x, wanted), reduction.position(), NOWHERE).of("ui64"), first)
@@ -147,11 +148,11 @@ def _first_place(
 # ---- median ----
 @register_legalize("relax.median", by_types=True)
 def median(call: LegalizeCall) -> Legalized:
-    """The lower one of two, and where it stands first; NaN where there is one. Of no elements it is NaN, or the
-    lowest integer, at -1.
+    """Return the lower median and its first position. The median of a row with a NaN is NaN.
 
-    Nothing is sorted. Elements become keys, integers in the same order; the median's is found bit by bit from the
-    highest, by counting the elements that are below: a loop over the data for each bit, and no memory.
+    Without elements it is NaN, or the lowest integer, at -1. Nothing is sorted. Elements become keys, integers of the
+    same order. The median's key is found bit by bit from the highest, by counting smaller elements. This takes a loop
+    over the data per bit, and no memory.
     """
     dtype = call.dtype(call.operands[0])
 
@@ -167,7 +168,7 @@ def median(call: LegalizeCall) -> Legalized:
 
 
 def _median_key(reduction: Reduction, dtype: str) -> Value:
-    """The medians' keys: the largest numbers that no more elements are below than stand before the median."""
+    """Return the medians' keys: the largest numbers with at most as many smaller elements as precede the median."""
     width = bit_width(reduction.dtype)
     ranks = _median_ranks(reduction)
 
@@ -189,7 +190,10 @@ def _median_key(reduction: Reduction, dtype: str) -> Value:
 
 
 def _median_ranks(reduction: Reduction) -> Value:
-    """How many elements stand before the median: none where there is a NaN, whose key is the lowest; -1 of none."""
+    """Return the number of elements before the median.
+
+    It is 0 for a row with a NaN, which has the lowest key, and -1 for no elements.
+    """
     rank = (reduction.count() - 1) >> 1
     ranks = linalg.fill(rank, reduction.empty("i64"))
     if not is_float(reduction.dtype):
@@ -201,14 +205,14 @@ def _median_ranks(reduction: Reduction) -> Value:
     return reduction.fold_into(step, [reduction.whole], ranks)
 
 
-# ---- running totals ----
+# ---- cumulative sums ----
 
-#: Totals of adjacent columns, which grow together, in a core's nearest cache.
+#: Totals of adjacent columns that are computed together and stay in a core's first-level cache.
 _CHUNK = 256
-#: The number of these in a nanosecond.
+#: Number of totals per nanosecond.
 _AT_ONCE = 8
 
-#: How they go on, and what they start from.
+#: Combination and identity element of each operator.
 STEPS: dict[str, tuple[Callable[[Number, Number], Number], int]] = {
     "cumsum": (operator.add, 0),
     "cumprod": (operator.mul, 1),
@@ -245,7 +249,7 @@ def scan(call: LegalizeCall) -> Legalized:
             for_range(first, first + many, along)
 
         if rank == 1:
-            # By its own indices: then the plan of memory sees that the result may be written over the input.
+            # With its own indices, so that memory planning sees that the result may overwrite the input.
             for_range(0, count, lambda place, total: advanced([place], total, buffers), constant(start, wide))
             return
         if isinstance(after, int) and after == 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that keep the elements in their order: copies, on targets where a view is none of their operations."""
+"""Operators that keep the elements in order: copies, on targets without views."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def reshape(call: LegalizeCall) -> Legalized:
 
 @register_legalize(["relax.grad.no_grad", "relax.grad.start_checkpoint", "relax.grad.end_checkpoint"])
 def mark(call: LegalizeCall) -> Legalized:
-    """Of derivatives, which have been built."""
+    """Return the operands of a gradient marker. Gradients have been built already."""
     return call.operands
 
 
@@ -39,14 +39,14 @@ def mark(call: LegalizeCall) -> Legalized:
 def squeeze(call: LegalizeCall) -> Legalized:
     sizes = call.shape(call.operands[0])
     if call.result_infos[0].shape is None:  # type: ignore[union-attr]
-        return call.decline("sizes that may be 1 leave the rank open: name the axes")
+        return call.decline("sizes that may be 1 leave the rank unknown: state the axes")
     new = call.result_shape()
     dropped = [axis % len(sizes) for axis in call.op.axis or ()]
 
     def write(x: Value, output: Value) -> Value:
         for axis in dropped:
             if equal(sizes[axis], 1) is not True:
-                loops.require_same(linalg.size(x, axis), 1, f"dimension {axis}, which is to go")
+                loops.require_same(linalg.size(x, axis), 1, f"squeezed dimension {axis}")
         return _copy(x, output, sizes, new)
 
     return call.prim(write)
@@ -58,7 +58,7 @@ def batch_flatten(call: LegalizeCall) -> Legalized:
 
 
 def _copy(x: Value, output: Value, old: Sequence[Dim], new: Sequence[Dim]) -> Value:
-    """The output with x's elements in their order."""
+    """Copy x's elements to the output, in their order."""
     if 0 in new:
         return output
     if not old or not new:
@@ -70,21 +70,21 @@ def _copy(x: Value, output: Value, old: Sequence[Dim], new: Sequence[Dim]) -> Va
 
 
 def _matching_groups(old: Sequence[Dim], new: Sequence[Dim]) -> _Groups:
-    """Runs of dimensions of both shapes with equally many elements, as short as is known."""
+    """Return the shortest runs of dimensions of both shapes that are known to have equally many elements."""
     groups: _Groups = []
     start, begin = 0, 0
     while start < len(old) and begin < len(new):
         stop, end = _shortest_match(old, new, start, begin)
         groups.append((list(range(start, stop)), list(range(begin, end))))
         start, begin = stop, end
-    # What is left on one side are sizes of 1.
+    # The remaining sizes on one side are 1.
     groups[-1][0].extend(range(start, len(old)))
     groups[-1][1].extend(range(begin, len(new)))
     return groups
 
 
 def _shortest_match(old: Sequence[Dim], new: Sequence[Dim], start: int, begin: int) -> tuple[int, int]:
-    """Where the runs from here end; at the ends of the shapes if nothing shorter is sure to match."""
+    """Return the ends of the shortest matching runs from here, or the ends of the shapes."""
     pairs = [(stop, end) for stop in range(start + 1, len(old) + 1) for end in range(begin + 1, len(new) + 1)]
     for stop, end in sorted(pairs, key=sum):
         if equal(product(old[start:stop]), product(new[begin:end])) is True:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Resizing: tables say for each place along a dimension which elements it is made of, one loop over all combines them.
+"""Resizing by tables.
 
-Coordinates are fractions of whole numbers, divided once in f64: exact where rounding decides about the element.
+The tables contain the elements that each place along a dimension is computed from. One loop combines them. Coordinates
+are fractions of whole numbers, divided once in f64. They are exact where rounding selects the element.
 """
 
 from __future__ import annotations
@@ -35,19 +36,19 @@ from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.layouts import in_plain_layout, require_blocks
 from ...passes.legalize.rules import Legalized, register_legalize
 
-#: As TVM's: a coordinate computed a little off a whole number counts as that.
+#: As in TVM: a coordinate this close to a whole number counts as that number.
 _EPSILON = 1e-5
 
 
 class _Region(NamedTuple):
-    """Which part of a dimension is resized, for tf_crop_and_resize; 0 is the first element, 1 the last."""
+    """Resized part of a dimension, for tf_crop_and_resize; 0 is the first element, 1 the last."""
 
     start: float
     end: float
 
 
 class _Table(NamedTuple):
-    """Along one dimension: the taps' indices and weights, and whether the place is in the image; 1-D tensors."""
+    """Table of one dimension, as 1-D tensors: indices and weights of the taps, and a flag for places in the image."""
 
     indices: list[Any]
     weights: list[Any]
@@ -67,7 +68,7 @@ def resize(call: LegalizeCall) -> Legalized:
     axes = [next(i for i, axis in enumerate(layout.axes) if axis.dimension == letter) for letter in spatial]
     dtype, out_dtype = call.dtype(call.operands[0]), call.result_dtype()
     if is_empty(call.info(call.operands[0]), axes, call.result_infos[0]):
-        return call.decline("the image is empty: there is nothing to make the result of")
+        return call.decline("the image is empty: there is nothing to resize")
     settings = _Settings(call.op, dtype, out_dtype, len(axes))
 
     shapes = call.shape(call.operands[0]), call.result_shape()
@@ -86,11 +87,11 @@ def resize(call: LegalizeCall) -> Legalized:
 
 
 class _Settings:
-    """The operation's attributes, and how they make coordinates."""
+    """The operation's attributes, and their formulas for coordinates."""
 
     def __init__(self, op: OpView, dtype: str, out_dtype: str, count: int):
         self.dtype, self.out_dtype = dtype, out_dtype
-        # f32 does not have every integer of 32 bits.
+        # f32 does not represent every 32-bit integer.
         is_wide = "f64" in (dtype, out_dtype) or (bit_width(dtype) >= 32 and not is_float(dtype))
         self.wide = "f64" if is_wide else "f32"
         self.mode, self.method, self.rounding = op.coordinate_transformation_mode, op.method, op.rounding_method
@@ -101,12 +102,12 @@ class _Settings:
         self.regions = [_Region(*each) for each in zip(roi[:count], roi[count:], strict=True)]
 
     def times(self, size: Size | None, count: Size | None) -> int | None:
-        """How often each element along a dimension is repeated in its place; None if not so."""
+        """Return how often each element along a dimension is repeated, or None if resizing is not a repetition."""
         if self.method != "nearest_neighbor" or not isinstance(size, int) or not isinstance(count, int):
             return None
         if not size or not count or count % size:
             return None
-        # Copies are within half an element around theirs, or from theirs up to the next one.
+        # Copies are within half an element around the original, or between it and the next one.
         are_around = self.mode.endswith("half_pixel") and self.rounding.startswith("round")
         are_behind = self.mode in ("asymmetric", "tf_half_pixel_for_nn") and self.rounding in ("", "floor")
         times = count // size
@@ -132,7 +133,7 @@ class _Settings:
         if self.method == "nearest_neighbor":
             index, _ = inside(self._rounded(x).to("index"), size)
             return [index, *is_inside]
-        # What is farther away than any element is made of the same ones.
+        # Places farther away than any element combine the same elements.
         x = limited(x, -4.0, last + 4.0)
         base = intrinsic("floor", x)
         fraction = to_float(x - base, self.wide)
@@ -149,7 +150,7 @@ class _Settings:
         return [*(index for index, _ in places), *weights, *is_inside]
 
     def _coordinate(self, x: Number, size: Number, count: Number, region: _Region) -> Number:
-        """Where in the image a place of the result is; all are whole numbers in f64."""
+        """Return the image coordinate of a place of the result. All operands are whole numbers in f64."""
         if self.mode == "asymmetric":
             return x * size / count
         if self.mode == "tf_half_pixel_for_nn":
@@ -176,7 +177,7 @@ class _Settings:
 
 
 def _repeated(data: Value, times: Mapping[int, int], call: LegalizeCall) -> list[Value]:
-    """Each element so often along the axes: the result has a dimension more for each, along which it is the same."""
+    """Repeat each element along the axes. The result is viewed with an additional dimension for each axis."""
     dtype, out_dtype = call.dtype(data), call.result_dtype()
 
     def repeated(data: Value, output: Value) -> Value:
@@ -192,7 +193,7 @@ def _repeated(data: Value, times: Mapping[int, int], call: LegalizeCall) -> list
 
 
 def _combined(data: Value, output: Value, axes: Sequence[int], tables: Sequence[_Table], settings: _Settings) -> Value:
-    """The output, each element made of those of the data that the tables state."""
+    """Compute each element of the output from the data's elements in the tables."""
     rank = linalg.rank_of(output)
     inputs = [tensor for table in tables for tensor in table.tensors]
     read_at = [[axis] for axis, table in zip(axes, tables, strict=True) for _ in table.tensors]
@@ -218,7 +219,7 @@ def _combined(data: Value, output: Value, axes: Sequence[int], tables: Sequence[
 
 
 def _value(rows: Sequence[_Table], read: Callable[[Sequence[Number]], Number], settings: _Settings) -> Number:
-    """An element of the result; one that is only copied is not computed with."""
+    """Return an element of the result. An element that is only copied is not converted to the wide dtype."""
     dtype, wide, out_dtype = settings.dtype, settings.wide, settings.out_dtype
     if settings.method == "nearest_neighbor":
         return read([row.indices[0] for row in rows]).of(dtype).to(out_dtype)

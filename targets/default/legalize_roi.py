@@ -20,15 +20,15 @@ from ...emit.parallel import are_steps_apart, share_places, share_ranges
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
-#: Nanoseconds for an element of a result: about two by two samples, each of four shares.
+#: Nanoseconds per element of a result: about two by two samples, each with four shares.
 _SAMPLING = 8
 
-#: From where to where: rows and columns of a result, and channels.
+#: Ranges of a result: rows, columns and channels.
 _Within = tuple[tuple[Size, Size], ...]
 
 
 class _Layout(NamedTuple):
-    """Where the dimensions of data and of results stand: image or region, channel, row, column."""
+    """Positions of the dimensions of data and results: image or region, channel, row, column."""
 
     channel: int
     row: int
@@ -43,10 +43,10 @@ _LAYOUTS = {"NCHW": _Layout(1, 2, 3), "NHWC": _Layout(3, 1, 2)}
 
 
 def _image(data: Value, rois: Value, region: Number) -> Number:
-    """The image that a region is of, checked."""
+    """Return the image of a region, with a check."""
     given, images = load_wide(rois, region, 0), size(data, 0)
     place = given.to("i64")
-    # Fractions go, as in a conversion; NaN is in no image.
+    # Fractions are truncated, as in a conversion. NaN is in no image.
     is_there = (given > -1.0) & (place < images.to("i64"))
     require(is_there, "IndexError", "region {} is in image {}, but there are {}", region, place, images)
     return as_index(place)
@@ -59,12 +59,12 @@ def _check(data: Value, rois: Value, out: Value, layout: _Layout) -> None:
 
 
 def _limited(place: Number, size_: Number) -> Number:
-    """An i64 as an index from 0 to the size."""
+    """Return an i64 as an index from 0 to the size."""
     return maximum(minimum(as_index(place), size_), 0)
 
 
 def _share(regions: Size, bounds: tuple[Size, Size, Size], part: Callable[[Number, _Within], None]) -> None:
-    """`part(region, within)` for all rows, columns and channels of each region; with steps apart, for each of these."""
+    """Run `part(region, within)` for each region with all its elements, or for each element if steps run apart."""
     if are_steps_apart():
         share_places([regions, *bounds], lambda region, *at: part(region, tuple((each, each + 1) for each in at)))
         return
@@ -80,7 +80,7 @@ def _share(regions: Size, bounds: tuple[Size, Size, Size], part: Callable[[Numbe
 
 
 class _Bins(NamedTuple):
-    """How a region is divided in one direction: where it begins, a bin's length, and the samples in a bin."""
+    """Division of a region in one direction: its start, a bin's length, and the samples per bin."""
 
     start: Number
     length: Number
@@ -93,7 +93,7 @@ class _Bins(NamedTuple):
 
 @register_legalize("relax.vision.roi_align")
 def roi_align(call: LegalizeCall) -> Legalized:
-    """Bilinear samples on a grid in each bin; 0 where there are none."""
+    """Average bilinear samples on a grid in each bin, or take their maximum; 0 for a bin without samples."""
     layout = _LAYOUTS[call.op.layout]
     is_mean = call.op.mode == "avg"
     mix = maximum if call.op.mode == "max_share" else operator.add
@@ -104,7 +104,7 @@ def roi_align(call: LegalizeCall) -> Legalized:
         length = whole / float(count)
         if call.op.sample_ratio > 0:
             return _Bins(start, length, as_index(call.op.sample_ratio))
-        # Regions without end have no sample inside of the image.
+        # Infinite regions have no sample inside of the image.
         samples = intrinsic("ceil", select(length - length == 0.0, length, 0.0)).to("i32")
         return _Bins(start, length, select(samples > 0, samples, 0).to("index"))
 
@@ -159,8 +159,10 @@ def _sample(
     mix: Callable[[Number, Number], Number],
     put: Callable[[Number, Number], None],
 ) -> None:
-    """The data between its elements: `put(channel, value)`, mixed of four shares, for channels `of` an image; 0
-    outside."""
+    """Interpolate the data for the channels `of` an image, and call `put(channel, value)`.
+
+    The value is mixed from four shares, or 0 outside.
+    """
     height, width = size(data, layout.row), size(data, layout.column)
     image, channels = of
     dtype = accumulator(str(data.type.element_type))
@@ -198,7 +200,7 @@ def _is_within(position: Number, extent: Number) -> Number:
 
 
 def _neighbours(position: Number, extent: Number) -> tuple[Number, Number, Number]:
-    """The elements before and after a position, and which part of the way it is; the border goes on outside."""
+    """Return the elements before and after a position, and the fraction between them. Positions outside are clamped."""
     last = extent - 1
     limited = minimum(maximum(position, 0.0), last.to(position.dtype))
     low = intrinsic("floor", limited)
@@ -211,7 +213,7 @@ def _neighbours(position: Number, extent: Number) -> tuple[Number, Number, Numbe
 
 @register_legalize("relax.vision.roi_pool")
 def roi_pool(call: LegalizeCall) -> Legalized:
-    """The largest element of each bin; 0 for a bin outside. Coordinates are rounded, halves up."""
+    """Return the maximum of each bin, or 0 for a bin outside. Coordinates are rounded, halves up."""
     layout = _LAYOUTS[call.op.layout]
 
     def corner(rois: Value, region: Number, place: int) -> Number:
@@ -220,7 +222,7 @@ def roi_pool(call: LegalizeCall) -> Legalized:
     def bounds(
         rois: Value, region: Number, axis: int, count: int, bin_: Number, extent: Number
     ) -> tuple[Number, Number]:
-        """Where a bin begins and ends."""
+        """Return the begin and the end of a bin."""
         start, end = (corner(rois, region, place).to("i32").to("i64") for place in (1 + axis, 3 + axis))
         whole = maximum(end - start + 1, 1)
         length = whole.to(accumulator(str(rois.type.element_type))) / float(count)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that write elements at indices, one after the other: of several writes to a place the last one stays.
+"""Operators that write elements at indices sequentially: the last of several writes to a place wins.
 
-An index outside is an IndexError, one below 0 counts from the end; all are checked before anything is written.
+An index out of range raises IndexError; a negative index counts from the end. All indices are checked before the first
+write.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ...passes.legalize.rules import Legalized, register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs
 from .legalize_indexing import depth_of
 
-#: What is at a place and what is written there -> what is there then.
+#: Combines the old value of a place with a written value.
 Combine = Callable[[Number, Number], Number]
 
 _ARITHMETIC: dict[str, Callable[..., Number]] = {
@@ -46,7 +47,7 @@ def combine_of(reduction: str, dtype: str) -> Combine:
 
 
 def wide_dtype(dtype: str, reduction: str) -> str:
-    """The element type in which the updates of one place come together without losing digits between them."""
+    """Return the dtype in which the updates of one place are combined without losing digits."""
     if is_float(dtype):
         return "f32" if bit_width(dtype) < 32 and reduction in ("add", "mul", "mean") else dtype
     if reduction == "mean":
@@ -55,7 +56,7 @@ def wide_dtype(dtype: str, reduction: str) -> str:
 
 
 def in_wide(op: OpView, operands: Sequence[Value], names: Sequence[str], dtype: str, wide: str) -> Value:
-    """The operation on operands of a wider element type, and its result in its own."""
+    """Run the operation on operands of a wider dtype, and convert the result back."""
     given = by_name(op, operands)
     for name in names:
         given[name] = relax.astype(given[name], dtype=wide)
@@ -64,9 +65,9 @@ def in_wide(op: OpView, operands: Sequence[Value], names: Sequence[str], dtype: 
 
 
 def scattered(call: LegalizeCall, names: Sequence[str], way: str, body: Body) -> Legalized:
-    """`body` on memrefs, but where updates come together in another type than the data's: then that of this.
+    """Run `body` on memrefs, or the operator in a wide dtype if updates are combined in one.
 
-    `names` are the operands of the data's type, `way` how updates of one place come together.
+    `names` are the operands with the data's dtype; `way` is the combination of updates of one place.
     """
     dtype = call.dtype(call.operands[0])
     if is_bool(dtype) and way == "mean":
@@ -76,7 +77,7 @@ def scattered(call: LegalizeCall, names: Sequence[str], way: str, body: Body) ->
 
 
 def check_tuples(data: Value, indices: Value, updates: Value, depth: int) -> tuple[list[Size], list[Size]]:
-    """Sizes that scatter_nd asks for: those of its updates, and of each of them."""
+    """Check the sizes of scatter_nd. Return the sizes of its updates, and of each update."""
     outer, inner = sizes(indices)[:-1], sizes(data)[depth:]
     for axis, (one, other) in enumerate(zip(sizes(updates), [*outer, *inner], strict=True)):
         require_same(one, other, f"updates, axis {axis}")
@@ -89,7 +90,10 @@ def _change(memref: Value, at: Sequence[Number], value: Number, combine: Combine
 
 @register_legalize("relax.scatter_elements")
 def scatter_elements(call: LegalizeCall) -> Legalized:
-    """The mean is of what was there and all updates of the place; of integers it is rounded down."""
+    """Scatter elements along an axis.
+
+    A mean includes the original element and all updates. For integers the mean is rounded down.
+    """
     dtype, index_dtype, reduction = call.dtype(call.operands[0]), call.dtype(call.operands[1]), call.op.reduction
     combine = combine_of("add" if reduction == "mean" else reduction, dtype)
 
@@ -121,7 +125,7 @@ def scatter_elements(call: LegalizeCall) -> Legalized:
 
 
 def check_elements(axis: int, data: Value, indices: Value, updates: Value) -> None:
-    """Sizes that scatter_elements asks for."""
+    """Check the sizes of scatter_elements."""
     for each in range(len(data.type.shape)):
         require_same(sizes(updates)[each], sizes(indices)[each], f"updates and indices, axis {each}")
         if each != axis:
@@ -157,7 +161,7 @@ def scatter_nd(call: LegalizeCall) -> Legalized:
 
 
 def _require_tuples(indices: Value, dtype: str, limits: Sequence[Number]) -> None:
-    """Raises IndexError unless each tuple in the last dimension is a place."""
+    """Raise IndexError unless each tuple in the last dimension is a valid place."""
     *outer, _ = sizes(indices)
 
     def check(*at: Number) -> None:
@@ -200,7 +204,10 @@ def index_put(call: LegalizeCall) -> Legalized:
 
 @register_legalize("relax.slice_scatter")
 def slice_scatter(call: LegalizeCall) -> Legalized:
-    """The slice is as in Python, but the step is positive: ValueError. It has the size of src, or ValueError."""
+    """Write src to a slice as in Python.
+
+    Raises ValueError for a step that is not positive, and if src does not have the slice's size.
+    """
     target, source, *bounds = call.operands
     scalars = ScalarInputs(call, bounds)
 

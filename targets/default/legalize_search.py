@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that look for places: in what is sorted, of elements that are not zero, of classes by probabilities."""
+"""Search operators: places in sorted boundaries, nonzero elements, classes sampled by probability."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ...passes.legalize.rules import Legalized, register_legalize
 
 @register_legalize("relax.bucketize")
 def bucketize(call: LegalizeCall) -> Legalized:
-    """numpy's searchsorted: NaN comes after every number. Boundaries that are not sorted give some place."""
+    """Return the places as NumPy's searchsorted. NaN comes after every number. Unsorted boundaries yield some place."""
     dtypes = [call.dtype(value) for value in call.operands]
     common, result = _common(*dtypes), call.dtype(call.op.results[0])
     right = call.op.right
@@ -31,7 +31,7 @@ def bucketize(call: LegalizeCall) -> Legalized:
         count = as_index(loops.sizes(boundaries)[0])
 
         def is_before(position: Number, value: Number) -> Number:
-            """Whether the value's place is behind the boundary at a position."""
+            """Check whether the value's place is behind the boundary at a position."""
             boundary = loops.load(boundaries, position).of(dtypes[1]).to(common)
             return ~precedes(value, boundary, common) if right else precedes(boundary, value, common)
 
@@ -45,12 +45,12 @@ def bucketize(call: LegalizeCall) -> Legalized:
 
 
 def _common(one: str, other: str) -> str:
-    """The type in which elements of two types are compared; as in numpy, f64 for an integer and a float."""
+    """Return the common dtype for comparisons; as in NumPy, f64 for an integer and a float."""
     if one == other:
         return one
     if is_float(one) and is_float(other):
         wider = max(one, other, key=bit_width)
-        # f16 and bf16 have no common type but a wider one.
+        # The common dtype of f16 and bf16 is wider than both.
         return wider if bit_width(wider) >= 32 else "f32"
     if is_float(one) or is_float(other):
         return "f64"
@@ -62,7 +62,7 @@ def _common(one: str, other: str) -> str:
     return "i64" if bit_width(unsigned) < 64 else "f64"
 
 
-# ---- elements that are not zero ----
+# ---- nonzero elements ----
 
 
 @register_legalize("relax.nonzero")
@@ -90,18 +90,18 @@ def nonzero(call: LegalizeCall) -> Legalized:
 
 
 def _count(data: Value) -> Number:
-    """How many elements of a tensor are set."""
+    """Return the number of nonzero elements."""
     rows = Reduction(data, range(len(data.type.shape)))
     step = lambda value, total: total + (widened(value) != 0).to("i64")  # noqa: E731
     return linalg.extract(rows.fold(step, [rows.whole], 0, rows.empty("i64")), [])
 
 
-# ---- classes by their probabilities ----
+# ---- sampling of classes ----
 
 
 @register_legalize("relax.multinomial_from_uniform")
 def multinomial_from_uniform(call: LegalizeCall) -> Legalized:
-    """The first class up to which the probabilities sum to more than the sample; the last where they never do."""
+    """Return the first class with a cumulative probability above the sample, or the last class."""
     wide = wide_probability(call)
 
     def draw(prob: Value, row: Number, threshold: Number) -> Number:
@@ -120,7 +120,7 @@ def multinomial_from_uniform(call: LegalizeCall) -> Legalized:
 
 
 def wide_probability(call: LegalizeCall) -> str:
-    """In what probabilities are summed and compared with samples."""
+    """Return the dtype in which probabilities are summed and compared with samples."""
     return "f64" if 64 in [bit_width(call.dtype(operand)) for operand in call.operands[:2]] else "f32"
 
 
@@ -130,7 +130,7 @@ def draw_samples(
     others: Sequence[Value],
     draw: Callable[[Number, Number], Number],
 ) -> None:
-    """Writes `draw(row, threshold)`, a class, for each sample; `others` are samples, their rows and the result."""
+    """Write the class `draw(row, threshold)` of each sample. `others` are samples, their rows and the result."""
     uniform, rows, out = others
     index_dtype, result_dtype = call.dtype(call.operands[2]), call.result_dtype()
     wide = wide_probability(call)
@@ -142,7 +142,7 @@ def draw_samples(
     def draw_one(sample: Number) -> None:
         row = as_position(load(rows, sample, 0), index_dtype)
         message = "sample {} is of row {}, but there are {} rows of probabilities"
-        # Without sign, for which negative ones are large.
+        # As unsigned numbers, negative rows are large.
         require(row.unsigned("<", batch), "IndexError", message, sample, row, batch)
         require(classes != 0, "ValueError", "there is no class to draw")
         store(draw(row, load(uniform, sample, 0).to(wide)).to(result_dtype), out, sample, 0)

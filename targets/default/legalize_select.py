@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that choose between elements."""
+"""Operators that select between elements."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ def where(call: LegalizeCall) -> Legalized:
 
 @register_legalize("relax.clip", by_types=True)
 def clip(call: LegalizeCall) -> Legalized:
-    """min(max(x, low), high), so `high` where the bounds are exchanged, and NaN where any of them is.
+    """Return min(max(x, low), high).
 
-    Bounds are converted to x's type first: of integers towards zero, and to the limits of the type.
+    This is `high` if the bounds are swapped, and NaN if any operand is. Bounds are first converted to x's dtype; for
+    integers they are truncated and saturated.
     """
     x, *bounds = call.operands
     dtype = call.dtype(x)
@@ -45,18 +46,18 @@ def clip(call: LegalizeCall) -> Legalized:
 def _constant_bound(number: float, dtype: str) -> float:
     if not is_float(dtype):
         if isinstance(number, float) and math.isnan(number):
-            raise Decline("a bound is NaN, which no integer is")
+            raise Decline("a bound is NaN, which integers cannot represent")
         low, high = limits(dtype)
         return int(max(low, min(high, number)))
     return number
 
 
 def _bound(value: Number, source: str, dtype: str) -> Number:
-    """A bound known at run time, in the type of the elements; the nearest number of it."""
+    """Return a dynamic bound in the elements' dtype, as the nearest number."""
     value = value.of(source)
     if is_float(source) or is_float(dtype):
         return value.to(dtype)
-    # An integer that the conversion to another type does not change.
+    # Clamped first, so that the conversion to another type does not change the integer.
     (low, high), (lowest, highest) = limits(dtype), limits(source)
     if low > lowest:
         value = maximum(value, low)

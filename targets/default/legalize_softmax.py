@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Softmax and its logarithm. The largest element is taken out of the exponents, so that no exp overflows."""
+"""Softmax and its logarithm. The row's maximum is subtracted in the exponents, so that no exp overflows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from ...passes.legalize.rules import Legalized, register_legalize
 
 
 def _along_axis(call: LegalizeCall, body: Callable[[Reduction, Value, Value], Value]) -> list[Value]:
-    """A PrimFunc of `body(reduction along the axis, largest elements, output)`. A NaN makes its row NaN by the sum."""
+    """Call a PrimFunc of `body(reduction along the axis, maxima, output)`.
+
+    A NaN makes its whole row NaN through the sum.
+    """
     x = call.operands[0]
     axis, dtype = call.op.axis % len(call.shape(x)), call.dtype(x)
 
@@ -42,12 +45,12 @@ def _softmax(rows: Reduction, largest: Value, output: Value) -> Value:
 
 
 def _inverse(rows: Reduction, body: Callable[..., Number], reads: Sequence[Read]) -> Value:
-    """1 / the sums of `body(*elements)`: one division for a row instead of as many as it has elements."""
+    """Return 1 / the sums of `body(*elements)`: one division per row instead of one per element."""
     return rows.over_kept(lambda x: rounded(1.0 / x, rows.dtype), [rows.sum(body, reads)], rows.empty(rows.dtype))
 
 
 def _softmax_of_narrow(rows: Reduction, largest: Value, output: Value) -> Value:
-    """In the result exponentials would lose digits, and there is no other room: they are computed twice."""
+    """Compute the exponentials twice, since storing them in the narrow result would lose digits."""
     reads, dtype = [rows.whole, rows.part(largest)], str(output.type.element_type)
     shares = rows.part(_inverse(rows, _exp, reads))
     return rows.everywhere(lambda x, most, share: rounded(_exp(x, most) * share, dtype), [*reads, shares], output)

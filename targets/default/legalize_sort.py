@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sorting along an axis. Equal elements keep their order, in either direction; NaN comes last."""
+"""Sorting along an axis. Equal elements keep their order in both directions; NaN comes last."""
 
 from __future__ import annotations
 
@@ -31,22 +31,25 @@ from ...emit.sorting import (
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
-#: The indices of an element of a row.
+#: Returns the indices of an element of a row.
 Place = Callable[[Number], list[Number]]
-#: What is done with a row's memory.
+#: Work with a row's memory.
 Work = Callable[[Any], object]
-#: Nanoseconds for an element of a row.
+#: Nanoseconds per element of a row.
 _SORTING, _SELECTING = 16, 2
 
 
 def axis_of(call: LegalizeCall) -> int:
-    """The axis from the front."""
+    """Return the nonnegative axis."""
     return int(call.op.axis) % len(call.shape(call.operands[0]))
 
 
 def _rows(data: Value, nanoseconds: int, use: Callable[[Work], object], body: Callable[[Any, Place], None]) -> None:
-    """`body(memory, at)` for each row of the data, seen as [before the axis, along it, after it], of which an element
-    takes so long. `use(work)` is `work(memory)`: threads that share the rows have memory of their own."""
+    """Run `body(memory, at)` for each row of the data, viewed as [before the axis, along it, after it].
+
+    An element takes `nanoseconds`. `use(work)` calls `work(memory)`; threads that share the rows have memory of their
+    own.
+    """
     before, count, after = sizes(data)
 
     def part(start: Number, rows: Size) -> None:
@@ -85,7 +88,7 @@ def sort(call: LegalizeCall) -> Legalized:
 
 @register_legalize("relax.topk")
 def topk(call: LegalizeCall) -> Legalized:
-    """Of equal elements those with the lowest positions, as ONNX has it."""
+    """Select the k largest elements. Ties go to the lowest index, as in ONNX."""
     axis = axis_of(call)
     size_, wanted_ = call.shape(call.operands[0])[axis], call.result_shape()[axis]
     choice = choice_of(call.dtype(call.operands[0]), size_, call.op.largest)
@@ -139,42 +142,42 @@ def topk(call: LegalizeCall) -> Legalized:
 
 
 def write_chosen(asked: str, value: Number, place: Number | None, outs: Sequence[Value], at: Sequence[Number]) -> None:
-    """An element, or where it stands, or both, into what is asked for."""
+    """Write an element, its position, or both, as requested."""
     choices: dict[str, list[Any]] = {"values": [value], "indices": [place], "both": [value, place]}
     for each, out in zip(choices[asked], outs, strict=True):
         store(each, out, *at)
 
 
 class Choice(NamedTuple):
-    """What stands for an element while the first ones are looked for."""
+    """Representation of elements while the first ones are selected."""
 
     types: Callable[[Type], list[Type]]
     record: Callable[[Number, Number], Record]
     order: Order
-    #: Given how to read elements, and a record.
+    #: Takes a function that reads elements, and a record.
     before: Callable[[Callable[[Number], Number], Record], Callable[[Number], Number]]
     place: Callable[[Record], Number]
-    #: An integer that is lower where an element comes before another one.
+    #: Returns an integer that orders like the elements.
     key: Callable[[Number], Number]
     key_dtype: str
-    #: Whether there may only be as many as MOST_BITS count.
+    #: True if the number of elements must fit in MOST_BITS bits.
     is_limited: bool
 
     def check(self, axis: int, count: Number) -> None:
-        """Raises ValueError where there are more elements along an axis."""
+        """Raise ValueError if there are more elements along an axis."""
         if self.is_limited:
             are_few = count < 1 << MOST_BITS
             require(are_few, "ValueError", f"axis {axis} of size {{}} has more elements than indices can count", count)
 
 
 def choice_of(dtype: str, size: object, descending: bool) -> Choice:
-    """For elements of a type in rows of a size: one number, where it has room for both."""
+    """Choose the representation for rows of a size: a single number if it has room for element and position."""
     is_long = isinstance(size, int) and size >> MOST_BITS > 0
     return (by_element if bit_width(dtype) > MOST_BITS or is_long else _by_key)(dtype, descending)
 
 
 def by_element(dtype: str, descending: bool) -> Choice:
-    """The element and its place."""
+    """Represent an element by itself and its position."""
     comes_first = lambda left, right: precedes(left, right, dtype, descending=descending)  # noqa: E731
     return Choice(
         lambda element: [element, ir.IndexType.get()],
@@ -189,7 +192,7 @@ def by_element(dtype: str, descending: bool) -> Choice:
 
 
 def _by_key(dtype: str, descending: bool) -> Choice:
-    """One number, of which one comparison gives the order; elements are looked at in blocks, as they are."""
+    """Represent an element by one number that a single comparison orders. Blocks of elements are compared directly."""
 
     def before(read: Callable[[Number], Number], top: Record) -> Callable[[Number], Number]:
         last = read(place_of(top[0]))

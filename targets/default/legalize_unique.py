@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The unique elements, or slices, by sorting them: equal ones are adjacent then. NaN equals NaN.
+"""Unique elements, or slices, by sorting: equal ones are adjacent then. NaN equals NaN.
 
-The first PrimFunc finds groups of equal ones and counts them; the second copies one of each group, and has results
-of that size.
+The first PrimFunc finds and counts groups of equal items. The second one copies an item of each group, to results of
+that size.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 from .unique_few import group_few
 
-#: What grouping finds: where a group is first, how many are of it, of which group an item is.
+#: Results of grouping: the first position of a group, its size, and the group of each item.
 FIRSTS, COUNTS, INVERSE = "firsts", "counts", "inverse"
 
 
 class Grouping(NamedTuple):
-    """What is unique: slices along an axis, without one elements; in which order."""
+    """Attributes: the axis of the slices, None for elements; the dtype; and the order."""
 
     axis: int | None
     dtype: str
@@ -38,11 +38,11 @@ class Grouping(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """How groups are found."""
+    """Functions that find groups."""
 
-    #: Numbers the groups of items in their order, and writes what is asked for of them, at last how many there are.
+    #: Numbers the groups in the order of their items, and writes the requested results and the number of groups.
     group: Callable[[Value, Grouping, Mapping[str, Value], Value], object]
-    #: The same by where they are first, given all that is known of them and memory for a number of each.
+    #: Renumbers the groups by their first positions, from all results and memory for a number per group.
     by_first: Callable[[Mapping[str, Value], Value, Mapping[str, Value], Value], object]
 
 
@@ -52,7 +52,7 @@ def unique(call: LegalizeCall) -> Legalized:
 
 
 def unique_by(steps: Steps, call: LegalizeCall) -> Legalized:
-    """The operator, where groups are found by these steps."""
+    """Legalize the operator with functions that find groups."""
     data, is_sorted, *flags = call.operands[:5]
     shape = call.shape(data)
     if call.scalar_value(is_sorted) is None:
@@ -89,7 +89,7 @@ def _axis(call: LegalizeCall, operand: Sequence[Value], rank: int) -> int | None
 def _grouped(
     call: LegalizeCall, steps: Steps, shape: Sequence[Dim], asked: Sequence[str], grouping: Grouping
 ) -> dict[str, Value]:
-    """What is asked for of the groups, with room for as many as there are items, and "size", how many there are."""
+    """Return the requested results of grouping, with room for as many groups as items, and "size", their number."""
     most: Dim = product(shape) if grouping.axis is None else shape[grouping.axis]
     outputs = [*(TensorInfo((most,), "i64") for _ in asked), TensorInfo((1,), "i64")]
 
@@ -113,7 +113,7 @@ def _grouped(
 
 
 def _group(items: Value, grouping: Grouping, results: Mapping[str, Value], found: Value) -> None:
-    """Numbers the groups by the order of their items."""
+    """Number the groups in the order of their items."""
     element, dtype = items.type.element_type, grouping.dtype
     before, total, after = (size(items, axis) for axis in range(3))
 
@@ -139,7 +139,10 @@ def _group(items: Value, grouping: Grouping, results: Mapping[str, Value], found
 
 
 def _number(total: Number, in_order: Records, same: Order, results: Mapping[str, Value]) -> Number:
-    """Goes through records in order, the positions first in them, and says where groups begin."""
+    """Visit records in order, with their positions first, and write the begin of each group.
+
+    Return the number of groups.
+    """
 
     def step(place: Number, groups: Number) -> Number:
         record = in_order(place)
@@ -158,14 +161,14 @@ def _number(total: Number, in_order: Records, same: Order, results: Mapping[str,
 
 
 def _begin(group: Number, position: Number, results: Mapping[str, Value]) -> None:
-    # Sorting is stable: the first in order is the first in the tensor.
+    # Sorting is stable: the first item in order is the first one in the tensor.
     store(position.to("i64"), results[FIRSTS], group)
     if COUNTS in results:
         store(0, results[COUNTS], group)
 
 
 def _by_first(groups: Mapping[str, Value], numbers: Value, results: Mapping[str, Value], total: Value) -> None:
-    """Numbers the groups again, by where they are first."""
+    """Renumber the groups by their first positions."""
 
     def step(position: Number, found: Number) -> Number:
         group = load(groups[INVERSE], position)
@@ -185,14 +188,14 @@ def _by_first(groups: Mapping[str, Value], numbers: Value, results: Mapping[str,
 
 
 def slice_order(items: Value, dtype: str, before: Number, after: Number) -> tuple[Order, Order]:
-    """Which of two slices comes first, by the first elements in which they differ, and whether they are the same."""
+    """Return the order of two slices by their first difference, and their equality test."""
     total = before * after
 
     def element(record: Record, place: Number) -> Number:
         return load(items, place // after, record[0], place % after)
 
     def difference(left: Record, right: Record) -> Number:
-        """The place of the first difference; their size where there is none."""
+        """Return the place of the first difference, or the size without one."""
 
         def goes_on(place: Number) -> Number:
             return and_then(place < total, lambda: equals(element(left, place), element(right, place), dtype))
@@ -209,7 +212,7 @@ def slice_order(items: Value, dtype: str, before: Number, after: Number) -> tupl
     return order, same
 
 
-# ---- one of each group ----
+# ---- one item of each group ----
 
 
 def _taken(
@@ -220,7 +223,7 @@ def _taken(
     size_tensor: Value,
     axis: int | None,
 ) -> list[Value]:
-    """The items where groups are first, then `found` without the room that is not needed."""
+    """Return the first item of each group, then `found` cut to the number of groups."""
     count: Dim = 1 if not shape else call.define_sizes(size_tensor, 1)[0]
     sizes = tuple(count if dim is None else dim for dim in call.result_shape())
     outputs = [TensorInfo(sizes, call.result_dtype()), *(TensorInfo((count,), "i64") for _ in found)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Detection: boxes that count, and boxes and scores from what a network predicts."""
+"""Detection: selection of valid boxes, and decoding of predicted boxes and scores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...passes.legalize.rules import Legalized, register_legalize
 
 @register_legalize("relax.vision.get_valid_counts")
 def get_valid_counts(call: LegalizeCall) -> Legalized:
-    """Boxes that score above the threshold, and are of a class, to the front; -1 follows."""
+    """Move boxes with a score above the threshold and a valid class to the front, followed by -1."""
 
     def body(data: Value, counts: Value, out: Value, places: Value) -> None:
         valid, anchors = ValidBoxes(call.op, data, out, places), size(data, 1)
@@ -40,7 +40,7 @@ def get_valid_counts(call: LegalizeCall) -> Legalized:
 
 
 class ValidBoxes:
-    """Which boxes count, and what is written of them."""
+    """Test of valid boxes, and writes of their results."""
 
     def __init__(self, op: OpView, data: Value, out: Value, places: Value):
         self._op, self._data, self._out, self._places = op, data, out, places
@@ -74,7 +74,7 @@ def multibox_transform_loc(call: LegalizeCall) -> Legalized:
 
 
 def _decoded_boxes(call: LegalizeCall, inputs: list[Value], info: TensorInfo) -> Value:
-    """Corners (top, left, bottom, right) from anchors' corners and what is predicted relative to them."""
+    """Decode the corners (top, left, bottom, right) from anchors and predicted offsets."""
 
     def body(classes: Value, locations: Value, anchors: Value, out: Value) -> None:
         count = size(out, 1)
@@ -103,7 +103,7 @@ def _decoded_boxes(call: LegalizeCall, inputs: list[Value], info: TensorInfo) ->
 
 
 def _extent(low: Number, high: Number, shift: Number, scale: Number) -> tuple[Number, Number]:
-    """Where an anchor's side begins and ends after shifting and scaling."""
+    """Return the begin and end of an anchor's side after shifting and scaling."""
     length = high - low
     center = shift * length + (low + high) * 0.5
     half = intrinsic("exp", scale) * 0.5 * length
@@ -111,7 +111,7 @@ def _extent(low: Number, high: Number, shift: Number, scale: Number) -> tuple[Nu
 
 
 def _kept_scores(call: LegalizeCall, scores: Value, info: TensorInfo) -> Value:
-    """Scores below the threshold become 0, and those of the background where it is not kept."""
+    """Replace scores below the threshold by 0, and scores of the background unless it is kept."""
 
     def kept(x: Number) -> Number:
         result = select(widened(x) < widened(x.constant(call.op.threshold)), 0.0, x)

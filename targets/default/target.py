@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The target on which every other falls back."""
+"""Target default, the fallback of all other targets."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ _OPERATORS = (
     "pool",
     "quantize",
     "reduction",
+    "requantize",
     "reshape",
     "resize",
     "roi",
@@ -47,5 +48,5 @@ TARGET = Target(
         *(f"{__package__}.intrinsics{family}" for family in _FAMILIES),
         *(f"{__package__}.legalize_{family}" for family in _OPERATORS),
     ),
-    doc="Rules that are right everywhere.",
+    doc="Rules that are correct on every target.",
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Groups of equal elements where few differ: each finds its group in a hash table, and one of each group is sorted."""
+"""Groups of equal elements if there are few: a hash table finds each element's group, and the groups are sorted."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ...emit.loops import and_then, for_range, load, repeat_while, scratches, si
 from ...emit.numbers import Number, as_index, constant, minimum
 from ...emit.sorting import Sorter, equals, lower_key, precedes
 
-#: More groups are found by sorting all elements. The table, which is half empty, stays in the first cache.
+#: More groups are found by sorting all elements. The table is half empty and stays in the first-level cache.
 _MOST, _SLOTS = 512, 1024
-#: An odd factor whose product spreads keys over the upper bits: 2^64 by the golden ratio.
+#: An odd factor that spreads keys over the upper bits: 2^64 divided by the golden ratio.
 _SPREAD, _UPPER = 0x9E3779B97F4A7C15, 64 - 10
 
 
 def group_few(
     items: Value, dtype: str, names: tuple[str, str, str], results: Mapping[str, Value], sorter: Sorter
 ) -> tuple[Number, Number]:
-    """Whether few elements differ, and then how many: what is asked for of their groups is written, in their order.
+    """Write the results of the groups in order if there are few. Return that condition, and the number of groups.
 
-    `names` are those of where a group is first, how many are of it, and of which group an item is, in `results`.
+    `names` are the names in `results` of a group's first position, its size, and the group of each item.
     """
     firsts, counts, inverse = names
     found: list[Number] = []
@@ -61,7 +61,10 @@ def group_few(
 
 
 def _find(items: Value, dtype: str, slots: Value, first: Value, count: Value, inverse: Value | None) -> Number:
-    """Numbers groups as they come, until there are too many: how many there are, or one more than may be."""
+    """Number groups in order of appearance, until there are too many.
+
+    Return their number, at most one above the limit.
+    """
     for_range(0, _SLOTS, lambda slot: store(0, slots, slot))
     total = size(items, 1)
 
@@ -97,7 +100,7 @@ def _find(items: Value, dtype: str, slots: Value, first: Value, count: Value, in
 
 
 def _slot_of(value: Number, dtype: str) -> Number:
-    """Where a search begins: alike for elements that are the same, both zeros and all NaNs too."""
+    """Return the start of a search. It is equal for equal elements, including both zeros and all NaNs."""
     key = lower_key(value.of(dtype), dtype)
     spread = key.of(f"ui{key.bits}").to("ui64") * constant(_SPREAD, "ui64")
     return (spread >> _UPPER).to("index")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""This project's own external codegens, a folder each."""
+"""External codegens that are part of this project. Each has a folder."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""GPU targets in common: mapping of loops to blocks of threads."""
+"""Code shared by the GPU targets: mapping of loops to blocks of threads."""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Suppression of overlapping boxes for each class of its own, a block of threads for each class of an image.
+"""Suppression of overlapping boxes per class, with one block of threads per class and image.
 
-Boxes are gone through from the best score on, and each that is taken has those behind it go that overlap it.
+The threads visit the boxes in descending order of their scores. Each selected box removes the later boxes that overlap
+it.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def _as_onnx(call: LegalizeCall, limit_dtype: str) -> list[Value]:
 
 
 def _as_tensorflow(call: LegalizeCall, limit_dtype: str) -> list[Value]:
-    """For each batch pairs (class, box), their scores, and how many there are; zeros follow."""
+    """Return the pairs (class, box) of each batch, their scores and their number, padded with zeros."""
 
     def body(boxes: Value, scores: Value, *rest: Value) -> None:
         *limits, pairs, pair_scores, totals = rest
@@ -103,16 +104,16 @@ def _as_tensorflow(call: LegalizeCall, limit_dtype: str) -> list[Value]:
 
 @dataclass(frozen=True)
 class _Selection:
-    """Of each class of each image the boxes that are taken, best first."""
+    """Selection of the boxes of each class and image, best first."""
 
     boxes: Value
     scores: Value
-    #: How many at most, which overlap is too much, and above which score.
+    #: Maximum number of boxes, overlap threshold and score threshold.
     limits: list[Value]
     limit_dtype: str
 
     def run(self, taken: Value, counts: Value) -> None:
-        """Writes the boxes, and how many there are of each class."""
+        """Write the selected boxes, and their number per class."""
         check_boxes(self.boxes, self.scores)
         place, anchors = ir.IndexType.get(), size(self.scores, 2)
 
@@ -133,7 +134,7 @@ class _Selection:
     def _select(
         self, batch: Number, class_: Number, sorter: MergeSorter, candidates: Value, is_alive: Value, taken: Value
     ) -> Number:
-        """How many boxes are taken."""
+        """Select the boxes of a class. Return their number."""
         dtype = str(self.scores.type.element_type)
         computed = accumulator(str(self.boxes.type.element_type))
         most, iou_threshold, score_threshold = (only(limit) for limit in self.limits)
@@ -169,7 +170,7 @@ class _Selection:
         return repeat_while([0, 0], goes_on, step)[1]
 
     def _collect(self, batch: Number, class_: Number, threshold: Number, candidates: Value) -> Number:
-        """Puts the boxes that score above the threshold among the candidates; how many these are."""
+        """Collect the boxes with scores above the threshold as candidates. Return their number."""
 
         def is_candidate(_: Number, anchor: Number) -> Number:
             return (load_wide(self.scores, batch, class_, anchor) > threshold).to("i64")

@@ -29,9 +29,9 @@ from .attention.attention_kernels import Tiles, attend, attend_to_sequences, att
 from .attention.flash_attention import ACROSS, Tile
 from .attention.operands import Operands, RowPart
 
-#: The tiles of what is computed, by how many queries there are, and the sizes of a head's elements and results.
+#: Chooses the tiles by the number of queries, and the sizes of a head's elements and results.
 TileOf = Callable[[Blocks, Size, Size, Size], Tiles]
-#: With more, there is enough to do for all blocks, or more than one block of queries.
+#: More queries occupy all blocks, or need more than one block of queries.
 _FEW_QUERIES = 16
 
 
@@ -51,7 +51,7 @@ def attention(call: LegalizeCall, tile_of: TileOf | None = None) -> Legalized:
 
 @register_legalize("relax.nn.attention_cached", target="gpu", by_types=True)
 def attention_cached(call: LegalizeCall, tile_of: TileOf | None = None) -> Legalized:
-    """Keys and values are read in place."""
+    """Compute attention with cached keys and values, which are read in place."""
     cached = Cached.of(call)
 
     def body(*parameters: Value) -> None:
@@ -64,7 +64,7 @@ def attention_cached(call: LegalizeCall, tile_of: TileOf | None = None) -> Legal
 
 @register_legalize("relax.nn.attention_var_len", target="gpu", by_types=True)
 def attention_var_len(call: LegalizeCall, tile_of: TileOf | None = None) -> Legalized:
-    """All sequences at once. Queries that are in none give zeros."""
+    """Compute attention of all packed sequences in one launch. Queries outside of all sequences yield zeros."""
     given = by_name(call.op, call.operands)
     what = attention_of(call)
     names = ("query", "key", "value", "seqstart_q", "seqstart_k")
@@ -100,7 +100,10 @@ def _attend_by_count(
     biases: Sequence[Value],
     out: Value,
 ) -> None:
-    """Few queries meet parts of the keys; decided at run time where their number is dynamic."""
+    """Choose the kernel by the number of queries, at run time if it is dynamic.
+
+    Few queries process the keys in parts.
+    """
     operands = what, query, key, value, biases, out
     sizes, by_threads = (query.sizes[3], value.sizes[3]), _by_threads(call)
 
@@ -125,7 +128,7 @@ def _by_threads(call: LegalizeCall) -> Callable[..., Tile]:
 
 
 def _range(starts: Value, tensor: Value, position: Number) -> tuple[Number, Number]:
-    """Where a sequence starts, and its length, inside of the tensor: errors are reported by another kernel."""
+    """Return a sequence's start and length, clamped to the tensor. Another kernel reports errors."""
     total = linalg.size(tensor, 1)
     start, length = sequence_range(starts, position)
     inside = minimum(maximum(start, 0), total)

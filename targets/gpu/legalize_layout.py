@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layout transformations that are no moves of blocks: all elements go at once, and of several the last one stays."""
+"""Layout transformations that are not block moves. All elements move at once; the last of several writes wins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .emit.placing import Writes
 @register_legalize("relax.layout_transform", target="gpu", by_types=True)
 def layout_transform(call: LegalizeCall) -> Legalized:
     if blocks_moved(call) is not None:
-        return call.decline("blocks of dimensions are moved, by a copy")
+        return call.decline("the map moves blocks of dimensions, which a copy can do")
 
     def write(x: Value, output: Value) -> None:
         given, taken = sizes(x), sizes(output)

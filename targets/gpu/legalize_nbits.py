@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products with matrices of few bits: codes become numbers on their way from memory to the sums."""
+"""Products with matrices of few bits. Kernels dequantize the codes between memory and the sums."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize
 from .plans.strip import MANY_ROWS
 
-#: 2 ** 23 as a float, whose last bits are ones: what is put there is added, without a conversion.
+#: The float 2 ** 23. A code in the low bits of its mantissa is added to it without a conversion.
 _ONES, _ONES_BITS = float(1 << 23), 0x4B000000
 #: Loops: rows, columns, blocks, the bytes of a block, the codes of a byte.
 _LOOPS = 5
@@ -39,7 +39,7 @@ def matmul_nbits(call: LegalizeCall) -> Legalized:
         x = ops["nn.pad"](x, pad_width=[0, 0, 0, blocks * call.op.block_size - known])
     count = 8 // call.op.bits
     x = ops["reshape"](x, ops["shape_expr"](dims=(rows, blocks, call.op.block_size // count, count)))
-    # Few rows wait for memory, not for products: there is no reason to round.
+    # Few rows are limited by memory, not by products, so rounding saves nothing.
     is_few = isinstance(rows, int) and rows < MANY_ROWS
     weight = "f32" if is_few else call.dtype(x)
     given = [x, held["codes"], scale, *([] if zero_point is None else [zero_point])]
@@ -58,7 +58,7 @@ def matmul_nbits(call: LegalizeCall) -> Legalized:
 
 
 def _added(bits: int, inputs: list[Value], zeros: Value, weight: str) -> Value:
-    """The sums of x times codes less their zero points times scales."""
+    """Sum x * (codes - zero points) * scales."""
     of_block = linalg.select_dims(_LOOPS, [_COLUMNS, _BLOCKS])
     maps = [
         linalg.select_dims(_LOOPS, [_ROWS, _BLOCKS, _BYTES, _CODES]),
@@ -77,12 +77,12 @@ def _added(bits: int, inputs: list[Value], zeros: Value, weight: str) -> Value:
 
 
 def _rounded(number: Number, dtype: str) -> Number:
-    """The number that fits into a narrower type, as the device itself converts it."""
+    """Round the number to a narrower dtype and widen it again, with the device's own conversion."""
     return number if dtype == "f32" else convert("arith.truncf", number, element(dtype)).to("f32")
 
 
 def _code(codes: Number, bits: int) -> Number:
-    """A code of a byte, plus what makes a float of it."""
+    """Return a code of a byte plus 2 ** 23, as a float."""
     word = _wide(codes)
     if bits < 8:
         place = operation("arith.index_cast", [linalg.index(_CODES)], word.type)

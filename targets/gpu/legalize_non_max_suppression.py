@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Suppression of overlapping boxes, a block of threads for each image: each box that stays has those behind it go."""
+"""Suppression of overlapping boxes with a block of threads per image: each kept box removes the later ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_non_max_suppression import Image, suppressed
 from .emit.sorting import with_merge_sorter
 
-#: Threads that look for the best score.
+#: Threads that search for the best score.
 _THREADS = 256
 
 
@@ -22,7 +22,7 @@ def non_max_suppression(call: LegalizeCall) -> Legalized:
 
 
 class _Image(Image):
-    """The boxes of an image, which threads go through together."""
+    """Boxes of an image, which the threads of a block process together."""
 
     def suppress(self, batch: Number, looked_at: Number) -> Number:
         def goes_on(place: Number, count: Number) -> Number:
@@ -45,7 +45,7 @@ class _Image(Image):
         when(goes, lambda: store(constant(False, "i1"), self.is_alive, other))
 
     def best(self, start: Number, end: Number) -> Number:
-        """Each thread looks for its best one, then pairs of these are compared."""
+        """Return the best box: each thread searches for its own, then the threads compare theirs in pairs."""
         dtype = self.scores.type.element_type
         found: list[Number] = []
         indices = ir.IndexType.get()
@@ -60,7 +60,7 @@ class _Image(Image):
                 other = one + distance
                 first, second = load(places, one), load(places, other)
                 score, rival = load(scores, one), load(scores, other)
-                # No box is the place -1, with the score that all are compared to at first.
+                # Place -1 means no box; its score is the initial value of the comparison.
                 comes_first = (second >= 0) & ((first < 0) | (rival > score) | ((rival == score) & (second < first)))
                 store(select(comes_first, second, first), places, one)
                 store(select(comes_first, rival, score), scores, one)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scans (cumulative sums and products), by blocks of threads, in another order of combining than one by one."""
+"""Scans (cumulative sums and products) by blocks of threads. The order of combination is not sequential."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...passes.legalize.rules import Legalized, register_legalize
 from ..default.legalize_reduction import STEPS
 from .emit.scanning import Scan, scan_rows
 
-#: Elements that a thread goes through alone where there are many rows.
+#: Limits for a row that a single thread scans: the length, the length if there are many rows, and their number.
 _SHORT, _LONG, _MANY_ROWS = 64, 1024, 1 << 13
 
 
@@ -58,7 +58,7 @@ def scan(call: LegalizeCall) -> Legalized:
 
 
 def _is_for_each(rows: object, count: object, *, is_across: bool) -> bool:
-    """Whether each row is a thread's: short ones, and many with contiguous elements."""
+    """Check whether one thread scans each row: short rows, or many rows with strided elements."""
     if not isinstance(count, int):
         return False
     return count <= _SHORT or (is_across and count <= _LONG and isinstance(rows, int) and rows >= _MANY_ROWS)

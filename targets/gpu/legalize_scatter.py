@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that write elements at indices, at once, with what comes out of writing one after the other.
+"""Parallel scatter operators with the results of sequential writes.
 
-Integers of 32 and 64 bits are added up, and the largest or smallest found, by atomic operations: their order does not
-matter. Floats are added up in the order of the updates, which are sorted by their places for that: the same results at
-each run. An index outside is an IndexError, one below 0 counts from the end; nothing is written at one outside.
+Atomic operations add 32-bit and 64-bit integers and find their maximum or minimum, because the order does not matter.
+Floats are added in the order of the updates, which a sort by target provides, so that results are reproducible. A
+negative index counts from the end. An index out of range raises IndexError, and nothing is written for it.
 """
 
 from __future__ import annotations
@@ -28,15 +28,18 @@ from .emit.placing import NOWHERE, Writes, atomic_kind, change_at_once
 
 
 class _UpdatePlaces:
-    """Where updates go: those of some sizes, to places of some sizes."""
+    """Target places of updates."""
 
     def __init__(self, updates: Sequence[Size], places: Sequence[Size], axes: Sequence[int], dtypes: Sequence[str]):
-        """`axes`: of the places those that indices of these types state."""
+        """`axes` are the target axes that the indices of these dtypes select."""
         self.updates, self.places = updates, places
         self._axes, self._dtypes = axes, dtypes
 
     def writes(self, read: Callable[..., Sequence[Number]], target: Callable[..., Sequence[Number]]) -> Writes:
-        """`read(*update)`: its indices, `target(update, found)` the place's with these in it."""
+        """Return the writes.
+
+        `read(*update)` returns the update's indices, `target(update, found)` the target with these indices.
+        """
         limits = [as_index(self.places[axis]) for axis in self._axes]
 
         def place(write: Number) -> tuple[Number, Callable[[], None]]:
@@ -57,7 +60,7 @@ class _UpdatePlaces:
 
 
 class _Update:
-    """What is done at a place with its updates: elements of `dtype`, at some indices behind it."""
+    """Reduction of the updates at a place: elements of `dtype` at the inner indices."""
 
     def __init__(
         self,
@@ -68,7 +71,7 @@ class _Update:
         places: _UpdatePlaces,
         read: Callable[..., Number],
     ):
-        """`read(update, at)`: the update's element at indices behind the place."""
+        """`read(update, at)` returns the update's element at the inner indices `at`."""
         machine = find_backend(call.target.name).machine(call.target)
         self._kind = atomic_kind(reduction, dtype, machine.atomic_bits)
         self._reduction, self._dtype, self._output = reduction, dtype, output
@@ -108,7 +111,10 @@ class _Update:
 
 @register_legalize("relax.scatter_elements", target="gpu")
 def scatter_elements(call: LegalizeCall) -> Legalized:
-    """The mean is of what was there and all updates of the place; of integers it is rounded down."""
+    """Scatter elements along an axis.
+
+    A mean includes the original element and all updates. For integers the mean is rounded down.
+    """
     dtype, index_dtype, reduction = call.dtype(call.operands[0]), call.dtype(call.operands[1]), call.op.reduction
 
     def body(data: Value, indices: Value, updates: Value, output: Value) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that look for places, by scans.
+"""Search operators based on scans.
 
-Elements that are not zero get their numbers, then all are written at once. Of probabilities there are the running
-totals, in which each sample looks for its class by halving; these are summed in another order than one by one.
+For nonzero, a scan numbers the nonzero elements, then all threads write. For multinomial, a scan computes the
+cumulative probabilities, and each sample finds its class by binary search. The order of summation is not sequential.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def nonzero(call: LegalizeCall) -> Legalized:
     return call.cast(found, call.result_infos[0])
 
 
-# ---- classes by their probabilities ----
+# ---- sampling of classes ----
 
 
 @register_legalize("relax.multinomial_from_uniform", target="gpu")

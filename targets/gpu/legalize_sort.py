@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sorting along an axis, by blocks of threads. Equal elements keep their order, in either direction; NaN comes last."""
+"""Sorting along an axis by blocks of threads. Equal elements keep their order in both directions; NaN comes last."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .emit.sorting import first_of_rows, sort_rows
 
 
 class _Rows:
-    """The rows of a tensor along an axis, and records of their elements."""
+    """Rows of a tensor along an axis, and records of their elements."""
 
     def __init__(self, call: LegalizeCall, data: Value, *, descending: bool):
         self._axis = axis_of(call)
@@ -60,7 +60,7 @@ def sort(call: LegalizeCall) -> Legalized:
 
 @register_legalize("relax.topk", target="gpu")
 def topk(call: LegalizeCall) -> Legalized:
-    """Of equal elements those with the lowest positions, as ONNX has it."""
+    """Select the k largest elements. Ties go to the lowest index, as in ONNX."""
     axis = axis_of(call)
     dtype = "" if call.op.ret_type == "values" else call.result_dtype(-1)
     wanted = call.result_shape()[axis]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The unique elements, or slices, by threads that sort them: what begins a group is numbered by a scan."""
+"""Unique elements or slices. Threads sort them, and a scan numbers the first element of each group."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def unique(call: LegalizeCall) -> Legalized:
 
 
 def _group(items: Value, grouping: Grouping, results: Mapping[str, Value], found: Value) -> None:
-    """Numbers the groups by the order of their items."""
+    """Number the groups in the order of their items."""
     total, place = size(items, 1), ir.IndexType.get()
 
     def with_places(places: Value) -> None:
@@ -41,7 +41,7 @@ def _group(items: Value, grouping: Grouping, results: Mapping[str, Value], found
                     store(behind - 1, results[INVERSE], position)
 
                 def begin() -> None:
-                    # Sorting is stable: the first in order is the first in the tensor.
+                    # Sorting is stable: the first item in order is the first one in the tensor.
                     store(position.to("i64"), results[FIRSTS], group)
                     store(at.to("i64"), starts, group)
 
@@ -57,7 +57,7 @@ def _group(items: Value, grouping: Grouping, results: Mapping[str, Value], found
 
 
 def _count(group: Number, starts: Value, counts: Value, found: Value) -> None:
-    """How many items are between where a group begins and where the next one does."""
+    """Store the number of items between the begin of a group and the begin of the next one."""
     groups, total = load(found, 0).to("index"), size(starts, 0)
 
     def write() -> None:
@@ -69,7 +69,7 @@ def _count(group: Number, starts: Value, counts: Value, found: Value) -> None:
 
 
 def _sort(items: Value, grouping: Grouping, places: Value) -> Callable[[Number, Number], Number]:
-    """Writes where the items are, in their order; whether those at two places are the same."""
+    """Write the places of the items in sorted order. Return the equality test of the items at two places."""
     before, total, after = (size(items, axis) for axis in range(3))
     dtype, place = grouping.dtype, ir.IndexType.get()
 
@@ -88,7 +88,7 @@ def _sort(items: Value, grouping: Grouping, places: Value) -> Callable[[Number, 
 
 
 def _by_first(groups: Mapping[str, Value], numbers: Value, results: Mapping[str, Value], found: Value) -> None:
-    """Numbers the groups again, by where they are first."""
+    """Renumber the groups by their first occurrence."""
     total = size(numbers, 0)
     group_at = lambda position: load(groups[INVERSE], position).to("index")  # noqa: E731
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Detection: boxes that count get their rows by a scan, then all are written at once."""
+"""Detection: a scan assigns rows to valid boxes, then all boxes are written at once."""
 
 from __future__ import annotations
 

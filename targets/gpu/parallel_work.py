@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What in code over memory is work for many threads, and what reads and writes."""
+"""Classification of operations on memory: work for many threads, reads and writes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ READS = frozenset({"memref.load", "vector.load", "vector.transfer_read"})
 WRITES = frozenset(
     "memref.store memref.copy vector.store vector.transfer_write memref.atomic_rmw memref.generic_atomic_rmw".split()
 )
-#: What a function of 32 bits takes, and those of math that are an instruction or two.
+#: Cost of a 32-bit function, and the math operations that take one or two instructions.
 FUNCTION = 32
 _SHORT = frozenset(
     f"math.{name}" for name in "absf absi ceil copysign ctpop floor fma roundeven rsqrt sqrt trunc".split()
@@ -24,7 +24,7 @@ def is_structured(op: Operation) -> bool:
 
 
 def is_shared(op: Operation) -> bool:
-    """Whether threads may share a loop's steps."""
+    """Check whether threads may share a loop's steps."""
     return op.name == "scf.for" and PARALLEL in op.attributes and not len(op.results)
 
 
@@ -33,24 +33,27 @@ def is_work(op: Operation) -> bool:
 
 
 def has_work(op: Operation) -> bool:
-    """Whether there is something inside that a block's threads share."""
+    """Check whether an operation contains work that a block's threads share."""
     return any(is_work(each) for each in operations_in(op, is_work))
 
 
 def touches(op: Operation) -> bool:
-    """Whether an operation, or one inside, works on memory."""
+    """Check whether an operation, or one nested in it, accesses memory."""
     inside = (op, *operations_in(op)) if op.regions else (op,)
     return any(is_work(each) or each.name in READS or each.name in WRITES for each in inside)
 
 
 def is_for_host(op: Operation) -> bool:
-    """Whether host code runs a loop or a branch: it reads and writes in kernels alone, or calls what does."""
+    """Check whether host code runs a loop or a branch.
+
+    It does if only kernels access memory there, or if the body calls host functions.
+    """
     others = [each for each in operations_in(op, is_work) if not is_work(each)]
     return any(map(_calls_host, others)) or not any(each.name in READS or each.name in WRITES for each in others)
 
 
 def _calls_host(op: Operation) -> bool:
-    """Whether it calls a function that is host code, one of the program or one that is registered."""
+    """Check whether an operation calls a host function, defined in the program or registered."""
     if op.name in ("tir.packed", "tir.call_packed"):
         return True
     if op.name != "func.call":
@@ -60,19 +63,19 @@ def _calls_host(op: Operation) -> bool:
 
 
 def is_in_order(op: Operation) -> bool:
-    """Whether an operation reads and writes in an order, alone or in a loop or a branch."""
+    """Check whether an operation accesses memory in program order, directly or in a loop or a branch."""
     if not op.regions:
         return op.name in READS or (op.name in WRITES and op.name != "memref.copy")
     return not is_work(op) and touches(op) and not is_for_host(op)
 
 
 def is_scalar(op: Operation) -> bool:
-    """Whether it computes scalars of scalars, wherever that is."""
+    """Check whether an operation computes scalars from scalars."""
     return op.name.partition(".")[0] in ("arith", "math", "index") or op.name == "affine.apply"
 
 
 def code_of(op: Operation) -> int:
-    """What becomes of an operation, about."""
+    """Estimate the number of instructions of an operation."""
     if not op.name.startswith("math.") or op.name in _SHORT:
         return 1
     return FUNCTION * (op.results[0].type.width if isinstance(op.results[0].type, ir.FloatType) else 32) // 32

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The stages from a graph to kernels for a GPU and the host's code that launches them."""
+"""Stages from a graph to GPU kernels and the host code that launches them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...passes.core.options import split_options
 from ...passes.core.stages import Stage
+from ...support.errors import OptionError
 from ..core import common_stages as common
-from ..core.backend import Machine
 from ..core.common_stages import trusted
+from ..core.machine import Machine
 from .emit.threads import STATIC_SHARED
 
-#: Products are joined where no work behind them is torn from their kernels: slices of what they give would be read for
-#: it.
+#: Products are merged unless this separates later work from their kernels, which would then read slices of the merged
+#: result.
 _COMBINED = "convolutions=false keep-meeting=true"
 
-#: Not all of the stage of products: who asks for less work may have sums in another order.
+#: A stage of its own, because it runs at a lower level than the product stage: the order of sums may change.
 _LAUNCHES = trusted(
     "launches",
     (
@@ -25,7 +27,7 @@ _LAUNCHES = trusted(
         "relax-canonicalize",
         "cse",
     ),
-    "what one kernel can do is one operator, or follows a product whose result it reads in its layout",
+    "merges operators, to launch fewer kernels",
     level=2,
 )
 _PLAN = Stage(
@@ -36,7 +38,7 @@ _PLAN = Stage(
         "tir-plan{target=@target threads=true}",
         "tir-apply-schedule{threads=true}",
     ),
-    "rows become steps of a loop, products get plans, what has a schedule runs as that says",
+    "fuses loops over rows, plans products, applies schedules",
     verify="end",
 )
 
@@ -48,13 +50,17 @@ def kernel_stages(
     block_threads: int = Machine.block_threads,
     between: tuple[Stage, ...] = (),
 ) -> tuple[Stage, ...]:
-    """The stages from a graph to functions that launch kernels, which say what each thread does; `gpu_stages` has more
-    of the arguments. `between` are stages in front of kernels, when tensors are memory.
+    """Return the stages from a graph to functions that launch kernels, with the work assigned to threads.
+
+    `gpu_stages` documents the arguments. The stages `between` run before the outlining of kernels, on memrefs.
+
+    Raise RelaxError for an option that kernels cannot follow.
     """
+    _refuse_options_of_cpus(device, options)
     return (
         common.integers(),
         common.SIMPLIFY,
-        # Weights are read as codes wherever they are some.
+        # Weights are read as codes wherever possible.
         common.blocks("columns=true"),
         common.NORMS,
         common.ATTENTION,
@@ -62,13 +68,14 @@ def kernel_stages(
         common.products(_COMBINED),
         _LAUNCHES,
         common.FOLD,
-        # What computes an operator may be by an instruction that one device has.
+        # The target may legalize operators with device-specific instructions.
         common.LEGALIZE.with_options(options),
         # Launches take time.
         common.fuse("launched=true"),
         common.INTRINSICS,
         _PLAN.with_options(options),
-        # A result aliases an operand only where each point reads what it writes, as others run at the same time.
+        # A result may alias an operand only if each point reads only the element that it writes, since points run in
+        # parallel.
         common.bufferize("any-order=true"),
         common.SMALL_TYPES,
         *between,
@@ -78,16 +85,30 @@ def kernel_stages(
                 f"gpu-outline-kernels{{device={device} threads={block_threads} shared={block_shared}}}",
                 "gpu-merge-kernels",
             ),
-            "what works on memory becomes kernels",
+            "outlines operations on memory into kernels",
             verify="end",
         ),
         Stage(
             "threads",
             ("gpu-share-threads", f"gpu-place-shared{{most={block_shared}}}"),
-            "kernels say what each thread does",
+            "assigns the work of kernels to threads",
             verify="end",
         ),
     )
+
+
+#: Options of the host's code that kernels of a device would not keep.
+_OF_CPUS = {"denormals": "flush", "numerics": "same"}
+
+
+def _refuse_options_of_cpus(device: str, options: str) -> None:
+    given = dict(split_options(options[1:-1]))
+    for name, value in _OF_CPUS.items():
+        if given.get(name) == value:
+            raise OptionError(
+                f"target '{device}{options}': {name}={value} applies to the code of CPUs, and this target's kernels "
+                f"run on a device; leave the option out"
+            )
 
 
 def gpu_stages(
@@ -98,18 +119,21 @@ def gpu_stages(
     launch_passes: Sequence[str] = (),
     block_threads: int = Machine.block_threads,
 ) -> tuple[Stage, ...]:
-    """The stages for a kind of device; the passes take its kernels to what its code is made of.
+    """Return the stages for a kind of device.
 
-    `options` are the target's, `{arch=sm_90a}`; a block may have so many bytes of shared memory and threads.
-    `launch_passes` have launches pass what kernels of the device need more.
+    `device_passes` lower kernels to the device's dialects. `options` are the target's options, such as `{arch=sm_90a}`.
+    `block_shared` and `block_threads` are the limits of a block. `launch_passes` add further operands that the device's
+    kernels need to their launches.
     """
-    constants = trusted("constants", ("host-place-constants{all=true}",), "constants leave the code")
+    constants = trusted(
+        "constants", ("host-place-constants{all=true}",), "moves constants from the code into the artifact"
+    )
     return (
         *kernel_stages(device, options, block_shared, block_threads, (constants,)),
         trusted(
             "entries",
             (common.LOWER_MASKS, "host-name-functions", "host-profile-kernels", "host-add-entries"),
-            "the functions that callers see",
+            "adds entry functions for callers",
         ),
         trusted(
             "errors",
@@ -117,10 +141,10 @@ def gpu_stages(
                 *("host-lower-packed", "gpu-lower-asserts", *launch_passes, "gpu-lower-launches"),
                 *("gpu-share-scratch", "host-check-memory", "host-lower-errors"),
             ),
-            "what can fail returns a status",
+            "makes functions that can fail return a status",
         ),
-        trusted("memory", ("gpu-place-memory",), "host code's memory is the device's"),
-        Stage("device", tuple(device_passes), "passes to the dialects of the device", verify="end"),
-        # Nothing that works on whole modules: kernels are in there, too.
+        trusted("memory", ("gpu-place-memory",), "allocates memory on the device"),
+        Stage("device", tuple(device_passes), "lowers kernels to the dialects of the device", verify="end"),
+        # No pass over whole modules may run here, because they contain the kernels, too.
         common.to_llvm(),
     )

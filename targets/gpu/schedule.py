@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The schedule of every PrimFunc on a GPU: each of its products gets a plan.
+"""Schedule of every PrimFunc on a GPU: each of its products gets a plan.
 
-What has none becomes a kernel too: a thread or a block of threads for each of its points.
+An operation without a plan becomes a kernel too, with a thread or a block of threads for each of its points.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ for _rule in (plan_strip, plan_product):
 
 @register_schedule([pattern for pattern in OpPattern if pattern is not OpPattern.TUPLE], target="gpu")
 def tile_each(function: Operation, context: ScheduleContext) -> object:
-    """Plans which rectangles of each product blocks of threads compute; what fits no rule is said to be unplanned."""
+    """Plan the rectangles that blocks of threads compute. Operations that fit no rule are marked as unplanned."""
     declined = plan_each(function, context)
     if declined is None:
         with function.context:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What all GPUs have in common."""
+"""Rules and schedules that all GPUs share."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ TARGET = Target(
     many_threads=True,
     rule_modules=tuple(f"{__package__}.legalize_{family}" for family in _OPERATORS),
     schedule_modules=(f"{__package__}.schedule", f"{__package__}.steps.rule"),
-    doc="Processors of many threads in blocks, with memory of their own, that a host gives work to.",
+    doc="Processors with many threads in blocks and their own memory, controlled by a host.",
 )

@@ -67,6 +67,18 @@ def call(symbol: str, operands: Sequence[Value], result: Type | None = None) -> 
     return op.result if results else None
 
 
+def call_intrinsic(name: str, operands: Sequence[Value], result: Type | None = None) -> Value | None:
+    """Call an intrinsic of LLVM and return its value, or None."""
+    attributes = {
+        "intrin": ir.StringAttr.get(name),
+        **segments(len(operands), 0),
+        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+    }
+    results = [] if result is None else [result]
+    op = ir.Operation.create("llvm.call_intrinsic", results=results, operands=list(operands), attributes=attributes)
+    return op.result if results else None
+
+
 def declare(symbol: str, type_: Type) -> None:
     """Declare a function that another unit of the program defines."""
     attributes = {

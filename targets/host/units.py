@@ -17,6 +17,7 @@ from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, has_body, operations_of, symbol_name
 from ...dialects.core.ir_attributes import ENTRY
+from .flush_modes import keep_text
 
 #: Every program needs the first file. Each file depends only on files before it.
 _FILES = (
@@ -137,8 +138,12 @@ _PAUSES = {
 
 def pool_text(architecture: str) -> str:
     """Return the thread pool for processors of an architecture."""
-    pause = "func.func private @pause() attributes {llvm.always_inline}"
-    return f"{_text('pool.mlir')}\n{pause} {{\n  {_PAUSES.get(architecture, '')}\n  return\n}}\n"
+    own = {"pause": _PAUSES.get(architecture, ""), "keep_denormals": keep_text(architecture)}
+    functions = (
+        f"func.func private @{name}() attributes {{llvm.always_inline}} {{\n  {text}\n  return\n}}\n"
+        for name, text in own.items()
+    )
+    return "\n".join((_text("pool.mlir"), *functions))
 
 
 @lru_cache(maxsize=1)

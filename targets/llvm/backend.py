@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from ...bindings.ir import Module
 from ...passes.core.stages import Stage
-from ..core.backend import Backend, ChosenTarget, Machine
+from ..core.backend import Backend, ChosenTarget
+from ..core.machine import Machine
 from .objects.code_target import code_target, machine
 from .pipeline import stages
 
 if TYPE_CHECKING:
     from ...runtime.artifact import Artifact
-    from ..core.code import CodeOptions
+    from ..core.code_options import CodeOptions
 
 
 class LLVMBackend(Backend):
@@ -35,6 +36,11 @@ class LLVMBackend(Backend):
 
     def stages(self, target: ChosenTarget) -> tuple[Stage, ...]:
         return stages(target)
+
+    def recipe(self, target: ChosenTarget) -> object:
+        from .recipe import recipe
+
+        return recipe(target)
 
     def prepare(self, target: ChosenTarget, options: CodeOptions) -> None:
         from .objects.native_code import prepare

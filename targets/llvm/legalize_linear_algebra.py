@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.ir import Value
+from ...dialects.core.infos import is_float
 from ...emit import linalg
 from ...emit.contraction import Term, contraction
 from ...emit.tensors import merge, split
@@ -23,7 +24,9 @@ def matmul(call: LegalizeCall) -> Legalized:
     infos: list[Any] = [call.info(value) for value in call.operands]
     left, right = (info.shape for info in infos)
     result: Any = call.result_infos[0]
-    if len(left) < 2 or len(right) < 2 or right[-1] != 1 or None in result.shape:
+    # The strict order is the one of dynamic columns.
+    is_strict = call.target.option("numerics") == "same" and is_float(result.dtype)
+    if is_strict or len(left) < 2 or len(right) < 2 or right[-1] != 1 or None in result.shape:
         return matmul_of_matrices(call)
     (rows, columns), labels = matmul_labels(len(left), len(right))
 

@@ -62,7 +62,8 @@ def matmul_nbits_panels(call: LegalizeCall) -> Legalized:
 
     def body(*parameters: Value) -> None:
         *given, out = parameters
-        _NbitsKernel(matrix, given, out, zero_point is not None, bias is not None).write()
+        kernel = _NbitsKernel(matrix, given, out, zero_point is not None, bias is not None)
+        kernel.write(alike=call.target.option("numerics") == "same")
 
     (result,) = call.loops(body, inputs, [TensorInfo((count, call.op.columns), "f32")])
     shaped = relax.reshape(result, relax.shape_expr(dims=(*leading, call.op.columns)))
@@ -139,8 +140,12 @@ class _NbitsKernel:
         self.out = out
         self._type = vectors.vector_of(matrix.lanes, ir.F32Type.get())
 
-    def write(self) -> None:
+    def write(self, *, alike: bool) -> None:
+        """Write the loops. If the bits must be alike for any number of rows, few rows take the way of many ones."""
         count = loops.size(self.x, 0)
+        if alike:
+            self._many(count)
+            return
         loops.when(count <= _FEW_ROWS, lambda: self._few(count), lambda: self._many(count))
 
     # ---- few rows ----

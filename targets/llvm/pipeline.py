@@ -7,7 +7,7 @@ from ...passes.core.stages import Stage
 from ..core import common_stages as common
 from ..core.backend import ChosenTarget
 from ..core.common_stages import open_stage, trusted
-from .objects.code_target import machine
+from .objects.code_target import CodeTarget, code_target, machine
 
 _LAYOUTS = trusted(
     "layouts",
@@ -24,54 +24,61 @@ _LAYOUTS = trusted(
         "llvm-winograd{target=@target}",
         "relax-split-batch{target=@target}",
     ),
-    "convolutions work on blocks of channels and one image, weights of few bits lie as vectors read them",
+    "blocks channels, packs weights of few bits, splits batches",
     level=2,
 )
 _PLAN = open_stage(
     "plan",
     (
         "tir-split-reductions{target=@target}",
+        "llvm-order-reductions{target=@target}",
         "tir-simplify-indices",
         "tir-cut-padding{target=@target}",
         "tir-fuse-rows{target=@target}",
         "tir-plan{target=@target}",
-        "tir-pack-constants",
+        "tir-pack-constants{target=@target}",
         "relax-outline-branches",
     ),
-    "how loops run is chosen: tiles, vectors, order; weights lie as they are read",
+    "chooses tiles, vectors and loop order, packs constant weights",
 )
 _APPLY = trusted(
     "apply",
-    ("tir-apply-schedule{target=@target}", "tir-apply-plan{target=@target}"),
-    "loops become tiles and vectors",
+    ("tir-apply-schedule{target=@target}", "llvm-fuse-multiply-add{target=@target}", "tir-apply-plan{target=@target}"),
+    "tiles and vectorizes loops",
 )
 _SMALL_LOOPS = trusted(
     "small-loops",
     ("tir-inline-into-loops", "symbol-dce"),
-    "loops compute with small tensors themselves, without calls",
+    "inlines functions on small tensors into loops",
     level=1,
 )
 _OF_HOST = (
-    trusted("constants", ("host-place-constants",), "large constants leave the code; else they stay in it"),
-    trusted("parallel", ("tir-outline-parallel",), "loops that threads share become functions of a range"),
+    trusted("constants", ("host-place-constants",), "moves large constants from the code into the artifact"),
+    trusted("parallel", ("tir-outline-parallel",), "outlines parallel loops into functions of a range"),
     trusted(
         "entries",
         (
             *("func.func(convert-linalg-to-loops)", common.LOWER_MASKS),
             *("host-name-functions", "host-profile-kernels", "host-add-entries"),
         ),
-        "the functions that callers see",
+        "adds entry functions for callers",
     ),
     trusted(
-        "errors", ("host-lower-packed", "host-check-memory", "host-lower-errors"), "what can fail returns a status"
+        "errors",
+        ("host-lower-packed", "host-check-memory", "host-lower-errors"),
+        "makes functions that can fail return a status",
     ),
-    trusted("memory", ("host-keep-arena",), "temporaries stay from call to call"),
-    trusted(
-        "calls",
-        ("llvm-pass-pointers", "host-call-parallel"),
-        "kernels take pointers and sizes, threads share the ranges of loops",
-    ),
+    trusted("memory", ("host-keep-arena",), "keeps memory for temporaries between calls"),
 )
+
+
+def _calls(code: CodeTarget) -> Stage:
+    flush = (f"host-flush-denormals{{architecture={code.architecture}}}",) if code.flushes_denormals else ()
+    return trusted(
+        "calls",
+        ("llvm-pass-pointers", "host-call-parallel", *flush),
+        "passes pointers and sizes to kernels, distributes ranges over threads",
+    )
 
 
 def stages(target: ChosenTarget) -> tuple[Stage, ...]:
@@ -101,5 +108,6 @@ def stages(target: ChosenTarget) -> tuple[Stage, ...]:
         common.SMALL_TYPES,
         _SMALL_LOOPS,
         *_OF_HOST,
+        _calls(code_target(target)),
         common.to_llvm("llvm-store-narrow-floats", *(("llvm-load-tiles",) if has_tiles else ())),
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How code is made for OpenCL."""
+"""Code generation for OpenCL."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from ..spirv.device_passes import device_passes
 from ..spirv.options import device_of
 
 if TYPE_CHECKING:
-    from ..core.code import CodeOptions
+    from ..core.code_options import CodeOptions
 
 _LANGUAGES = ("spirv", "c")
 
 
 class OpenCLBackend(SpirvBackend):
-    """Kernels by SPIR-V for OpenCL, or as text in OpenCL C."""
+    """Backend that compiles kernels to SPIR-V for OpenCL, or writes them as OpenCL C."""
 
     api: ClassVar[str] = "opencl"
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
         if _is_text(target) and device_of(target).subgroup > 1:
-            notes = ["without the option subgroup threads pass values on through a block's memory"]
-            raise OptionError(f"target '{target}': OpenCL C does not say how many threads a subgroup has", notes=notes)
+            notes = ["without the option 'subgroup', threads exchange values through a block's memory"]
+            raise OptionError(f"target '{target}': OpenCL C does not define the size of a subgroup", notes=notes)
         return super().stages(target)
 
     def device_passes(self, target: ChosenTarget) -> Sequence[str]:
@@ -47,7 +47,7 @@ class OpenCLBackend(SpirvBackend):
         return packed([PackedKernel(text, count) for count in words_of_kernels(module)], 0, counts_blocks=False)
 
     def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:
-        """The kernels in the dialect spirv, or as text."""
+        """Return the kernels in the dialect spirv, or as OpenCL C."""
         return _text(module) if _is_text(target) else super().assembly(module, target, options)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Devices by OpenCL."""
+"""Target opencl: OpenCL devices."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from ..core.registry import Target, TargetOption
 from ..spirv.options import OPTIONS
 from .backend import OpenCLBackend
 
-LANGUAGE = TargetOption(
-    "language", "what kernels are: spirv (the usual), or c: text, which drivers without SPIR-V take"
-)
+LANGUAGE = TargetOption("language", "format of kernels: spirv (default), or c: text for drivers without SPIR-V")
 
 TARGET = Target(
     "opencl",
     parents=("spirv",),
     host="llvm",
-    doc="Devices by OpenCL, by SPIR-V.",
+    doc="OpenCL devices, programmed in SPIR-V or OpenCL C.",
     options=(*OPTIONS, LANGUAGE),
     backend=OpenCLBackend,
 )

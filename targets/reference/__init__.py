@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The target reference: programs whose functions are interpreted."""
+"""Target reference: programs with interpreted functions."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The reference as a target: llvm's host code checks arguments and gives results, the interpreter computes these."""
+"""Target reference: llvm's host code checks arguments and returns results, and the interpreter computes them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..core.registry import Target
 
 
 def _stages(stages: Stages) -> Stages:
-    """llvm's for host code; functions become calls of the interpreter where operators become calls of PrimFuncs."""
+    """Return llvm's stages for host code. Instead of legalization, functions become calls of the interpreter."""
     host = stages.between(start="legalize")
     return host.replace("legalize", "reference-interpret")
 
@@ -17,5 +17,5 @@ TARGET = Target(
     "reference",
     parents=("llvm",),
     stages=_stages,
-    doc="No code: functions are interpreted, as rx.reference does.",
+    doc="Interpreter of functions, like rx.reference, without code generation.",
 )

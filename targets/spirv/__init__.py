@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels as SPIR-V: what Vulkan and OpenCL share."""
+"""Kernels as SPIR-V: code shared by Vulkan and OpenCL."""

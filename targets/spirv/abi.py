@@ -1,27 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How kernels in SPIR-V are found and launched: what whoever drives Vulkan or OpenCL has to know.
+"""Layout and calling convention of kernels in SPIR-V, for drivers of Vulkan or OpenCL.
 
-A kernel is the entry point of its name. Its group of threads has one dimension and the size that its launch says, which
-stands in the code; its shared memory does, too. It takes words of 64 bits, little endian: addresses of the device's
-memory and integers as they are, narrower numbers in the lowest bits, of which the rest may be anything. No memory is
-bound to it: addresses are those that the interface gives (vkGetBufferDeviceAddress; SVM or USM of OpenCL).
+A kernel is the entry point of the same name. Its workgroups have one dimension. The code contains their size, which is
+that of the launch, and their shared memory. A kernel takes 64-bit little-endian words: addresses of device memory and
+integers as they are, and narrower numbers in the lowest bits, with arbitrary bits above. No memory is bound to a
+kernel. The interface defines the addresses (vkGetBufferDeviceAddress; SVM or USM of OpenCL).
 
-A module for Vulkan with a constant 0 that may be specialized may have smaller groups. Their size, which divides the
-other one, is that constant, of 32 bits, and there are as many more of them.
+A module for Vulkan that has a 32-bit specialization constant 0 may run with smaller workgroups. The constant is their
+size, which divides the original size. A launch then has as many more workgroups.
 
-- vulkan: the words are the push constants, from offset 0, as far as there are `MOST_PUSHED`, of which any device has
-  room. A kernel of more words is pushed one: the address of all of them in memory. No descriptors. The last word is the
-  number of blocks, as there may be more than one dimension has room for: block x of row y of N is number y * N + x, and
-  those behind the last one do nothing.
+- vulkan: the first `MOST_PUSHED` words are the push constants from offset 0, for which every device has room. A kernel
+  with more words receives a single push constant, the address of all words in memory. There are no descriptors. The
+  last word is the number N of blocks, because one dimension may not be large enough. Block x of row y, with rows of R
+  blocks, has the number y * R + x, and blocks from N on do nothing.
 - opencl: argument i of the kernel is word i, a `ulong`.
 
-Which features of a device code needs its OpCapability instructions say. Asserts write to addresses that they are
-given: see targets/gpu/passes/gpu_lower_asserts.py.
+The OpCapability instructions state the device features that the code needs. Assertions write to addresses that they
+receive: see targets/gpu/passes/gpu_lower_asserts.py.
 
-The bytes of a program's kernels: a header of four numbers of 32 bits (magic, how many kernels, how many threads
-subgroups have to have at least or 0, 0; where a module multiplies cooperative matrices exactly so many), for each
-kernel four more (where its module begins, the module's bytes, how many words it takes, 1 if the last of them is the
-number of blocks or 0), then the modules. Kernels of one module say the same place.
+The bytes of a program's kernels consist of a header, one entry per kernel, and the modules. Header and entries are four
+32-bit numbers each. The header contains the magic number, the number of kernels, the size of subgroups, and 0. The size
+is a minimum, or 0 without a requirement; for cooperative matrices it is exact. An entry contains the offset and the
+size of the kernel's module, its number of words, and 1 if the last word is the number of blocks, else 0. Kernels of one
+module have the same offset.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from typing import NamedTuple
 
 #: Bytes of a word.
 WORD = 8
-#: Devices have blocks of so many threads at least.
+#: Every device supports blocks of this many threads.
 LEAST_THREADS = 128
-#: Devices push 128 bytes at least.
+#: Every device supports 128 bytes of push constants.
 MOST_PUSHED = 128 // WORD
-#: What needs subgroups of a size.
+#: Operations that require a subgroup size.
 SHUFFLES = ("spirv.GroupNonUniformShuffle", "spirv.GroupNonUniformShuffleXor")
 OF_SUBGROUPS = (*SHUFFLES, "spirv.KHR.CooperativeMatrixMulAdd")
 
@@ -45,14 +46,17 @@ _NUMBERS = struct.Struct("<4I")
 
 
 class PackedKernel(NamedTuple):
-    """A kernel of a program: the module that it is in, and how many words it takes."""
+    """Kernel of a program: its module, and its number of words."""
 
     module: bytes
     words: int
 
 
 def packed(kernels: Sequence[PackedKernel], subgroup: int, *, counts_blocks: bool) -> bytes:
-    """The kernels of a program, in the order of its table. `counts_blocks`: whether their last word says how many."""
+    """Return the bytes of a program's kernels, in the order of its table.
+
+    `counts_blocks` is True if their last word is the number of blocks.
+    """
     modules = dict.fromkeys(kernel.module for kernel in kernels)
     place = _NUMBERS.size * (1 + len(kernels))
     places: dict[bytes, int] = {}
@@ -65,7 +69,7 @@ def packed(kernels: Sequence[PackedKernel], subgroup: int, *, counts_blocks: boo
 
 
 def unpacked(data: bytes | memoryview) -> tuple[list[PackedKernel], int]:
-    """The kernels, and the size of subgroups."""
+    """Return the kernels, and the size of subgroups."""
     magic, count, subgroup, _ = _NUMBERS.unpack_from(data, 0)
     assert magic == MAGIC, "made by packed()"
     rows = [_NUMBERS.unpack_from(data, _NUMBERS.size * (1 + place)) for place in range(count)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How code is made for devices by SPIR-V: kernels as its modules, the host's code as llvm's."""
+"""Code generation for devices by SPIR-V: kernels as SPIR-V modules, host code by target llvm."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ...bindings.ir import Module, Operation
-from ...bindings.mlir import string_value
 from ...bindings.navigation import body_of, operations_named, operations_of
-from ...dialects.core.ir_attributes import KERNELS, KERNELS_TEXT, WORDS
+from ...dialects.core.ir_attributes import KERNELS_TEXT, WORDS
 from ...passes.core.stages import Stage
-from ...support.errors import RefusalError
-from ..core.backend import Backend, ChosenTarget, Machine
+from ..core.backend import Backend, ChosenTarget
 from ..core.code import find_backend
+from ..core.machine import Machine
+from ..gpu.kernel_names import kernel_names
 from ..gpu.pipeline import gpu_stages
 from .abi import OF_SUBGROUPS, PackedKernel, packed
 from .device_passes import device_passes
@@ -23,13 +23,13 @@ from .options import MATRICES, OPTIONS, VERSION, device_of
 
 if TYPE_CHECKING:
     from ...runtime.artifact import Artifact
-    from ..core.code import CodeOptions
+    from ..core.code_options import CodeOptions
 
 
 class SpirvBackend(Backend):
-    """Kernels by SPIR-V, launched by native code."""
+    """Backend that compiles kernels to SPIR-V, launched by native code."""
 
-    #: The interface that the code is for.
+    #: Interface that the code uses.
     api: ClassVar[str]
 
     def machine(self, target: ChosenTarget) -> Machine:
@@ -53,20 +53,13 @@ class SpirvBackend(Backend):
         return gpu_stages(self.api, passes, options, device.kernels_shared, block_threads=device.threads)
 
     def device_passes(self, target: ChosenTarget) -> Sequence[str]:
-        """What makes code of kernels."""
+        """Return the passes that compile kernels."""
         return device_passes(self.api, device_of(target))
 
     def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         from ...runtime.artifact import DeviceCode
 
-        if options.one_object:
-            raise RefusalError(
-                f"target '{target}': an object file has no place for kernels",
-                notes=["--emit=artifact, the default, makes a program with them"],
-            )
-        if KERNELS not in module.operation.attributes:
-            raise RefusalError("the module has no kernels: the stage 'kernels' did not run")
-        names = tuple(string_value(each) for each in module.operation.attributes[KERNELS])
+        names = kernel_names(module, target, options)
         data = self.kernels(module, target)
         for each in _spirv_modules(module):
             each.erase()
@@ -80,11 +73,11 @@ class SpirvBackend(Backend):
         return replace(host, devices=(code,))
 
     def format_of(self, target: ChosenTarget) -> str:
-        """How the program has its kernels."""
+        """Return the format of the kernels in the program."""
         return "spirv"
 
     def kernels(self, module: Module, target: ChosenTarget) -> bytes:
-        """The program's kernels, as whoever launches them reads them (abi.py)."""
+        """Return the bytes of the program's kernels (abi.py)."""
         from .binary import binary_of
 
         with module.context:
@@ -99,12 +92,12 @@ class SpirvBackend(Backend):
         return packed(rows, subgroup, counts_blocks=self.api == "vulkan")
 
     def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:
-        """The kernels in the dialect spirv."""
+        """Return the kernels in the dialect spirv."""
         return "\n".join(str(each) for each in _spirv_modules(module))
 
 
 def words_of_kernels(module: Module) -> list[int]:
-    """How many words each takes."""
+    """Return the number of words of each kernel."""
     return list(module.operation.attributes[WORDS]) if WORDS in module.operation.attributes else []
 
 

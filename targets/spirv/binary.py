@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The bytes of modules of the dialect spirv."""
+"""Binary form of modules in the dialect spirv."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BUILTIN, _WORKGROUP_SIZE = 11, 25
 
 
 def binary_of(module: Operation, environment: ir.Attribute) -> bytes:
-    """What drivers read. Upstream's serializer is behind a pass on modules of kernels."""
+    """Return the SPIR-V binary. Upstream only exposes its serializer through a pass on modules of kernels."""
     with module.context, module.location:
         made = ir.Module.create()
         made.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
@@ -31,8 +31,9 @@ def binary_of(module: Operation, environment: ir.Attribute) -> bytes:
 
 
 def _with_block_size(code: bytes) -> bytes:
-    """Says that the size of blocks that may be specialized (spirv-specialize-blocks), the one constant of parts that
-    there is, is that: upstream has no decorations of constants.
+    """Decorate the specializable block size (spirv-specialize-blocks) as WorkgroupSize.
+
+    It is the only composite constant. Upstream has no decorations of constants.
     """
     words = list(memoryview(code).cast("I"))
     places, place = dict[int, int](), _HEADER_WORDS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The kernels of a module that has host code, too."""
+"""Kernels of a module that contains host code, too."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The passes from a gpu.module of loops, vectors and buffers to modules of the dialect spirv."""
+"""Passes from a gpu.module of loops, vectors and buffers to modules of the dialect spirv."""
 
 from __future__ import annotations
 
@@ -7,22 +7,25 @@ from .options import DeviceLimits
 
 _STRAIGHT = (
     "convert-linalg-to-loops",
-    # Transfers that are no single load or store become loops or straight code.
+    # Transfers that are not single loads or stores become loops or straight code.
     "convert-vector-to-scf{full-unroll=1}",
 )
 _SIMPLE = (
-    # bf16 is computed in f32; functions of half floats, too.
+    # bf16 is computed in f32, and so are functions of half floats.
     "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
     "math-extend-to-supported-types{extra-types=f64}",
     "arith-expand{include-bf16=true}",
-    # Views become arithmetic of offsets and strides, which is affine.apply: before affine goes.
+    # Views become arithmetic on offsets and strides in affine.apply, so it runs before the lowering of affine.
     "expand-strided-metadata",
     "lower-affine",
 )
 
 
 def device_passes(api: str, device: DeviceLimits, *, is_text: bool = False) -> tuple[str, ...]:
-    """Of a module that holds a gpu.module, for a device of that interface; `is_text`: in OpenCL C, not in SPIR-V."""
+    """Return the passes on a module with a gpu.module, for a device.
+
+    With `is_text` they produce OpenCL C, not SPIR-V.
+    """
     said, subgroup = f"{{api={api}}}", f"api={api} subgroup={device.subgroup}"
     return (
         f"gpu.module({','.join(_STRAIGHT)})",

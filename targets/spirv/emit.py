@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits operations of the dialect spirv: pointers, loads and stores of a known alignment, variables."""
+"""Emission of operations of the dialect spirv: pointers, aligned loads and stores, variables."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from ...bindings.mlir import ir
 from ...emit.arithmetic import result_of
 from ...emit.memrefs import storage_bytes
 
-#: Memory that the host gives, by an address; by the interface that the code is for.
+#: Storage class of memory that the host passes by address, for each interface.
 DEVICE_STORAGE = {"vulkan": "PhysicalStorageBuffer", "opencl": "CrossWorkgroup"}
 SHARED_STORAGE, OWN_STORAGE, WORDS_STORAGE = "Workgroup", "Function", "PushConstant"
-#: As memory semantics name it, beside that of a block.
+#: Name of this memory in memory semantics, in addition to the block's memory.
 _MEMORY = {"vulkan": "UniformMemory", "opencl": "CrossWorkgroupMemory"}
-#: What loads and stores have to say, as the memory's owner may know no better.
+#: Loads and stores of these storage classes must state their alignment, because the code cannot derive it from the
+#: memory's type.
 _ALIGNED = {DEVICE_STORAGE["vulkan"], DEVICE_STORAGE["opencl"]}
 
 
@@ -26,12 +27,12 @@ def array_type(count: int, element: Type) -> Type:
 
 
 def at_address(address: Value, pointee: Type, storage: str) -> Value:
-    """A pointer to device memory, from an i64."""
+    """Return a pointer to device memory, from an i64."""
     return result_of("spirv.ConvertUToPtr", [address], pointer_type(pointee, storage))
 
 
 def variable(symbol: str, type_: Type) -> Operation:
-    """Declares a variable of a module."""
+    """Declare a variable of a module."""
     attributes = {"sym_name": ir.StringAttr.get(symbol), "type": ir.TypeAttr.get(type_)}
     return ir.Operation.create("spirv.GlobalVariable", attributes=attributes)
 
@@ -41,7 +42,7 @@ def variable_address(symbol: str, type_: Type) -> Value:
 
 
 def block_size(symbol: str, threads: int) -> None:
-    """Declares how many threads a module's blocks have, as a constant that may be specialized (abi.py)."""
+    """Declare a module's number of threads per block as a specialization constant (abi.py)."""
     i32 = ir.IntegerType.get_signless(32)
     one, size = f"{symbol}_one", f"{symbol}_size"
     for name, value, further in ((symbol, threads, {"spec_id": ir.IntegerAttr.get(i32, 0)}), (one, 1, {})):
@@ -57,13 +58,13 @@ def block_size(symbol: str, threads: int) -> None:
 
 
 def value_of_constant(symbol: str) -> Value:
-    """Of 32 bits, that may be specialized."""
+    """Return the value of a 32-bit specialization constant."""
     type_ = ir.IntegerType.get_signless(32)
     return result_of("spirv.mlir.referenceof", [], type_, spec_const=ir.FlatSymbolRefAttr.get(symbol))
 
 
 def element_of(base: Value, place: Value, pointee: Type, storage: str, *outer: Value) -> Value:
-    """A pointer to an element of an array, which is behind `outer` members of what `base` points to."""
+    """Return a pointer to an element of an array, nested in the members `outer` of the variable of `base`."""
     return result_of("spirv.AccessChain", [base, *outer, place], pointer_type(pointee, storage))
 
 
@@ -84,7 +85,7 @@ def _access(type_: Type, storage: str, alignment: int) -> dict[str, Attribute]:
 
 
 def semantics(order: str, api: str, *, shared: bool = True, device: bool = True) -> Attribute:
-    """Of which memory an operation orders accesses, and how."""
+    """Return the memory semantics of an operation: its order, and the memories that it applies to."""
     memories = [_MEMORY[api]] * device + ["WorkgroupMemory"] * shared
     return ir.Attribute.parse(f"#spirv.memory_semantics<{'|'.join([order, *memories])}>")
 
@@ -94,6 +95,6 @@ def scope(name: str) -> Attribute:
 
 
 def place_in_struct(place: int) -> Value:
-    """Members of a struct have their places when code is made."""
+    """Return the constant index of a struct's member."""
     type_ = ir.IntegerType.get_signless(32)
     return result_of("spirv.Constant", [], type_, value=ir.IntegerAttr.get(type_, place))

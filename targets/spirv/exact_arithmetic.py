@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Says in modules of SPIR-V that arithmetic is to be done as it is written: drivers may take floats for real numbers,
-and leave NaNs, infinities and the sign of 0 to chance, where they are not told.
+"""Exact arithmetic in SPIR-V modules.
+
+Unless told otherwise, drivers may treat floats as real numbers, and leave NaNs, infinities and the sign of 0 undefined.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def say_exact(module: Operation, api: str) -> None:
 
 
 def require(module: Operation, capability: str) -> None:
-    """Adds to what a module says that it needs."""
+    """Add a capability to a module's declarations."""
     said = str(module.attributes["vce_triple"]).replace("[", f"[{capability}, ", 1)
     module.attributes["vce_triple"] = ir.Attribute.parse(said)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits C's fmod, exactly: a division of integers, as many bits at a time as there is room for."""
+"""Emission of C's fmod, exactly: an integer division that processes as many bits at a time as fit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...emit.numbers import Number, constant, minimum, number, select, unary
 
 
 class _Format(NamedTuple):
-    """Of a float: bits of its fraction, the exponent of 1."""
+    """Float format: bits of the fraction, and the exponent of 1."""
 
     fraction: int
     bias: int
@@ -22,12 +22,15 @@ _FORMATS = {"f32": _Format(23, 127), "f64": _Format(52, 1023)}
 
 
 def float_remainder(x: Number, y: Number) -> Number:
-    """x less as many y as are in it, with the sign of x; a NaN of what is infinite, and of y = 0."""
+    """Return x minus the largest multiple of y in it, with the sign of x.
+
+    The result is NaN for infinite x and for y = 0.
+    """
     if x.dtype not in _FORMATS:
         return float_remainder(x.to("f32"), y.to("f32")).to(x.dtype)
     format_, size, step = _FORMATS[x.dtype], unary("math.absf", x), unary("math.absf", y)
     (exponent, fraction), (step_exponent, divisor) = (_parts(each, format_) for each in (size, step))
-    # Of what is undefined anything is computed, but no division by 0.
+    # Undefined cases yield arbitrary values, but must not divide by 0.
     divisor = select(divisor == 0, 1, divisor)
     room = 64 - format_.fraction - 1
 
@@ -48,7 +51,7 @@ def float_remainder(x: Number, y: Number) -> Number:
 
 
 def _parts(size: Number, format_: _Format) -> tuple[Number, Number]:
-    """Exponent and fraction of a number that is not negative, as i64: fraction * 2**(exponent - bias - bits)."""
+    """Return the exponent and fraction of a nonnegative number as i64: fraction * 2**(exponent - bias - bits)."""
     bits = bits_of(size).to("i64")
     exponent, fraction = bits >> format_.fraction, bits & ((1 << format_.fraction) - 1)
     is_normal = exponent > 0
@@ -56,7 +59,7 @@ def _parts(size: Number, format_: _Format) -> tuple[Number, Number]:
 
 
 def _scaled(fraction: Number, exponent: Number, x: Number, format_: _Format) -> Number:
-    """As above, from these; the power of two may be the smallest of all numbers."""
+    """Return the float of a fraction and an exponent, the inverse of `_parts`. The power of two may be subnormal."""
     normal = exponent > format_.fraction
     bits = select(normal, (exponent - format_.fraction) << format_.fraction, constant(1, "i64") << (exponent - 1))
     power = from_bits(bits.to("i32" if x.dtype == "f32" else "i64"), x.element)
@@ -64,5 +67,5 @@ def _scaled(fraction: Number, exponent: Number, x: Number, format_: _Format) -> 
 
 
 def _largest(x: Number) -> int:
-    """The bits of all but the sign."""
+    """Return the mask of all bits but the sign."""
     return (1 << (x.bits - 1)) - 1

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cooperative matrices that a device multiplies: their types and sizes, as the target's option and plans name them."""
+"""Cooperative matrices that a device multiplies: their types and sizes, as in the target's option and in plans."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-#: Of plans: cooperative_f16_16x16x16_32.
+#: Prefix of the instruction's name in plans: cooperative_f16_16x16x16_32.
 INSTRUCTION = "cooperative"
-#: Sums of f16 are f32, of bytes, with sign or without, i32.
+#: Sums are f32 for f16, and i32 for signed and unsigned bytes.
 FACTORS = ("f16", "i8", "ui8")
 LEAST, MOST = 4, 128
-#: Of neighbours in a row, which are a thread's.
+#: Most adjacent elements of a row per thread.
 _MOST_LANES = 4
 
 
 class Matrices(NamedTuple):
-    """A subgroup of so many threads multiplies a matrix of rows and steps with one of steps and columns."""
+    """Product of a rows x steps matrix and a steps x columns matrix, by a subgroup of `threads` threads."""
 
     factors: str
     rows: int
@@ -31,11 +31,11 @@ class Matrices(NamedTuple):
     def instruction(self) -> str:
         return f"{INSTRUCTION}_{self.factors}_{self.rows}x{self.columns}x{self.steps}_{self.threads}"
 
-    # ---- whose a result is, where threads have read it from memory ----
+    # ---- owners of results, after threads have read them from memory ----
 
     @property
     def lanes(self) -> int:
-        """How many neighbours in a row of the result are one thread's: all threads have some."""
+        """Number of adjacent elements in a row of the result per thread, so that all threads have some."""
         lanes = min(_MOST_LANES, self.columns)
         while lanes > 1 and (self.columns // lanes) * self.rows < self.threads:
             lanes //= 2
@@ -55,7 +55,10 @@ class Matrices(NamedTuple):
 
 
 def matrices_of_text(text: str, threads: int) -> Matrices | None:
-    """Of f16:16x16x16, for subgroups of `threads`; None for what is none, or has less results than threads."""
+    """Parse a text such as f16:16x16x16, for subgroups of `threads`.
+
+    None for other texts, and for matrices with fewer results than threads.
+    """
     found = re.fullmatch(rf"({'|'.join(FACTORS)}):(\d+)x(\d+)x(\d+)", text)
     if found is None:
         return None
@@ -65,7 +68,7 @@ def matrices_of_text(text: str, threads: int) -> Matrices | None:
 
 
 def matrices_of_instruction(name: str) -> Matrices | None:
-    """None where it is none."""
+    """Parse an instruction's name. Return None for other instructions."""
     _, factors, sizes, threads = [*name.split("_"), *[""] * 3][:4]
     found = matrices_of_text(f"{factors}:{sizes}", int(threads)) if threads.isdigit() and int(threads) else None
     return found if found is not None and found.instruction == name else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matrices of a subgroup as SPIR-V has them: their types, and arithmetic; upstream forgets the signs of bytes."""
+"""Matrices of a subgroup in SPIR-V: their types and arithmetic. Upstream drops the signedness of bytes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _SIGNED = "si8"
 
 
 def name_matrices(kernel: Operation) -> None:
-    """Values of matrices get SPIR-V's types, what fills and multiplies them becomes its operations."""
+    """Convert the types of matrices to SPIR-V's, and their fills and products to its operations."""
     ops = operations_in(kernel)
-    # SPIR-V's types have none.
+    # SPIR-V's types have no signedness.
     signs = [_operands(each) if each.name == "gpu.subgroup_mma_compute" else None for each in ops]
     for op in ops:
         arguments = [each for region in op.regions for block in region.blocks for each in block.arguments]
@@ -38,18 +38,18 @@ def name_matrices(kernel: Operation) -> None:
 
 
 def layout_of(op: Operation) -> Attribute:
-    """How a matrix is in memory."""
+    """Return the layout of a matrix in memory."""
     order = "ColumnMajor" if "transpose" in op.attributes else "RowMajor"
     return ir.Attribute.parse(f"#spirv.coop_matrix_layout_khr<{order}>")
 
 
 def row_length(op: Operation) -> Value:
-    """From line to line of a matrix in memory, in elements."""
+    """Return the stride between the lines of a matrix in memory, in elements."""
     return constant(op.attributes["leadDimension"].value, "i32").value
 
 
 def _operands(multiply: Operation) -> Attribute | None:
-    """What has signs; None where nothing, or no number is an integer."""
+    """Return the signedness operands of a product, or None for unsigned integers and floats."""
     left, right, _ = (str(each.type) for each in multiply.operands)
     signed = [name for name, type_ in (("ASigned", left), ("BSigned", right)) if f"x{_SIGNED}," in type_]
     if not signed:

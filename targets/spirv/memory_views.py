@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where the elements of a kernel's memrefs are: a base, and an offset, sizes and strides in elements."""
+"""Views of a kernel's memory: a base, and offset, sizes and strides in elements."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ...emit.memrefs import storage_bytes
 from ...emit.numbers import Size, as_i64, as_index, number
 from .emit import OWN_STORAGE, SHARED_STORAGE, at_address, element_of, variable_address
 
-#: Views of the same elements by another type.
+#: Views of the same elements with another type.
 _SAME = ("memref.cast", "memref.memory_space_cast")
 
 
 @dataclass(frozen=True)
 class Base:
-    """Where memory begins: an address, i64, or a pointer to an array of the block's or the thread's own."""
+    """Begin of memory: an address as i64, or a pointer to an array in a block's or a thread's own memory."""
 
     storage: str
     value: Value
@@ -29,7 +29,7 @@ class Base:
 
 @dataclass(frozen=True)
 class View:
-    """A memref. `element` is what its elements are in memory."""
+    """View of a memref. `element` is the type of its elements in memory."""
 
     base: Base
     element: Type
@@ -38,14 +38,14 @@ class View:
     strides: tuple[Size, ...]
 
     def place(self, indices: Sequence[Value]) -> Size:
-        """Of an element, behind the base."""
+        """Return the offset of an element from the base."""
         place = self.offset
         for index, stride in zip(indices, self.strides, strict=True):
             place = number(index) * stride + place
         return place
 
     def pointer(self, place: Size, pointee: Type) -> Value:
-        """To an element, or to neighbours as a vector."""
+        """Return a pointer to an element, or to adjacent elements as a vector."""
         base = self.base
         if base.storage in (OWN_STORAGE, SHARED_STORAGE):
             return element_of(base.value, as_i64(place).value, pointee, base.storage)
@@ -57,11 +57,11 @@ class View:
 
 
 class Views:
-    """The views of a kernel."""
+    """Views of a kernel's memrefs."""
 
     def __init__(self, storage: str, shared: dict[str, tuple[Type, Type]]):
         self._storage = storage
-        #: By the names of memref.global: the variable's type, and what its elements are in memory.
+        #: By the names of memref.global: the variable's type, and its element type in memory.
         self._shared = shared
         self._known: dict[Value, View] = {}
 
@@ -75,7 +75,7 @@ class Views:
 
     def _made(self, memref: Value) -> View:
         if isinstance(memref.owner, Block):
-            raise located_error("a kernel's loops and branches cannot pass memory on", memref.owner.owner.location)
+            raise located_error("loops and branches of a kernel cannot pass on memory", memref.owner.owner.location)
         maker, type_ = memref.owner.operation, memref.type
         with maker.location, ir.InsertionPoint(maker):
             if maker.name in _SAME:
@@ -95,17 +95,17 @@ class Views:
                 return replace(source, offset=0, sizes=(), strides=())
             if maker.name == "memref.view" and self.of(maker.operands[0]).base.storage == self._storage:
                 return self._cut_out(maker)
-        raise located_error(f"'{maker.name}' op gives memory that SPIR-V cannot reach", maker.location)
+        raise located_error(f"'{maker.name}' op returns memory that SPIR-V cannot address", maker.location)
 
     def _as_other_elements(self, cast: Operation) -> View:
-        """Truth values as bytes, which they are in memory."""
+        """Return the view of truth values as bytes, which is their type in memory."""
         source, element = self.of(cast.operands[0]), in_memory(cast.results[0].type.element_type)
         if source.element != element:
-            raise located_error(f"memory of {source.element} is no memory of {element}", cast.location)
+            raise located_error(f"memory of {source.element} cannot be viewed as memory of {element}", cast.location)
         return source
 
     def _described(self, descriptor: Value, type_: Type) -> View:
-        """Of a descriptor that is put together: two addresses, offset, sizes, strides."""
+        """Return the view of a descriptor that is built from two addresses, offset, sizes and strides."""
         parts: dict[tuple[int, ...], Value] = {}
         op = descriptor.owner.operation
         while op.name == "llvm.insertvalue":
@@ -125,11 +125,11 @@ class Views:
             [as_index(next(given)) if known == DYNAMIC else known for known in cast.attributes[f"static_{name}"]]
             for name in ("offsets", "sizes", "strides")
         )
-        # What it is given counts from the base, not from the source.
+        # The offset counts from the base, not from the source.
         return replace(source, offset=offsets[0], sizes=tuple(sizes), strides=tuple(strides))
 
     def _cut_out(self, view: Operation) -> View:
-        """Of bytes at an address."""
+        """Return the view of a part of bytes at an address."""
         source, type_ = self.of(view.operands[0]), view.results[0].type
         shift, *open_sizes = view.operands[1:]
         address = as_i64(source.base.value) + as_i64(source.offset) + as_i64(shift)
@@ -139,13 +139,13 @@ class Views:
 
 
 def dense(base: Base, element: Type, shape: Sequence[Size]) -> View:
-    """Row-major memory."""
+    """Return the view of row-major memory."""
     strides = tuple(product(shape[axis + 1 :]) for axis in range(len(shape)))
     return View(base, element, 0, tuple(shape), strides)
 
 
 def in_memory(element: Type) -> Type:
-    """What elements of a type are in memory: truth values are bytes."""
+    """Return the type of elements in memory. Truth values are bytes there."""
     if isinstance(element, ir.IndexType):
         return ir.IntegerType.get_signless(64)
     if isinstance(element, ir.IntegerType) and element.width < 8:

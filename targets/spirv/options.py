@@ -1,69 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is known of a device that kernels are for: the targets' options."""
+"""Target options: properties of the devices that kernels run on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ...support.errors import OptionError
-from ..core.backend import ChosenTarget, Machine
+from ..core.backend import ChosenTarget
+from ..core.machine import Machine
 from ..core.registry import TargetOption
 from .matrices import FACTORS, LEAST, MOST, Matrices, matrices_of_text
 
 SEPARATOR = "+"
-#: What a device may lack.
+#: Types that a device may lack.
 _TYPES = ("f64", "f16", "i16", "i8")
 _VERSIONS = ("1.2", "1.3")
 
 OPTIONS = (
     TargetOption(
-        "subgroup", "how many threads exchange values without memory, at least: 32 (the usual), 1 for none, to 128"
+        "subgroup", "minimum number of threads that exchange values without memory: 1 (none) to 128, default 32"
     ),
-    TargetOption("threads", "how many threads a block may have: 256 (the usual), from 128 to 1024"),
-    TargetOption("shared", "bytes of memory that a block may have: 32768 (the usual), from 16384 on"),
+    TargetOption("threads", "maximum number of threads per block: 128 to 1024, default 256"),
+    TargetOption("shared", "maximum bytes of memory per block: 16384 or more, default 32768"),
     TargetOption(
-        "lacks", "types that the device has not, of f64, f16, i16, i8: f64+f16; kernels with such are refused"
+        "lacks", "types that the device lacks, of f64, f16, i16, i8: f64+f16; kernels that use them are refused"
     ),
     TargetOption(
         "fma",
-        "whether the device rounds x * y + z once (the usual) or twice, where code is to do it: lavapipe, from which "
-        "code also hides that a number is 0",
+        "number of roundings of x * y + z on the device: once (default), or twice, for lavapipe, where code emulates "
+        "math.fma and hides constant zeros",
     ),
 )
 MATRICES = TargetOption(
     "matrices",
-    "cooperative matrices that the device multiplies, f16:16x16x16+i8:16x16x32: factors f16, i8 or ui8, rows, columns "
-    "and steps, by subgroups of exactly as many threads as 'subgroup' says; none without it; code is for Vulkan 1.3",
+    "cooperative matrices of the device, f16:16x16x16+i8:16x16x32: factors f16, i8 or ui8, rows, columns and steps, "
+    "for subgroups of exactly 'subgroup' threads; default none; code is for Vulkan 1.3",
 )
-VERSION = TargetOption("version", "the Vulkan that code is for: 1.2 (the usual), by SPIR-V 1.5, or 1.3, by SPIR-V 1.6")
+VERSION = TargetOption("version", "version of Vulkan: 1.2 (default), with SPIR-V 1.5, or 1.3, with SPIR-V 1.6")
 
 
 @dataclass(frozen=True)
 class DeviceLimits:
-    """A device, or what all devices have that code is for."""
+    """Properties of a device, or the common properties of all devices that the code supports."""
 
     subgroup: int
     threads: int
     shared_bytes: int
-    #: Whether x * y + z is rounded once.
+    #: True if x * y + z is rounded once.
     is_fused: bool
-    #: Names of types that it has not, as the option gives them.
+    #: Names of missing types, in the option's format.
     lacks: str
-    #: Vulkan's, where code is for that.
+    #: Version of Vulkan, if the code is for Vulkan.
     version: str
     matrices: tuple[Matrices, ...] = ()
-    #: What plans count with; of the usual device.
+    #: Estimates for plans, from the usual device.
     cores: int = 16
     registers: int = 128
 
     @property
     def kernels_shared(self) -> int:
-        """What is left for kernels: threads of several subgroups exchange values through some."""
+        """Bytes of shared memory for kernels. If a warp spans several subgroups, exchanged values take a part."""
         return self.shared_bytes - (4 * self.threads if self.subgroup < Machine.warp else 0)
 
 
 def device_of(target: ChosenTarget) -> DeviceLimits:
-    """What the options say. Raises RelaxError for values that are wrong."""
+    """Return the properties that the options state. Raises RelaxError for wrong values."""
     subgroup = number_option(target, "subgroup", 1 if target.option("language") == "c" else 32, 1, 128)
     matrices = _matrices(target, subgroup)
     return DeviceLimits(
@@ -72,7 +73,7 @@ def device_of(target: ChosenTarget) -> DeviceLimits:
         number_option(target, "shared", 32 << 10, 16 << 10, 1 << 20),
         _word(target, "fma", ("once", "twice")) == "once",
         _types(target),
-        # What upstream has for matrices is of this SPIR-V.
+        # Upstream's operations on matrices need this version of SPIR-V.
         _word(target, "version", _VERSIONS[-1:] if matrices else _VERSIONS),
         matrices,
     )
@@ -113,7 +114,7 @@ def _word(target: ChosenTarget, name: str, known: tuple[str, ...]) -> str:
 
 
 def number_option(target: ChosenTarget, name: str, usual: int, least: int, most: int) -> int:
-    """A target's option that is a number, of threads a power of two. Raises OptionError for another one."""
+    """Return a numeric option, a power of two unless it is a number of bytes. Raises OptionError for other values."""
     given = target.option(name) or str(usual)
     if not given.isdigit() or not least <= int(given) <= most or (name != "shared" and int(given) & (int(given) - 1)):
         what = "a number" if name == "shared" else "a power of two"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What targets that write programs as text share: C, OpenCL C, WGSL."""
+"""Code shared by targets that write programs as text: C, OpenCL C, WGSL."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes operations one after the other, each by a rule of its name; what has none is refused, with its place."""
+"""Writer of operations in program order, each by the rule for its name. Operations without a rule are refused."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ...bindings.navigation import operations_of
 from ...bindings.rewriting import located_error
 from ...support.errors import RefusalError, RelaxError
 
-#: What a value is in what is written: a name, lanes, an expression, a view of memory.
+#: Representation of a value in the text: a name, lanes, an expression, a view of memory.
 Held = TypeVar("Held")
 
 
 class OperationWriter(Generic[Held]):
     target: ClassVar[str]
-    #: Why an operation without a rule is refused.
+    #: Reason given for refusing an operation without a rule.
     unknown: ClassVar[str]
-    #: What helps against any refusal.
+    #: Notes for all refusals.
     hints: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, rules: Mapping[str, Callable[[Any, Operation], None]], where: str) -> None:
@@ -32,7 +32,7 @@ class OperationWriter(Generic[Held]):
         self._known[value] = held
 
     def know_all(self, values: Iterable[Value], helds: Iterable[Held | None]) -> None:
-        """None stands for what is unused."""
+        """Register several values. None marks an unused one."""
         for value, held in zip(values, helds, strict=True):
             if held is not None:
                 self.know(value, held)
@@ -45,7 +45,7 @@ class OperationWriter(Generic[Held]):
     # ---- operations ----
 
     def block(self, block: Block) -> Operation:
-        """All but the last operation, which it returns."""
+        """Write all operations of a block except the last one, which is returned."""
         *ops, end = operations_of(block)
         self.operations(ops)
         return end

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops and branches: scf's as a language's own. What a region yields is a variable that is assigned at its end."""
+"""Loops and branches: scf operations as control flow of the target language.
+
+A region's yielded values are variables assigned at its end.
+"""
 
 from __future__ import annotations
 
@@ -45,4 +48,4 @@ def _while(writer: TextWriter[Any], op: Operation) -> None:
     writer.know_all(op.results, results)
 
 
-RULES: dict[str, Callable[[Any, Operation], None]] = {"scf.for": _for, "scf.if": _if, "scf.while": _while}
+CONTROL_RULES: dict[str, Callable[[Any, Operation], None]] = {"scf.for": _for, "scf.if": _if, "scf.while": _while}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The body of a function as text: lines, braces, and the variables that loops and branches assign to."""
+"""Body of a function as text: lines, braces, and the variables that loops and branches assign to."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ INDENT = "    "
 
 
 class TextWriter(OperationWriter[Held], ABC):
-    """How a language says what structured_control.py writes is up to subclasses. Variables are what holds values."""
+    """Text writer. Subclasses define the syntax for structured_control.py. Variables hold values."""
 
-    #: The head of a loop without an end.
+    #: Head of an endless loop.
     endless: ClassVar[str]
+    #: Lines of the text so far.
+    lines: list[str]
 
     def __init__(
         self, rules: Mapping[str, Callable[[Any, Operation], None]], where: str, first_number: int = 0
     ) -> None:
         super().__init__(rules, where)
-        self.lines: list[str] = []
+        self.lines = []
         self._depth = 1
         self._numbers = count(first_number)
 
@@ -52,26 +54,26 @@ class TextWriter(OperationWriter[Held], ABC):
 
     @abstractmethod
     def carry(self, op: Operation, values: Sequence[Value], arguments: Sequence[Value]) -> Sequence[Held | None]:
-        """Declares what a loop begins with, and knows the arguments by it. None stands for what is unused."""
+        """Declare the loop-carried variables and bind the arguments to them. None marks an unused one."""
 
     @abstractmethod
     def leave(self, op: Operation, wanted: str, arguments: Sequence[Value] = ()) -> Sequence[Held | None]:
-        """Declares what an operation leaves, and hands to arguments of a region of its own."""
+        """Declare the variables for an operation's results, and bind arguments of its second region to them."""
 
     @abstractmethod
     def assigned(self, variable: Held, value: Value) -> Iterable[tuple[str, str, str]]:
-        """The names that are assigned to, what, of which type."""
+        """Return (name, text, type) of each assignment of a value to a variable."""
 
     @abstractmethod
     def keep(self, name: str, text: str, type_: str) -> str:
-        """A constant for what is to become of a variable."""
+        """Declare a constant for the next value of a variable."""
 
     def is_changed(self, text: str, names: Sequence[str]) -> bool:
-        """Whether a text is another one when variables have changed."""
+        """Check whether a text depends on changed variables."""
         return text in names
 
     def assign(self, variables: Sequence[Held | None], values: Sequence[Value]) -> None:
-        """All at once: what one of them was before, another may become."""
+        """Assign all variables simultaneously, because values may refer to the old variables."""
         found = [
             each
             for variable, value in zip(variables, values, strict=True)
@@ -89,8 +91,8 @@ class TextWriter(OperationWriter[Held], ABC):
 
     @abstractmethod
     def steps(self, op: Operation) -> AbstractContextManager[None]:
-        """The braces of a loop that counts, with its counter known."""
+        """Write the braces of a counting loop, with its counter bound."""
 
     @abstractmethod
     def condition(self, op: Operation, value: Value, *, is_negated: bool = False) -> str:
-        """What an operation's branches, or its end, depend on."""
+        """Return the condition of a branch or of a loop's end."""

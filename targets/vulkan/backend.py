@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How code is made for Vulkan."""
+"""Code generation for Vulkan."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from ..spirv.backend import SpirvBackend
 
 
 class VulkanBackend(SpirvBackend):
-    """Kernels by SPIR-V for Vulkan."""
+    """Backend that compiles kernels to SPIR-V for Vulkan."""
 
     api: ClassVar[str] = "vulkan"

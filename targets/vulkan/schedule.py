@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Schedules of PrimFuncs for devices by Vulkan: what all GPUs do, and a rule for cooperative matrices."""
+"""Schedules of PrimFuncs for Vulkan devices: the schedules of all GPUs, and a rule for cooperative matrices."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Devices by Vulkan."""
+"""Target vulkan: Vulkan devices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TARGET = Target(
     parents=("spirv",),
     host="llvm",
     schedule_modules=(f"{__package__}.schedule",),
-    doc="Devices by Vulkan, by SPIR-V.",
+    doc="Vulkan devices, programmed in SPIR-V.",
     options=(*OPTIONS, MATRICES, VERSION),
     backend=VulkanBackend,
 )

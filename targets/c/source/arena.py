@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Static arena: offsets of all functions' memory in one array, disjoint for what is alive at the same time.
+"""Static arena: offsets of all functions' memory in one array, disjoint for buffers that are alive at the same time.
 
-A function's memory is behind that of every function that calls it: there is no stack of frames, each place is known.
+A function's memory begins behind that of its callers. There is no stack of frames, so all offsets are constants.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from ....emit.memrefs import ALIGNMENT
 from .size_bounds import SizeBounds
 from .types import BYTES, memory_type
 
-#: The most elements of an array that is a function's own.
+#: Most elements of an array on the stack.
 _MOST_ON_STACK = 1 << 14
 
 
 @dataclass(frozen=True)
 class Arena:
-    """Offsets of what allocations make; those that have none, no bound of whose sizes is known, have memory apart."""
+    """Offsets of allocations. An allocation without a known upper bound on its size is not in the arena."""
 
     offsets: Mapping[Value, int]
     size: int
 
 
 def plan_arena(functions: Mapping[str, Operation], order: Iterable[str], bounds: SizeBounds) -> Arena:
-    """`order`: callers before what they call."""
+    """Assign offsets to the allocations of all functions. In `order`, callers precede their callees."""
     offsets: dict[Value, int] = {}
     starts: dict[str, int] = {}
     end = 0
@@ -53,7 +53,7 @@ class _Piece:
 
 
 def _place(inside: list[Operation], start: int, offsets: dict[Value, int], bounds: SizeBounds) -> int:
-    """Gives each allocation of a function the lowest place that is free as long as it lives; the height of all."""
+    """Give each allocation of a function the lowest offset that is free during its lifetime. Return the end of all."""
     ends = _ends(inside)
     height, alive = start, list[_Piece]()
     for position, op in enumerate(inside):
@@ -73,7 +73,7 @@ def _place(inside: list[Operation], start: int, offsets: dict[Value, int], bound
 
 
 def _ends(inside: list[Operation]) -> dict[Value, int]:
-    """Where memory is given back, by position."""
+    """Return the position of each deallocation."""
     return {op.operands[0]: position for position, op in enumerate(inside) if op.name == "memref.dealloc"}
 
 
@@ -91,7 +91,7 @@ def _rounded(size: int) -> int:
 
 
 def bytes_of(memref: Value, bounds: SizeBounds) -> int | None:
-    """The most that memory can take; None where that has no bound."""
+    """Return the maximum bytes of a memref, or None without a bound."""
     sizes = [bounds.size(memref, axis)[1] for axis in range(memref.type.rank)]
     if None in sizes:
         return None
@@ -100,13 +100,13 @@ def bytes_of(memref: Value, bounds: SizeBounds) -> int | None:
 
 
 def is_on_stack(op: Operation) -> bool:
-    """Whether it is a variable of C's, or an array."""
+    """Check whether an allocation becomes a C variable or array."""
     type_ = op.results[0].type
     return op.name == "memref.alloca" and type_.has_static_shape and math.prod(type_.shape) <= _MOST_ON_STACK
 
 
 def is_handed_on(op: Operation) -> bool:
-    """Whether what an allocation makes is given back elsewhere: by a loop that gets it, or behind."""
+    """Check whether the memory of an allocation is freed elsewhere: in a loop that receives it, or later."""
     users = users_of(op.results[0])
     return op.name == "memref.alloc" and not any(user.name == "memref.dealloc" for user in users)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops over sizes, loops whose steps may be in any order, regions that run once."""
+"""Loops over sizes, parallel loops, and regions that run once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from ....bindings.ir import Operation
 from ....bindings.navigation import body_of
 from ....support.errors import RefusalError
-from ...text import structured_control
+from ...text.structured_control import CONTROL_RULES
 from .expressions import Expression, Size, integer, name, of_size
 from .types import INDEX
 from .writer import FunctionWriter, Rule
@@ -17,7 +17,7 @@ from .writer import FunctionWriter, Rule
 
 @contextmanager
 def loop(writer: FunctionWriter, size: Size) -> Iterator[Expression]:
-    """A loop over 0 to a size; what has one step is none."""
+    """Write a loop from 0 to a size. A loop of one step is left out."""
     if isinstance(size, int) and size == 1:
         yield integer(0)
         return
@@ -26,10 +26,10 @@ def loop(writer: FunctionWriter, size: Size) -> Iterator[Expression]:
 
 
 def _parallel(writer: FunctionWriter, op: Operation) -> None:
-    """One step after the other."""
+    """Write a parallel loop sequentially."""
     counts = list(op.attributes["operandSegmentSizes"])
     if len(op.results):
-        raise RefusalError("it reduces over steps in any order")
+        raise RefusalError("it is a reduction over parallel steps")
     body = body_of(op)
     bounds = writer.all(list(op.operands))
     rank = counts[0]
@@ -43,14 +43,14 @@ def _parallel(writer: FunctionWriter, op: Operation) -> None:
 
 def _execute(writer: FunctionWriter, op: Operation) -> None:
     if len(op.regions[0].blocks) > 1:
-        raise RefusalError("it has several blocks: write branches as scf's")
+        raise RefusalError("it has several blocks: use scf operations for branches")
     variables = writer.leave(op, "left")
     writer.assign(variables, list(writer.block(body_of(op)).operands))
     writer.know_all(op.results, variables)
 
 
 RULES: dict[str, Rule] = {
-    **structured_control.RULES,
+    **CONTROL_RULES,
     "scf.parallel": _parallel,
     "scf.execute_region": _execute,
     "memref.alloca_scope": _execute,

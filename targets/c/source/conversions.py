@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How arith makes numbers of one type of those of another, in C."""
+"""Conversions of the arith dialect in C."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _narrow(writer: FunctionWriter, op: Operation, operands: list[Expression]) -
     source, target = str(op.operands[0].type), str(op.results[0].type)
     if target == "f32":
         return cast("float", operands[0])
-    # Rounded to odd in between, so that what follows rounds as if it were the first to.
+    # Round to odd first, so that the second rounding gives the result of a single rounding.
     value = call(writer.helper("odd_f32_of_f64"), operands[0]) if source == "f64" else operands[0]
     return call(writer.helper(f"{target}_of_f32"), value)
 

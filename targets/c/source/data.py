@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constants as arrays of C."""
+"""Constants as C arrays."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _NOT_FINITE = {"nan": "NAN", "inf": "INFINITY", "-inf": "-INFINITY"}
 
 
 def declaration(op: Operation, name: str) -> str:
-    """`const float net_weight[12]` for a memref.global."""
+    """Return the declaration of a memref.global, such as `const float net_weight[12]`."""
     type_ = op.attributes["type"].value
     count = max(math.prod(type_.shape), 1)
     return f"const {memory_type(type_.element_type)} {name}[{count}]"
 
 
 def definition(op: Operation, name: str) -> str:
-    """With its numbers."""
+    """Return the definition of a memref.global, with its elements."""
     type_ = op.attributes["type"].value
     shape = "x".join(map(str, type_.shape)) or "one number"
     texts = list(_texts(op.attributes["initial_value"], type_)) or ["0"]
@@ -47,12 +47,12 @@ def _texts(attribute: Attribute, type_: Type) -> Iterator[str]:
         return (f"0x{number:04x}" for number in numbers.tolist())
     if dtype in ("f32", "f64"):
         suffix = "f" if dtype == "f32" else ""
-        return (_NOT_FINITE.get(text) or f"{text}{suffix}" for text in map(str, numbers))  # the shortest that say it
+        return (_NOT_FINITE.get(text) or f"{text}{suffix}" for text in map(str, numbers))  # the shortest exact text
     return (integer_literal(number, dtype if dtype != "i1" else "i8").text for number in numbers.tolist())
 
 
 def elements(attribute: Attribute, type_: Type) -> ndarray:
-    """The numbers in a row; halves as their bits, bools as bytes."""
+    """Return the elements as one-dimensional array, half floats as bits and bools as bytes."""
     import numpy
 
     dtype = str(type_.element_type)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memories of devices in C: an array each, as large as the kernel that uses most of it."""
+"""Device memories in C: one array each, as large as the largest use by a kernel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ static {macro} union {{
 
 @dataclass(frozen=True)
 class MemoryArray:
-    """The array of one memory. Kernels run one after the other, so that all of them use the same bytes."""
+    """Array of one memory. Kernels run one after the other, so that all of them use the same bytes."""
 
     memory: str
     name: str
@@ -41,7 +41,7 @@ class MemoryArray:
 
     @property
     def text(self) -> str:
-        """Return the definition."""
+        """Return the definition of the array."""
         return _ARRAY.format(**vars(self))
 
 

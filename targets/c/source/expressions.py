@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""C expressions as text, with brackets where C, or a reader of it, needs them."""
+"""C expressions as text, with brackets where C or its readers need them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 
-# How tightly an expression's outermost operator binds.
+# Precedence of an expression's outermost operator.
 ATOM, UNARY, PRODUCT, SUM, SHIFT, COMPARISON, BITS, LOGIC, CHOICE = 9, 8, 7, 6, 5, 4, 3, 2, 1
 
 _LEVELS = {
@@ -20,30 +20,30 @@ _LEVELS = {
 
 @dataclass(frozen=True)
 class Expression:
-    """The text of a value. Those of sizes are computed with by + and *, also with numbers, which are computed here."""
+    """Text of a value. Sizes support + and *, also with int operands, which are folded."""
 
     text: str
     level: int = ATOM
-    #: Whether it reads memory: then it stands where it is, before what writes.
+    #: True if the expression reads memory, so that it must be evaluated before later writes.
     reads: bool = False
-    #: Whether it is made of loop counters, sizes and numbers only: what does not wrap around.
+    #: True if the expression consists of loop counters, sizes and numbers only, so that it does not wrap around.
     is_place: bool = False
-    #: Whether it is seen to be a number of at least 0.
+    #: True if the value is known to be nonnegative.
     is_natural: bool = False
 
     @property
     def number(self) -> int | None:
-        """The integer that it is, where it is one."""
+        """The value of an integer literal, else None."""
         digits = self.text.removeprefix("-")
         return int(self.text) if digits.isdigit() else None
 
     @property
     def atom(self) -> str:
-        """For where anything looser than a call needs brackets."""
+        """Text with brackets, for contexts where anything looser than a call needs them."""
         return self.text if self.level == ATOM else f"({self.text})"
 
     def within(self, level: int) -> str:
-        """For an operand of an operator that binds so tightly."""
+        """Return the text as operand of an operator of this precedence."""
         return self.text if self.level > level else f"({self.text})"
 
     def __add__(self, other: Size) -> Expression:
@@ -77,7 +77,7 @@ def integer(value: int) -> Expression:
 
 
 def joined(text: str, level: int, *operands: Expression) -> Expression:
-    """What an operator makes of operands that stand in the text already."""
+    """Return an expression with an operator's text, and flags derived from its operands."""
     reads = any(each.reads for each in operands)
     is_place = bool(operands) and all(each.is_place for each in operands)
     is_natural = bool(operands) and all(each.is_natural for each in operands)
@@ -85,7 +85,10 @@ def joined(text: str, level: int, *operands: Expression) -> Expression:
 
 
 def binary(operator: str, left: Expression, right: Expression) -> Expression:
-    """Brackets stand wherever two operators meet, but in sums of products and in chains from left to right."""
+    """Return a binary operation.
+
+    Operands that are operations themselves have brackets, except in sums of products and in left-associative chains.
+    """
     level = _LEVELS[operator]
     is_chained = left.level == level and level in (SUM, PRODUCT)
     first = left.text if is_chained or left.level >= UNARY or (level, left.level) == (SUM, PRODUCT) else left.atom
@@ -128,7 +131,7 @@ def product(sizes: Iterable[Size]) -> Size:
 
 
 def quotient(left: Size, right: Size, *, is_natural: bool) -> Size:
-    """Rounded down; C rounds towards 0, which is the same of natural numbers."""
+    """Return the quotient, rounded down. C rounds towards 0, which is the same for nonnegative numbers."""
     if right == 0:
         return 0  # unreachable: an axis is empty
     if isinstance(left, int) and isinstance(right, int):
@@ -139,7 +142,7 @@ def quotient(left: Size, right: Size, *, is_natural: bool) -> Size:
 
 
 def remainder(left: Size, right: Size, *, is_natural: bool) -> Size:
-    """With the sign of the right one."""
+    """Return the remainder with the sign of the divisor."""
     if right == 0:
         return 0
     if isinstance(left, int) and isinstance(right, int):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""C functions that a program calls and does not define, and their declarations."""
+"""External C functions that a program calls, and their declarations."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ CALL_EXTERN = "tir.call_extern"
 
 
 def called_in_c(op: Operation) -> str:
-    """Return the name of the C function that an operation calls, or nothing."""
+    """Return the name of the C function that an operation calls, or an empty string."""
     return string_value(op.attributes["func"]) if op.name in (CALL_EXTERN, "tir.call_pure_extern") else ""
 
 
-#: Headers of the C library, with the functions of theirs that programs do not declare.
+#: Headers of the C library, with the functions that they declare.
 _HEADERS = {
     "ctype": "tolower toupper isalpha isdigit".split(),
     "stdio": "printf fprintf sprintf snprintf puts putchar scanf".split(),
@@ -28,16 +28,19 @@ _HEADERS = {
 
 
 class Externs:
-    """Declarations of C functions. Calls with pointers to several types give the parameter the type void *."""
+    """Declarations of C functions. Parameters that receive pointers to several types have the type void *."""
 
     def __init__(self, names: CNames) -> None:
         self._names = names
         self._declared: dict[str, tuple[str, list[str]]] = {}
-        #: Of the C library, those that declare functions which are called.
+        #: Headers of the C library for the called functions.
         self.headers: set[str] = set()
 
     def declare(self, function: str, returned: str, parameters: Sequence[str]) -> None:
-        """Note a call. Raises RefusalError where an earlier call has other numbers or kinds of arguments."""
+        """Record a call.
+
+        Raises RefusalError if an earlier call has a different number or different kinds of arguments.
+        """
         if self._names.is_known(function):
             self.headers.update(header for header, names in _HEADERS.items() if function in names)
             return
@@ -60,7 +63,7 @@ class Externs:
 
 
 def _merged(one: str, other: str) -> str | None:
-    """Return the type that takes arguments of both types, or None."""
+    """Return the type that accepts arguments of both types, or None."""
     if one == other:
         return one
     if not (one.endswith("*") and other.endswith("*")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Entries by tvm-ffi's calling convention: checks of what is passed, then a call of the function itself."""
+"""Entry functions with tvm-ffi's calling convention, which check the arguments and call the C functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OPTIONAL = ("take_tensor", "data_of", "check_size", "take_integer", "take_numbe
 
 
 def entries_file(name: str, part: str, interfaces: Sequence[Interface]) -> str:
-    """The file of them: symbols `__tvm_ffi_<part>.<function>`."""
+    """Return the file of entry functions, with the symbols `__tvm_ffi_<part>.<function>`."""
     _, _, support = Path(__file__).with_name("ffi.c").read_text(encoding="utf-8").partition("*/\n\n")
     entries = [_entry(name, f"{part}.{each.label}" if part else each.label, each) for each in interfaces]
     used = "\n".join(entries)
@@ -30,7 +30,7 @@ def _is_needless(chunk: str, used: str) -> bool:
 
 
 def _entry(name: str, symbol: str, interface: Interface) -> str:
-    """Sizes are taken where they stand first, and compared everywhere else."""
+    """Return an entry function. The first occurrence of a size defines it; all others are compared with it."""
     arguments = [*interface.inputs, *interface.results]
     chosen = f"entry_of_{interface.name}"
     taken = "void *self, const Any *args, int32_t count, Any *result"
@@ -99,5 +99,5 @@ def _passed(place: int, argument: InterfaceArgument) -> str:
 
 
 def _plain(text: str) -> str:
-    """For a text of C's that goes through printf."""
+    """Return the text with characters that are safe in printf formats and C strings."""
     return "".join(each if each.isalnum() and each.isascii() else "_" for each in text)

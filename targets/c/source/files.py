@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The files of a program: model.h, model.c, model_data.c, main.c and a Makefile; those with large constants."""
+"""Files of a program: model.h, model.c, model_data.c, main.c and a Makefile, plus the files of large constants."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .weights import is_in_file, weight_files
 from .writer import words_in
 
 _MADE = "/* Written by relax-mlir{version}: {what} */"
-#: The numbers that a failed check shows, at most.
+#: Most numbers that a failed check shows.
 MOST_NUMBERS = 4
 
 _HEAP = """\
@@ -80,7 +80,7 @@ static void end_memory(struct memory *memory) {{
 }}""",
 }
 
-#: GCC from some size on undoes what sums of products are written for, and takes ten times as long.
+#: Above some size, GCC reorders the loops of products, which then take ten times as long.
 _OPTIMIZATION = """\
 /* Loops are in the order that is fast. */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -105,7 +105,7 @@ CFLAGS ?= -O3 -std=c99 -Wall -Wextra
 """
 
 
-#: What the assembler reads, make does not know by itself.
+#: make does not know which files the assembler includes.
 _WEIGHTS_RULE = """\
 {name}_weights.o: {name}_weights.S {name}_weights.bin
 \t$(CC) -c -o $@ $<
@@ -122,8 +122,11 @@ EXTERN ?={libraries}
 def source_files(
     module: Operation, options: SourceOptions, version: str = "", libraries: Sequence[str] = ()
 ) -> dict[str, str | bytes]:
-    """The files by name; `libraries` have the C functions that a program calls. Raises RelaxError, with the place, for
-    what C does not have."""
+    """Return the files of a program by name.
+
+    `libraries` contain the C functions that the program calls. Raises RelaxError with the location for constructs
+    without C.
+    """
     program = Program(module, options)
     functions = FunctionsWriter(program).write_all()
     name = options.name
@@ -149,7 +152,7 @@ def source_files(
 
 
 def _linked(program: Program, libraries: Sequence[str]) -> dict[str, str]:
-    """Return the lines of the Makefile for C functions of others, or empty lines if the program calls none."""
+    """Return the Makefile lines for external C functions, or empty lines if the program calls none."""
     if not program.externs.lines():
         return {"extern": "", "link": ""}
     words = "".join(f" {each if os.path.dirname(each) else f'-l:{each}'}" for each in libraries)
@@ -181,7 +184,7 @@ def _header(program: Program, functions: list[Written]) -> str:
 
 
 def _documented(interface: Interface) -> str:
-    """What is passed, line by line."""
+    """Return the comment that describes the parameters, one per line."""
     lines = [f"/* {interface.label}: 0, or a status. Tensors lie row by row; results are written to."]
     for size in interface.sizes:
         least, most = size.bounds

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What arith computes of floats, in C."""
+"""Floating-point operations of the arith dialect in C."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from .expressions import Expression, binary, call, name, unary
 from .integers import FALSE, TRUE, negation
 from .writer import FunctionWriter, Rule, ScalarRule, scalar
 
-#: By the number of the predicate: o and what else must hold, or u and what else may.
+#: By the predicate's number. Prefix o: the operands must be ordered; prefix u: true for unordered operands, too.
 _PREDICATES = (
     "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true",
 )  # fmt: skip
 _OPERATORS = {"eq": "==", "gt": ">", "ge": ">=", "lt": "<", "le": "<="}
-#: What an unordered predicate is the contrary of.
+#: Negations of unordered predicates.
 _CONTRARY = {"ugt": "<=", "uge": "<", "ult": ">=", "ule": ">"}
-#: Those that hold for a number and itself.
+#: Predicates that are true for a number compared with itself.
 _REFLEXIVE = ("oeq", "oge", "ole", "ord", "ueq", "uge", "ule")
 
 
@@ -28,7 +28,7 @@ def _suffix(type_: Type) -> str:
 
 
 def c_function(function: str) -> ScalarRule:
-    """A function of <math.h>."""
+    """Return the rule that calls a function of <math.h>."""
     return lambda writer, op, operands: call(function + _suffix(op.results[0].type), *operands)
 
 
@@ -57,7 +57,7 @@ def _compare(writer: FunctionWriter, op: Operation, operands: list[Expression]) 
 
 
 def _compared_with_itself(word: str, value: Expression) -> Expression:
-    """Only NaN is another matter."""
+    """Return the comparison of a value with itself, which depends on NaN only."""
     is_ordered, holds = word.startswith("o"), word in _REFLEXIVE
     if is_ordered != holds:
         return TRUE if holds else FALSE

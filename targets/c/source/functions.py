@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions: kernels, which take pointers and the sizes that they ask for, and those that callers see."""
+"""Functions in C: kernels, with pointers and the sizes they use as parameters, and public functions."""
 
 from __future__ import annotations
 
@@ -21,22 +21,24 @@ from .same_sizes import Place, same_sizes
 from .types import INDEX, scalar_type
 from .writer import FunctionWriter, Rule, words_in
 
-#: Of one parameter: how it is declared, and where a call finds it: an operand's number, and an axis of it.
+#: Name of the parameter for the memory of a call.
 _MEMORY = "memory"
 
 
 @dataclass(frozen=True)
 class _Parameter:
+    """Parameter of a kernel: its declaration, and the operand number and axis that a call passes for it."""
+
     name: str
     declaration: str
     operand: int = -1
-    #: Of an operand that is memory: -1 for the pointer.
+    #: Axis of a size parameter for a memref operand; -1 for its pointer.
     axis: int = -1
 
 
 @dataclass(frozen=True)
 class Written:
-    """A function's text, and what it takes."""
+    """Text and parameters of a function."""
 
     name: str
     text: str
@@ -46,12 +48,12 @@ class Written:
 
 
 class FunctionsWriter:
-    """Writes a program's functions, callees first."""
+    """Writer of a program's functions, callees first."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.written: dict[str, Written] = {}
-        #: Of a kernel: sizes that are one, and the names that they have.
+        #: Sizes of a kernel that are equal, and their names.
         self._same: Mapping[Place, Place] = {}
         self._sizes: dict[Place, str] = {}
         self._rules: dict[str, Rule] = {
@@ -75,7 +77,7 @@ class FunctionsWriter:
 
     def _body(self, writer: FunctionWriter, function: Operation, *, returns: bool) -> None:
         if len(function.regions[0].blocks) > 1:
-            raise writer.refusal(function, "it has several blocks: write loops and branches as scf's")
+            raise writer.refusal(function, "it has several blocks: use scf operations for loops and branches")
         writer.block(body_of(function))
         if returns:
             writer.line("return 0;")
@@ -129,7 +131,7 @@ class FunctionsWriter:
             for line in _comment(_site_text(op.attributes[SITE]), 110).split("\n"):
                 writer.line(line)
         callee = self.written.get(callee_of(op))
-        if callee is None:  # it is declared only: what a model brings along, or <math.h>'s
+        if callee is None:  # an external function of the model, or of <math.h>
             mathematics.call_now(writer, op, callee_of(op))
             return
         operands: list[Expression | MemrefView] = [
@@ -146,7 +148,7 @@ class FunctionsWriter:
             with writer.braces("if (status != 0)"):
                 writer.line("return status;")
 
-    # ---- what callers see ----
+    # ---- public functions ----
 
     def _public(self, function: str) -> Written:
         operation, writer = self.program.functions[function], self._writer(function)
@@ -157,9 +159,7 @@ class FunctionsWriter:
         ):
             if not isinstance(argument.type, ir.MemRefType):
                 if not isinstance(argument.type, (ir.IntegerType, ir.FloatType, ir.IndexType)):
-                    raise writer.refusal(
-                        operation, f"the size of '{described.label}' is only known when the data are there", _ROOM
-                    )
+                    raise writer.refusal(operation, f"the size of '{described.label}' depends on the data", _ROOM)
                 writer.know(argument, name(described.name))
                 continue
             view = dense(name(described.name), argument.type.element_type, described.sizes)
@@ -215,7 +215,7 @@ def _check_rows(writer: FunctionWriter, argument: Value, type_: Type) -> None:
     rank = type_.rank
     if type_.affine_map != ir.AffineMap.get_identity(rank, type_.context):
         function = argument.owner.owner.operation
-        raise writer.refusal(function, f"parameter #{argument.arg_number} ({type_}) does not lie row by row")
+        raise writer.refusal(function, f"parameter #{argument.arg_number} ({type_}) is not row-major")
 
 
 def _passed_type(writer: FunctionWriter, argument: Value) -> str:
@@ -235,7 +235,7 @@ def _argument(parameter: _Parameter, operands: Sequence[Expression | MemrefView]
 
 
 def _parameter_names(function: Operation, written: set[int]) -> list[str]:
-    """As the operator's row calls its operands, those of the main one of several; what is written is a result."""
+    """Return parameter names: the operand names of the main operator, and out for results."""
     arguments = list(body_of(function).arguments)
     main = text_in(function, MAIN_OPERATOR, text_in(function, OPERATOR))
     known = _operand_names(main)
@@ -271,7 +271,7 @@ def _assert(writer: FunctionWriter, op: Operation) -> None:
 
 
 def _random_key(writer: FunctionWriter, op: Operation) -> None:
-    """A statement of its own, so that each key is asked for once, in the program's order."""
+    """Write a separate statement, so that each key is requested once and in program order."""
     made = call(writer.helper("random_key"))
     writer.settle()
     writer.know(op.results[0], writer.variable(scalar_type(op.results[0].type), made, is_constant=True))
@@ -285,7 +285,7 @@ def _signature(head: str, declarations: Sequence[str]) -> str:
 
 
 def _comment(text: str, width: int = 114) -> str:
-    """A comment, in lines."""
+    """Return a C comment, wrapped in lines."""
     words = text.replace("*/", "* /").replace("/*", "/ *").split()
     lines, current = [], ""
     for word in words:
@@ -298,7 +298,7 @@ def _comment(text: str, width: int = 114) -> str:
 
 
 def _site_text(site: Attribute) -> str:
-    """The model's nodes, and what a call takes and gives."""
+    """Return the model's nodes at a call site, with the inputs and outputs of the call."""
     nodes = [string_value(each) for each in site["nodes"]]
     operators = [string_value(each) for each in site["node_operators"]]
     named = [f"{node} ({operator})" if operator else node for node, operator in zip(nodes, operators, strict=True)]

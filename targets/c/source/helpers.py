@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Small C functions that programs use, each written only where it is: what C has no operator for, or leaves open.
+"""Small C functions for operations that C lacks or leaves undefined. A program contains only the ones it calls.
 
-C does not say what becomes of signed integers that wrap around, or of floats that do not fit into an integer.
+C does not define signed overflow, or the conversion of floats that do not fit into an integer.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _NAME, _PLACE = re.compile(r"(\w+)\("), re.compile("@(?:LIMIT|TRUNC|[WVF])")
 
 
 def helper_texts(names: Iterable[str]) -> list[str]:
-    """The functions of these names, in the library's order."""
+    """Return the functions with these names, in the library's order."""
     wanted = set(names)
     return [text for name, text in helpers().items() if name in wanted]
 
 
 @cache
 def helpers() -> dict[str, str]:
-    """All of them by name."""
+    """Return all helper functions by name."""
     _, *patterns = Path(__file__).with_name("helpers.c").read_text(encoding="utf-8").split("\n\nstatic")
     found = {}
     for text in (filled for pattern in patterns for filled in _filled(f"static{pattern.rstrip()}")):

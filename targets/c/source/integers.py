@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What arith computes of integers, in C. One of i1 is a bool of C's: true is -1 where a sign is meant, else 1."""
+"""Integer operations of the arith dialect in C. An i1 is a C bool: true is -1 in signed operations, else 1."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .writer import FunctionWriter, Rule, ScalarRule, scalar
 
 _PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 _OPERATORS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-#: Those that hold for equal numbers.
+#: Predicates that are true for equal operands.
 _REFLEXIVE = ("==", "<=", ">=")
 TRUE, FALSE = name("true"), name("false")
 
@@ -29,26 +29,26 @@ def width_of(type_: Type) -> int:
 
 
 def is_odd(type_: Type) -> bool:
-    """Whether C has no integers of this width."""
+    """Check whether C has no integers of this width."""
     return width_of(type_) != machine_width(type_)
 
 
 def fitted(writer: FunctionWriter, result: Expression, type_: Type) -> Expression:
-    """An integer that was computed with more bits, cut off."""
+    """Truncate an integer that was computed with more bits."""
     if is_bool(type_):
         return result
     return cut(writer, cast(scalar_type(type_), result) if machine_width(type_) < 32 else result, type_)
 
 
 def cut(writer: FunctionWriter, made: Expression, type_: Type) -> Expression:
-    """What C has no type for is kept as the number that its bits stand for."""
+    """Truncate an integer of an odd width, with sign extension to its C type."""
     if not is_odd(type_):
         return made
     return call(writer.helper(f"low_bits_i{machine_width(type_)}"), made, integer(width_of(type_)))
 
 
 def unsigned(value: Expression, type_: Type) -> Expression:
-    """An integer, read without sign."""
+    """Return an integer as unsigned."""
     if is_bool(type_):
         return value
     made = cast(f"uint{machine_width(type_)}_t", value)
@@ -56,17 +56,17 @@ def unsigned(value: Expression, type_: Type) -> Expression:
 
 
 def _bits(writer: FunctionWriter, made: Expression, type_: Type) -> Expression:
-    """The number that bits stand for."""
+    """Reinterpret bits as a signed number of the type."""
     return made if is_bool(type_) else cut(writer, cast(scalar_type(type_), made), type_)
 
 
 def _number(value: Expression) -> int | None:
-    """The number that it is, also one that C has no digits for."""
+    """Return the value of a literal, also for the minima that C has no literals for."""
     return {"INT32_MIN": -(2**31), "INT64_MIN": -(2**63)}.get(value.text, value.number)
 
 
 def _literal(value: int, type_: Type) -> Expression:
-    """The number of a type that has these bits."""
+    """Return the literal of a type for the low bits of a value."""
     width = width_of(type_)
     low = value & (1 << width) - 1
     return integer_literal(low - (1 << width) if width > 1 and low >> (width - 1) else low, f"i{width}")
@@ -82,7 +82,7 @@ def _arithmetic(operator: str, word: str, computed: Callable[[int, int], int]) -
             return both(*operands) if operator == "*" else _compared_bools("!=", *operands, has_sign=True)
         left, right = map(_number, operands)
         if left is not None and right is not None:
-            return _literal(computed(left, right), type_)  # of literals C makes an int
+            return _literal(computed(left, right), type_)  # C would compute literals as int
         if machine_width(type_) < 32 or all(each.is_place for each in operands) or _never_wraps(op):
             return fitted(writer, binary(operator, *operands), type_)
         made = call(writer.helper(f"wrap_{word}_i{machine_width(type_)}"), *operands)
@@ -96,7 +96,10 @@ def _never_wraps(op: Operation) -> bool:
 
 
 def _division(rule: ScalarRule) -> ScalarRule:
-    """Sizes of 0 are divided by where nothing is computed; C's compilers warn of what they see."""
+    """Return 0 for a division by literal 0.
+
+    Dead code may divide by sizes of 0, and compilers warn of visible divisions by 0.
+    """
     return lambda writer, op, operands: (
         _literal(0, op.results[0].type) if operands[1].text in ("0", "false") else rule(writer, op, operands)
     )
@@ -123,7 +126,7 @@ def _rounded_quotient(word: str, *, has_sign: bool = True) -> ScalarRule:
     def rule(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
         type_ = op.results[0].type
         if is_bool(type_):
-            raise RefusalError(f"there is no C for it on {type_}")
+            raise RefusalError(f"C has no counterpart for it on {type_}")
         taken = operands if has_sign or not is_odd(type_) else [unsigned(each, type_) for each in operands]
         made = call(writer.helper(f"{word}_{'i' if has_sign else 'u'}{machine_width(type_)}"), *taken)
         return cut(writer, made, type_)
@@ -132,24 +135,24 @@ def _rounded_quotient(word: str, *, has_sign: bool = True) -> ScalarRule:
 
 
 def helped(word: str, sign: str = "i") -> ScalarRule:
-    """A function of helpers.c, by the width of the integers."""
+    """Return the rule that calls a function of helpers.c for the width of the integers."""
 
     def rule(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
         type_ = op.results[0].type
         if is_odd(type_):
-            raise RefusalError(f"there is no C for it on {type_}")
+            raise RefusalError(f"C has no counterpart for it on {type_}")
         return call(writer.helper(f"{word}_{sign}{machine_width(type_)}"), *operands)
 
     return rule
 
 
 def _product_parts(has_sign: bool) -> Rule:
-    """Both halves of a product."""
+    """Return the rule for both halves of a product."""
 
     def rule(writer: FunctionWriter, op: Operation) -> None:
         low, high = op.results
         if is_odd(low.type):
-            raise RefusalError(f"there is no C for it on {low.type}")
+            raise RefusalError(f"C has no counterpart for it on {low.type}")
         width = machine_width(low.type)
         left, right = (writer.atom(each, low.type) for each in writer.all(list(op.operands)))
         writer.define(low, call(writer.helper(f"wrap_mul_i{width}"), left, right))
@@ -162,7 +165,7 @@ def _sum_and_carry(writer: FunctionWriter, op: Operation) -> None:
     total, carry = op.results
     type_ = total.type
     if is_odd(type_):
-        raise RefusalError(f"there is no C for it on {type_}")
+        raise RefusalError(f"C has no counterpart for it on {type_}")
     left, right = (writer.atom(each, type_) for each in writer.all(list(op.operands)))
     summed = writer.declare(call(writer.helper(f"wrap_add_i{machine_width(type_)}"), left, right), type_)
     writer.know(total, summed)
@@ -173,7 +176,7 @@ def _sum_and_carry(writer: FunctionWriter, op: Operation) -> None:
 
 
 def negation(value: Expression) -> Expression:
-    """Of a bool."""
+    """Return the negation of a bool."""
     return {"true": FALSE, "false": TRUE}.get(value.text) or unary("!", value)
 
 
@@ -186,7 +189,7 @@ def either(left: Expression, right: Expression) -> Expression:
 
 
 def _joined_bools(operator: str, left: Expression, right: Expression, neutral: str) -> Expression:
-    """What is known of sizes decides much."""
+    """Return a logical operation, simplified for constant and equal operands, which known sizes make frequent."""
     for one, other in ((left, right), (right, left)):
         if one.text in ("true", "false"):
             return other if one.text == neutral else one
@@ -202,13 +205,13 @@ def _logic(operator: str, of_bools: Callable[[Expression, Expression], Expressio
 
 
 def _shift(operator: str, word: str, sign: str) -> ScalarRule:
-    """By a number that is known, C's operator; else what is right for any number."""
+    """Return the rule of a shift: C's operator for known amounts in range, else a helper function."""
     any_number = helped(word, sign)
 
     def rule(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
         type_, by = op.results[0].type, operands[1].number
         if is_bool(type_):
-            return operands[0]  # by 0: nothing else is defined
+            return operands[0]  # only a shift by 0 is defined
         if is_odd(type_):
             return _odd_shift(writer, op, operands)
         if by is None or not 0 <= by < width_of(type_):
@@ -240,7 +243,7 @@ def compared(
     *,
     has_sign: bool = True,
 ) -> Expression:
-    """What is so for all numbers of a type is decided here: C's compilers warn where they see it."""
+    """Return a comparison, folded if it is constant for the types' ranges, since compilers warn of such comparisons."""
     if is_bool(type_):
         return _compared_bools(operator, left, right, has_sign=has_sign)
     if left == right:
@@ -249,7 +252,7 @@ def compared(
     if decided is not None:
         return TRUE if decided else FALSE
     if left.number is not None or right.number is not None:
-        # What fewer bits were made wider, and what is left of some bits, may never be that number.
+        # Widened or masked values may never equal the constant, of which compilers would warn.
         left, right = (writer.atom(each, type_) if each.level in (BITS, UNARY) else each for each in (left, right))
     if not has_sign and operator not in ("==", "!="):
         left, right = unsigned(left, type_), unsigned(right, type_)
@@ -266,12 +269,12 @@ def _compared_bools(operator: str, left: Expression, right: Expression, *, has_s
         return binary(operator, left, right)
     if has_sign != operator.startswith("<"):
         left, right = right, left
-    # The left one is the larger one now.
+    # Now the left operand is the larger one.
     return either(left, negation(right)) if operator.endswith("=") else both(left, negation(right))
 
 
 def _range(value: Expression, type_: Type, has_sign: bool) -> tuple[int, int]:
-    """The least and the most that a value can be."""
+    """Return the minimum and maximum of a value."""
     number, width = _number(value), width_of(type_)
     least = -(1 << (width - 1)) if has_sign else 0
     if number is None:

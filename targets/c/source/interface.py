@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What callers pass to a public function: sizes that have names, then inputs, then places for results."""
+"""Parameters of a public function: named sizes, then inputs, then memory for results."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from .types import INDEX, interface_type
 
 @dataclass(frozen=True)
 class InterfaceArgument:
-    """An input or a result."""
+    """Input or result of a public function."""
 
     name: str
-    #: As the model calls it.
+    #: Name in the model.
     label: str
     info: Info
-    #: Of an element, or of a scalar itself.
+    #: C type of an element or a scalar.
     c_type: str
-    #: Of a tensor, over the sizes that are passed.
+    #: Sizes of a tensor, as expressions of the size parameters.
     sizes: tuple[Size, ...] = ()
     is_written: bool = False
 
@@ -50,7 +50,7 @@ class InterfaceArgument:
 
 @dataclass(frozen=True)
 class SizeArgument:
-    """A size that callers pass, and what it may be."""
+    """Size parameter and its bounds."""
 
     name: str
     label: str
@@ -63,10 +63,10 @@ class SizeArgument:
 
 @dataclass
 class Interface:
-    """A public function as C has it."""
+    """Signature of a public function in C."""
 
     name: str
-    #: As the model has it.
+    #: Name in the model.
     label: str
     sizes: list[SizeArgument] = field(default_factory=list)
     inputs: list[InterfaceArgument] = field(default_factory=list)
@@ -83,7 +83,10 @@ class Interface:
 
 
 def interface_of(function: Operation, chosen: str, names: CNames, written: Iterable[int]) -> Interface:
-    """What a lowered graph function takes. Raises RelaxError, with its place, for what C cannot pass."""
+    """Return the interface of a lowered graph function.
+
+    Raises RelaxError with the location for types that C cannot pass.
+    """
     made = Interface(chosen, string_value(function.attributes["sym_name"]))
     inputs, results = (
         [decode(ir.TypeAttr(each).value) for each in function.attributes[key]] for key in (GRAPH_INPUTS, GRAPH_RESULTS)
@@ -102,7 +105,7 @@ def interface_of(function: Operation, chosen: str, names: CNames, written: Itera
 
 
 class _SizeFormulas:
-    """The sizes of a function, by the text of their formulas."""
+    """Sizes of a function, by the text of their formulas."""
 
     def __init__(self, function: Operation, names: CNames, made: Interface) -> None:
         self._function, self._names, self._made = function, names, made
@@ -110,7 +113,7 @@ class _SizeFormulas:
         self._known: dict[str, Expression] = {}
 
     def define(self, label: str, info: Info) -> None:
-        """What an input gives: symbols first, as they stand there."""
+        """Define the size parameters of an input's plain symbols."""
         sizes = [info.value] if isinstance(info, ScalarInfo) else list(getattr(info, "shape", None) or ())
         for size in sizes:
             if isinstance(size, SymExpr) and str(size) in size.variables and str(size) not in self._known:
@@ -129,7 +132,7 @@ class _SizeFormulas:
             return InterfaceArgument(chosen, label, info, interface_type(info.dtype), sizes, is_written)
         if isinstance(info, ScalarInfo) and not is_written:
             return InterfaceArgument(chosen, label, info, _scalar_type(info))
-        raise self._refusal(f"'{label}' is {describe(info)}: C has tensors of known rank and numbers")
+        raise self._refusal(f"'{label}' is {describe(info)}: C only supports numbers and tensors of known rank")
 
     def _size(self, size: Dim, wanted: str, info: TensorInfo) -> Size:
         if isinstance(size, int):
@@ -163,12 +166,12 @@ class _SizeFormulas:
 
 
 def _scalar_type(info: ScalarInfo) -> str:
-    """As the lowered function takes it: i64, f64 or i1."""
+    """Return the C type of a scalar's lowered type: i64, f64 or i1."""
     if info.dtype.startswith(("f", "bf")):
         return "double"
     return "bool" if info.dtype == "i1" else INDEX
 
 
 def count_of(sizes: Sequence[Size]) -> Expression:
-    """How many elements."""
+    """Return the number of elements."""
     return of_size(product(sizes))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""main.c: calls the first function on zeros, or on the bytes of files, and prints what it gives."""
+"""main.c: calls the first function with zeros or the bytes of files, and prints its results."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ static void save(const char *path, const char *type, int rank, const int64_t *si
 }
 """
 
-# What numpy calls element types; all others are what C has for them, whole numbers.
+# NumPy's names of element types. All others are integers with C's types.
 _NUMPY_TYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "i1": "b1"}
 
 
 def main_file(name: str, interfaces: Sequence[Interface]) -> str:
-    """For the function main, where there is one, else the first."""
+    """Return main.c for the function named main, or for the first function."""
     chosen = next((each for each in interfaces if each.label == "main"), interfaces[0])
     tensors = [each for each in chosen.inputs if each.is_tensor]
     parts = [_HEAD.format(function=chosen.name, name=name)]

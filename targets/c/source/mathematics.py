@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What math computes, by the functions of <math.h>, and calls of C functions that a model names itself."""
+"""Operations of the math dialect by functions of <math.h>, and calls of external C functions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _sine_and_cosine(writer: FunctionWriter, op: Operation) -> None:
 
 
 def _call(writer: FunctionWriter, op: Operation) -> None:
-    """Of a function that the model names: <math.h>'s, or one that whoever links the program brings along."""
+    """Write a call of a function of <math.h>, or of an external function that is provided at link time."""
     function = string_value(op.attributes["func"])
     if op.name == "tir.call_extern" or not op.results:
         call_now(writer, op, function)
@@ -68,7 +68,7 @@ def _call(writer: FunctionWriter, op: Operation) -> None:
 
 
 def call_now(writer: FunctionWriter, op: Operation, function: str) -> None:
-    """A statement of its own: what it does besides is done in the program's order."""
+    """Write a call as a separate statement, so that its side effects occur in program order."""
     made = _called(writer, op, function)
     writer.settle()
     if op.results:
@@ -78,7 +78,7 @@ def call_now(writer: FunctionWriter, op: Operation, function: str) -> None:
 
 
 class PassedArgument(NamedTuple):
-    """An argument of a call: its type in the function's declaration, and its text."""
+    """Argument of a call: its type in the function's declaration, and its text."""
 
     c_type: str
     text: Expression
@@ -98,7 +98,7 @@ def _passed_to(writer: FunctionWriter, function: str, value: Value) -> list[Pass
 
 
 def _called(writer: FunctionWriter, op: Operation, function: str) -> Expression:
-    """Return the call, whose function the program declares."""
+    """Return the call of a function, and declare the function in the program."""
     passed = [each for operand in op.operands for each in _passed_to(writer, function, operand)]
     returned = scalar_type(op.results[0].type) if op.results else "void"
     writer.program.externs.declare(function, returned, [each.c_type for each in passed])

@@ -14,15 +14,15 @@ from .types import memory_type
 
 @dataclass(frozen=True)
 class MemrefView:
-    """Memory as a memref shows it. Strides and offset count elements."""
+    """View of memory as a memref. Strides and offset count elements."""
 
     pointer: Expression
-    #: Of elements, MLIR's.
+    #: MLIR's element type.
     element: Type
     sizes: tuple[Size, ...]
     strides: tuple[Size, ...]
     offset: Size = 0
-    #: Whether it is a variable, or an array as C has it.
+    #: True for a C variable or multi-dimensional array.
     is_own: bool = False
 
     @property
@@ -34,7 +34,7 @@ class MemrefView:
         return memory_type(self.element)
 
     def place(self, indices: Sequence[Expression]) -> Expression:
-        """The element there, to be read or assigned to."""
+        """Return the lvalue of an element."""
         if self.is_own:
             inside = zip(indices, self.sizes, strict=True)
             text = "".join(f"[{index.text}]" for index, size in inside if size != 1)
@@ -46,7 +46,7 @@ class MemrefView:
         return Expression(f"{self.pointer.atom}[{of_size(total + self.offset).text}]", reads=True)
 
     def address(self) -> Expression:
-        """A pointer to the first element."""
+        """Return a pointer to the first element."""
         if isinstance(self.offset, int) and self.offset == 0:
             return self.pointer
         return replace(binary("+", self.pointer, of_size(self.offset)), is_place=False)
@@ -57,7 +57,7 @@ class MemrefView:
 
 
 def dense_strides(sizes: Sequence[Size]) -> tuple[Size, ...]:
-    """Of elements row by row."""
+    """Return row-major strides."""
     strides: list[Size] = []
     stride: Size = 1
     for size in reversed(sizes):
@@ -71,7 +71,7 @@ def dense(pointer: Expression, element: Type, sizes: Sequence[Size]) -> MemrefVi
 
 
 def static_or(static: Iterable[int], dynamic: Iterable[Expression]) -> list[Size]:
-    """Numbers where they are known, in the places of the others what is computed."""
+    """Return the sizes: static numbers, and the dynamic expressions in place of the others."""
     rest = iter(dynamic)
     return [_size(next(rest)) if each == DYNAMIC else int(each) for each in static]
 
@@ -82,6 +82,6 @@ def _size(value: Expression) -> Size:
 
 
 def refined(sizes: Sequence[Size], type_: Type) -> tuple[Size, ...]:
-    """Sizes, with the numbers that a type states."""
+    """Return the sizes, replaced by the type's static sizes where it has them."""
     stated = ir.MemRefType(type_).shape
     return tuple(known if size == DYNAMIC else int(size) for known, size in zip(sizes, stated, strict=True))

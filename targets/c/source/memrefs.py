@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What memref does, in C: views are pointers with offsets and strides that are written out where an element is."""
+"""Memref operations in C. Views are pointers with offsets and strides, which element accesses spell out."""
 
 from __future__ import annotations
 
@@ -21,9 +21,16 @@ from .memref_views import MemrefView, dense, refined, static_or
 from .types import BYTES, memory_type, scalar_type
 from .writer import FunctionWriter, Rule
 
+_HEAP = "allocate memory with malloc: c{memory=heap}"
+#: Hints, by whether a size is unbounded.
+_HINTS = {
+    True: f'state the range of symbolic sizes, bind={{"n": "1..64"}} or --bind n:1..64; or {_HEAP}',
+    False: _HEAP,
+}
+
 
 def read(view: MemrefView, place: Expression) -> Expression:
-    """An element as a value: bools are bytes in memory."""
+    """Return an element as a value. Bools are bytes in memory."""
     return binary("!=", place, integer(0)) if is_bool(view.element) else place
 
 
@@ -38,7 +45,7 @@ def _load(writer: FunctionWriter, op: Operation) -> None:
 
 
 def _is_used_before_change(load: Operation) -> bool:
-    """Whether a variable still has the value wherever that is used."""
+    """Check whether a variable is unchanged at all uses of the loaded value."""
     inside = operations_of(load.block)
     seen = []
     for op in inside[inside.index(load) + 1 :]:
@@ -62,16 +69,16 @@ def _store(writer: FunctionWriter, op: Operation) -> None:
         writer.line(f"{place} {sign}= {text.removesuffix(f' {sign} {place}')};")
     else:
         writer.line(f"{place} = {text};")
-    if view.is_variable:  # it may have been declared by this
+    if view.is_variable:  # the store may have declared the variable
         writer.know(memref, replace(view, pointer=name(place.rpartition(" ")[2])))
 
 
-#: What `+=` is for.
+#: Operations with a compound assignment, such as `+=`.
 _SIGNS = {"arith.addf": "+", "arith.mulf": "*"}
 
 
 def _sign_of(store: Operation) -> str:
-    """The sign where an element becomes what it was and something else."""
+    """Return the operator of a store that updates an element with its old value, or an empty string."""
     value, *place = store.operands
     made = made_by(value)
     loads = [made_by(each, "memref.load") for each in made.operands] if made is not None and made.name in _SIGNS else []
@@ -83,7 +90,7 @@ def _dim(writer: FunctionWriter, op: Operation) -> None:
     memref, axis = op.operands
     view, number = writer.view(memref), writer.get(axis).number
     if number is None:
-        raise RefusalError("which dimension is asked for is only known at run time")
+        raise RefusalError("the dimension is only known at run time")
     writer.know(op.results[0], of_size(view.sizes[number]))
 
 
@@ -97,7 +104,7 @@ def _global(writer: FunctionWriter, op: Operation) -> None:
     writer.know(op.results[0], dense(name(pointer), type_.element_type, list(type_.shape)))
 
 
-# ---- memory that is made here ----
+# ---- allocations ----
 
 
 def _allocate(writer: FunctionWriter, op: Operation) -> None:
@@ -110,12 +117,33 @@ def _allocate(writer: FunctionWriter, op: Operation) -> None:
         writer.know(result, dense(name(f"{array.name}.bytes"), type_.element_type, sizes))
         return
     chosen = writer.names.fresh(writer.program.buffer_name(result))
-    writer.program.write_allocation(writer, op, chosen, element, sizes)
+    _write_allocation(writer, op, chosen, element, sizes)
     writer.know(result, dense(name(chosen), type_.element_type, sizes))
 
 
+def _write_allocation(writer: FunctionWriter, op: Operation, chosen: str, element: str, sizes: Sequence[Size]) -> None:
+    """Declare a pointer to a buffer in the arena, or to memory from malloc."""
+    program = writer.program
+    offsets, is_heap = program.arena.offsets, program.options.is_heap
+    if not program.has_no_place(op):
+        arena = "memory->arena" if is_heap else "arena.bytes"
+        writer.pointer(chosen, element, f"({element} *)({arena} + {offsets[op.results[0]]})")
+        return
+    if not is_heap:
+        is_unbounded = op.results[0] not in offsets
+        reason = "its size has no bound" if is_unbounded else "a loop allocates it in each step and passes it on"
+        raise writer.refusal(op, f"{reason}, so it cannot be in static memory", _HINTS[is_unbounded])
+    total: Size = BYTES[element]
+    for size in sizes:
+        total = size * total
+    status = program.status("MemoryError", "out of memory")
+    writer.line(f"{element} *{chosen} = ({element} *)take_memory(memory, {of_size(total).text});")
+    with writer.braces(f"if ({chosen} == 0)"):
+        writer.line(f"return {status};")
+
+
 def _named(writer: FunctionWriter, sizes: Sequence[Expression], wanted: str) -> list[Expression]:
-    """Sizes as what can be written again and again."""
+    """Return the sizes as literals or identifiers, which can be repeated without cost."""
     index = ir.IndexType.get
     return [
         each
@@ -128,7 +156,7 @@ def _named(writer: FunctionWriter, sizes: Sequence[Expression], wanted: str) -> 
 
 
 def _on_stack(writer: FunctionWriter, op: Operation) -> None:
-    """A variable, or an array: named after what is added up there."""
+    """Declare a variable or an array, named after the operation that accumulates in it."""
     if not is_on_stack(op):
         _allocate(writer, op)
         return
@@ -147,18 +175,18 @@ def _on_stack(writer: FunctionWriter, op: Operation) -> None:
     if view.is_variable and _is_stored_first(op):
         chosen = declared
     elif view.is_variable:
-        writer.line(f"{declared} = 0;")  # compilers may not see that it is assigned to before it is read
+        writer.line(f"{declared} = 0;")  # compilers may not see that it is assigned before its first read
     else:
         writer.line(f"{declared}{''.join(f'[{max(size, 1)}]' for size in sizes)};")
     writer.know(result, replace(view, pointer=name(chosen)))
 
 
-#: Of variables, by what makes the number that they get.
+#: Names of variables, by the operation that computes their values.
 _NAMES = {"addf": "sum", "addi": "sum", "maximumf": "most", "maxsi": "most", "minimumf": "least", "mulf": "product"}
 
 
 def _is_stored_first(allocation: Operation) -> bool:
-    """Whether a variable is assigned to where it is declared, before anything else is done with it."""
+    """Check whether the first use of a variable is an assignment in the block of its declaration."""
     (memref,), inside = allocation.results, operations_of(allocation.block)
     after = inside[inside.index(allocation) + 1 :]
     first = next((op for op in after if len(op.regions) or memref in list(op.operands)), None)
@@ -166,7 +194,12 @@ def _is_stored_first(allocation: Operation) -> bool:
 
 
 def _deallocate(writer: FunctionWriter, op: Operation) -> None:
-    writer.program.write_deallocation(writer, op, writer.view(op.operands[0]))
+    program, view = writer.program, writer.view(op.operands[0])
+    maker = made_by(op.operands[0])
+    if maker is not None and maker.name == "memref.alloc" and not program.has_no_place(maker):
+        return
+    if program.options.is_heap:
+        writer.line(f"give_memory_back(memory, {view.address().text});")
 
 
 def _view_of_bytes(writer: FunctionWriter, op: Operation) -> None:
@@ -186,16 +219,16 @@ def _view_of_bytes(writer: FunctionWriter, op: Operation) -> None:
 
 
 def _conversion(writer: FunctionWriter, op: Operation) -> None:
-    """Memory as the bytes of which parts are other memory, or a signless integer."""
+    """Convert memory to a view of its bytes, or a scalar to a signless integer."""
     (value,), (result,) = op.operands, op.results
     if not isinstance(result.type, ir.MemRefType):
         if scalar_type(value.type) != scalar_type(result.type):
-            raise RefusalError(f"it takes a {value.type} for a {result.type}")
+            raise RefusalError(f"it converts a {value.type} to a {result.type}, which C cannot express")
         writer.define(result, writer.get(value))
         return
     view, byte = writer.view(value), memory_type(result.type.element_type)
     if len(view.sizes) != 1 or not view.is_dense or result.type.rank != 1 or BYTES[byte] != 1:
-        raise RefusalError(f"it takes a {value.type} for a {result.type}")
+        raise RefusalError(f"it converts a {value.type} to a {result.type}, which C cannot express")
     count = BYTES[view.memory_type] * view.sizes[0]
     writer.know(result, dense(cast(f"{byte} *", view.address()), result.type.element_type, [count]))
 
@@ -203,12 +236,12 @@ def _conversion(writer: FunctionWriter, op: Operation) -> None:
 def _cast(writer: FunctionWriter, op: Operation) -> None:
     view, type_ = writer.view(op.operands[0]), op.results[0].type
     if not isinstance(type_, ir.MemRefType):
-        raise RefusalError(f"memory of unknown rank ({type_}) has no place in C")
+        raise RefusalError(f"C cannot express memory of unknown rank ({type_})")
     writer.know(op.results[0], replace(view, sizes=refined(view.sizes, type_)))
 
 
 def _described(writer: FunctionWriter, op: Operation) -> tuple[list[Size], list[Size], list[Size]]:
-    """Offsets, sizes and strides, which stand as numbers in attributes or as operands."""
+    """Return offsets, sizes and strides, from attributes or operands."""
     dynamic = iter(_named(writer, writer.all(list(op.operands)[1:]), "place"))
     offsets, sizes, strides = (static_or(op.attributes[f"static_{name}"], dynamic) for name in SlicePlace._fields)
     return offsets, sizes, strides
@@ -237,7 +270,7 @@ def _collapse(writer: FunctionWriter, op: Operation) -> None:
     strides: list[Size] = []
     for group in groups_of(op):
         sizes.append(product(view.sizes[axis] for axis in group))
-        # Of what is gone through in steps the innermost axis says how far it goes.
+        # The innermost axis of more than one step determines the stride of a strided group.
         last = next((axis for axis in reversed(group) if view.sizes[axis] != 1), group[-1])
         strides.append(view.strides[last])
     shape = refined(_named_sizes(writer, sizes), op.results[0].type)
@@ -289,11 +322,11 @@ def _same(writer: FunctionWriter, op: Operation) -> None:
 
 
 def _nothing(writer: FunctionWriter, op: Operation) -> None:
-    """A hint for machines."""
+    """Ignore a hint for machines."""
 
 
 def copy_elements(writer: FunctionWriter, source: MemrefView, target: MemrefView) -> None:
-    """Loops that copy."""
+    """Write loops that copy elements."""
     writer.settle()
     if source.is_dense and target.is_dense:
         count = product(target.sizes)

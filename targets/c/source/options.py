@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The options of the target, checked."""
+"""Options of target c, validated."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _LOOPS = ("tiles", "plain")
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """How a program is written."""
+    """Properties of the written program."""
 
-    #: What its files and public functions are called.
+    #: Base name of files and public functions.
     name: str = "model"
-    #: Whether it asks the system for memory, which only hosts have.
+    #: True if memory comes from malloc, which only hosted systems have.
     is_heap: bool = False
-    #: Whether functions can be called by tvm-ffi's convention too, and the name before theirs then.
+    #: True if functions can also be called by tvm-ffi's convention; `part` is the prefix of their names then.
     is_for_ffi: bool = False
     part: str = ""
-    #: How large constants are written: "text", "incbin", or "" for what suits their size.
+    #: Format of large constants: "text", "incbin", or "" to choose by size.
     constants: str = ""
 
 
 def source_options(target: ChosenTarget) -> SourceOptions:
-    """Raises RelaxError for values that are wrong."""
+    """Return the options of a target. Raises RelaxError for wrong values."""
     name, memory = target.option("name") or "model", target.option("memory") or "static"
     if identifier(name) != name or CNames().is_known(name):
-        raise OptionError(f"target 'c': name={name}: expected a name of C's, of letters, digits and _")
+        raise OptionError(f"target 'c': name={name}: expected a C identifier of letters, digits and _")
     _check("memory", memory, _MEMORIES)
     constants, loops = target.option("constants"), target.option("loops") or "tiles"
     _check("loops", loops, _LOOPS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is known of a program while its functions are written: names, memory, what can fail."""
+"""State of a program while its functions are written: names, memory, failing functions."""
 
 from __future__ import annotations
 
@@ -28,32 +28,21 @@ from ....support.errors import RefusalError
 from .arena import is_handed_on, is_in_loop, plan_arena
 from .c_names import CNames
 from .device_memories import device_memories, device_memory_of
-from .expressions import Size, of_size
 from .externs import CALL_EXTERN, Externs, called_in_c
-from .memref_views import MemrefView
 from .options import SourceOptions
 from .size_bounds import SizeBounds
-from .types import BYTES
-from .writer import FunctionWriter
-
-_HEAP = "take memory from the system: c{memory=heap}"
-#: By whether a size has no bound.
-_HINTS = {
-    True: f'tell what range symbolic sizes are from, bind={{"n": "1..64"}} or --bind n:1..64; or {_HEAP}',
-    False: _HEAP,
-}
 
 
 @dataclass
 class Message:
-    """What a status stands for: a text of printf's with as many numbers as the check shows."""
+    """Meaning of a status: a printf format with as many numbers as the check shows."""
 
     kind: str
     text: str
 
 
 class Program:
-    """A lowered module, and what its functions have asked for so far."""
+    """Lowered module, with the helpers and messages that its functions have requested so far."""
 
     def __init__(self, module: Operation, options: SourceOptions) -> None:
         self.context = module.context
@@ -67,7 +56,7 @@ class Program:
         if not self.public:
             raise RefusalError("target 'c': the module has no public graph function, so nothing in it could be called")
         calls = self._calls()
-        #: Callees first; dead functions are left out.
+        #: Callees first, without dead functions.
         self.order = self._callees_first(calls)
         self.globals = {symbol_name(op): op for op in operations_of(body_of(module)) if op.name == "memref.global"}
         self._callers = {name: [op for op in self._calls_in_all() if callee_of(op) == name] for name in self.order}
@@ -79,7 +68,7 @@ class Program:
         self.function_names = {name: self.names.fresh(f"{prefix}_{name}") for name in self.public}
         self.function_names |= {name: self.names.fresh(name) for name in self.order if name not in self.function_names}
         self._constants = {name: self.names.fresh(f"{prefix}_{name}") for name in self.globals}
-        #: Asked for while functions are written.
+        #: Requested while functions are written.
         self.helpers: set[str] = set()
         self.externs = Externs(self.names)
         self.used_constants: set[str] = set()
@@ -107,7 +96,7 @@ class Program:
         return self._callers[function]
 
     def _failing(self, calls: dict[str, list[str]]) -> set[str]:
-        """The functions that return a status."""
+        """Return the functions that return a status."""
         found = set(self.public)
         for name in self.order:
             inside = self._inside[name]
@@ -117,12 +106,12 @@ class Program:
         return found
 
     def _asks_for_memory(self, op: Operation) -> bool:
-        return op.name == "memref.alloc" and self._has_no_place(op)
+        return op.name == "memref.alloc" and self.has_no_place(op)
 
-    def _has_no_place(self, op: Operation) -> bool:
-        """Whether an allocation is none in the arena: of no known size, or one that others give back.
+    def has_no_place(self, op: Operation) -> bool:
+        """Check whether an allocation is outside of the arena: its size has no bound, or it is freed elsewhere.
 
-        In static memory nothing is given back: there only what a loop makes anew each time has no place.
+        Static memory is never freed. There, only an allocation that a loop repeats and passes on has no place.
         """
         if DEVICE_MEMORY in op.attributes:
             return False
@@ -130,7 +119,7 @@ class Program:
         return is_handed or op.results[0] not in self.arena.offsets
 
     def _written(self) -> dict[str, set[int]]:
-        """The parameters that each function writes to."""
+        """Return the parameters that each function writes to."""
         found: dict[str, set[int]] = {}
         for name in self.order:
             function = self.functions[name]
@@ -142,21 +131,21 @@ class Program:
         return found
 
     def _only_read(self, name: str) -> set[int]:
-        """Return the parameters that a function is known to only read, as its schedule or its calls state it."""
+        """Return the parameters that a function only reads, according to its schedule or its calls."""
         function = self.functions[name]
         if READ_ONLY in function.attributes:
             return set(function.attributes[READ_ONLY])
         counts = {_input_count(call) for call in self._callers[name]}
         return set(range(min(counts, default=0)))
 
-    # ---- what functions ask for ----
+    # ---- requests of functions ----
 
     def constant_name(self, name: str) -> str:
         self.used_constants.add(name)
         return self._constants[name]
 
     def is_constant(self, function: str, memref: Value) -> bool:
-        """Return True if C has the memory of a memref as const: constants, and parameters that are only read."""
+        """Return True if a memref is const in C: constants, and parameters that are only read."""
         root = root_of(memref)
         if not isinstance(root.owner, ir.Block):
             return bool(root.owner.name == "memref.get_global")
@@ -164,7 +153,7 @@ class Program:
         return root in arguments and arguments.index(root) not in self.written[function]
 
     def status_of(self, op: Operation, function: str) -> int:
-        """The number that stands for a check that fails."""
+        """Return the status number of a failed check."""
         owner = self.functions[function]
         what = text_in(owner, OPERATOR) if is_prim_func(owner) else ""
         place = made_at(what, op.location) or f"@{function}"
@@ -177,7 +166,7 @@ class Program:
         return self.messages.index(message) + 1
 
     def buffer_name(self, memref: Value) -> str:
-        """Return a name: of the device's memory, or after the kernel that first gets the buffer."""
+        """Return a name for a buffer: that of the device's memory, or of the first kernel that receives the buffer."""
         array = self.memories.get(device_memory_of(memref))
         if array is not None:
             return array.name
@@ -186,40 +175,13 @@ class Program:
         first = next((user for user in reversed(users_of(memref)) if user.name == "func.call"), None)
         return "scratch" if first is None else callee_of(first).removeprefix("fused_")
 
-    def write_allocation(
-        self, writer: FunctionWriter, op: Operation, chosen: str, element: str, sizes: list[Size]
-    ) -> None:
-        if not self._has_no_place(op):
-            arena = "memory->arena" if self.options.is_heap else "arena.bytes"
-            writer.pointer(chosen, element, f"({element} *)({arena} + {self.arena.offsets[op.results[0]]})")
-            return
-        if not self.options.is_heap:
-            is_large = op.results[0] not in self.arena.offsets
-            reason = "its size has no bound" if is_large else "a loop makes it anew each time and hands it on"
-            raise writer.refusal(op, f"{reason}, so it has no place in static memory", _HINTS[is_large])
-        total: Size = BYTES[element]
-        for size in sizes:
-            total = size * total
-        status = self.status("MemoryError", "out of memory")
-        writer.line(f"{element} *{chosen} = ({element} *)take_memory(memory, {of_size(total).text});")
-        with writer.braces(f"if ({chosen} == 0)"):
-            writer.line(f"return {status};")
-
-    def write_deallocation(self, writer: FunctionWriter, op: Operation, view: MemrefView) -> None:
-        memref = op.operands[0]
-        made = None if not hasattr(memref.owner, "operation") else memref.owner.operation
-        if made is not None and made.name == "memref.alloc" and not self._has_no_place(made):
-            return
-        if self.options.is_heap:
-            writer.line(f"give_memory_back(memory, {view.address().text});")
-
 
 def _is_public(function: Operation) -> bool:
     return GRAPH_INPUTS in function.attributes and not is_private(function)
 
 
 def _targets(op: Operation, written: dict[str, set[int]]) -> list[Value]:
-    """The memrefs that an operation writes to."""
+    """Return the memrefs that an operation writes to."""
     operands = list(op.operands)
     if op.name == "func.call":
         return [operands[position] for position in written.get(callee_of(op), ())]
@@ -229,12 +191,12 @@ def _targets(op: Operation, written: dict[str, set[int]]) -> list[Value]:
 
 
 def _passed_to_c(op: Operation) -> list[Value]:
-    """Return the buffers that a C function gets, which may write to them."""
+    """Return the buffers that a C function receives and may write to."""
     return [each for each in op.operands if isinstance(each.type, ir.MemRefType)] if op.name == CALL_EXTERN else []
 
 
 def _input_count(call: Operation) -> int:
-    """Return the number of operands in front of those that a call writes; 0 where it is unknown."""
+    """Return the number of operands before the outputs of a call, or 0 if unknown."""
     if SITE not in call.attributes:
         return 0
     inputs, outputs = (len(call.attributes[SITE][key]) for key in ("inputs", "outputs"))

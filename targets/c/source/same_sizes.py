@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which of a kernel's sizes are one: those that every call gives the same name in the graph."""
+"""Equal sizes of a kernel: sizes that have the same name in the graph at every call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Place = tuple[int, int]
 
 
 def same_sizes(calls: Iterable[Operation]) -> Mapping[Place, Place]:
-    """For each size that has a name in all calls, the first parameter that has it."""
+    """Map each size that has a name at all calls to the first parameter with this name."""
     names: dict[Place, list[str]] = {}
     count = 0
     for call in calls:
@@ -29,7 +29,7 @@ def same_sizes(calls: Iterable[Operation]) -> Mapping[Place, Place]:
 
 
 def _sizes_at(call: Operation) -> list[list[str]]:
-    """The sizes of what a call passes, as the graph names them; nothing where that does not say."""
+    """Return the names of the sizes of a call's operands in the graph, or an empty list if unknown."""
     if SITE not in call.attributes:
         return []
     site = call.attributes[SITE]
@@ -38,6 +38,6 @@ def _sizes_at(call: Operation) -> list[list[str]]:
 
 
 def _sizes_in(text: str) -> list[str]:
-    """Of `f32[n,4]`; formulas with commas of their own are left out."""
+    """Return the sizes in a text such as `f32[n,4]`. Formulas with commas are left out."""
     inside = text.partition("[")[2].rpartition("]")[0]
     return [] if "(" in inside else inside.split(",")

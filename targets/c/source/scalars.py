@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What arith does, in C: integers.py, floats.py, conversions.py, and here what is the same for all numbers."""
+"""Operations of the arith dialect in C: integers.py, floats.py, conversions.py, and here the rules for all types."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _constant(writer: FunctionWriter, op: Operation) -> None:
 def _select(writer: FunctionWriter, op: Operation) -> None:
     result = op.results[0]
     if isinstance(result.type, ir.MemRefType):
-        raise RefusalError("it chooses between memories")
+        raise RefusalError("it selects between buffers")
     taken = writer.all(list(op.operands))
     writer.define(result, _chosen_bool(*taken) if is_bool(result.type) else chosen(*taken))
 

@@ -20,7 +20,10 @@ _MOST = 1 << 62
 
 
 class SizeBounds:
-    """Bounds of index values and of memrefs' sizes; what a private function gets, its callers state."""
+    """Bounds of index values and of memref sizes.
+
+    The calls of a private function determine the bounds of its parameters.
+    """
 
     def __init__(self, functions: Mapping[str, Operation], calls: Mapping[str, Iterable[Operation]]) -> None:
         self._functions = functions
@@ -29,12 +32,12 @@ class SizeBounds:
         self._sizes: dict[tuple[Value, int], Bounds] = {}
 
     def most(self, value: Value) -> int | None:
-        """The most that an index value can be, None where unknown."""
+        """Return the maximum of an index value, or None if unknown."""
         return self._of(value)[1]
 
     def _of(self, value: Value) -> Bounds:
         if value not in self._known:
-            self._known[value] = UNKNOWN  # while it is looked for: what depends on itself has no bound
+            self._known[value] = UNKNOWN  # cyclic dependences have no bound
             self._known[value] = _bounded(self._found(value))
         return self._known[value]
 
@@ -77,7 +80,7 @@ class SizeBounds:
     # ---- memrefs ----
 
     def size(self, memref: Value, axis: int) -> Bounds:
-        """The bounds of a memref's size."""
+        """Return the bounds of a memref's size."""
         static = memref.type.shape[axis]
         if static != DYNAMIC:
             return static, static
@@ -108,7 +111,7 @@ class SizeBounds:
         return size_bounds(size, symbol_ranges(function)) if size is not None else UNKNOWN
 
 
-#: Where the sizes of what an operation makes begin among its operands.
+#: Position of the first size among an operation's operands.
 _DYNAMIC_SIZES = SIZES_FROM | {
     "memref.subview": SIZES_FROM["memref.reinterpret_cast"],
     "memref.expand_shape": lambda op: 1,
@@ -117,7 +120,7 @@ _SAME = frozenset(f"arith.{word}" for word in ("index_cast", "index_castui", "ex
 
 
 def _bounded(bounds: Bounds) -> Bounds:
-    """Without what may wrap around."""
+    """Remove bounds of values that may wrap around."""
     lower, upper = bounds
     return (
         lower if lower is not None and lower > -_MOST else None,
@@ -126,7 +129,7 @@ def _bounded(bounds: Bounds) -> Bounds:
 
 
 def _masked(left: Bounds, right: Bounds) -> Bounds:
-    """Rounded down by clearing low bits, or a few low bits."""
+    """Return the bounds of a bitwise and: a value with low bits cleared, or a few low bits."""
     lower, upper = left
     mask = right[0] if right[0] == right[1] else None
     if mask is None or lower is None or lower < 0:
@@ -135,7 +138,7 @@ def _masked(left: Bounds, right: Bounds) -> Bounds:
 
 
 def _quotient(left: Bounds, right: Bounds) -> Bounds:
-    """Rounded towards 0, or of what has no sign."""
+    """Return the bounds of a quotient rounded towards 0, for nonnegative dividends."""
     return floor_divide(left, right) if left[0] is not None and left[0] >= 0 else UNKNOWN
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""C's types and literals for MLIR's."""
+"""C types and literals for MLIR's types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ....support.errors import RefusalError
 from .expressions import ATOM, UNARY, Expression, integer
 
 INDEX = "int64_t"
-#: Floats that C does not have: they are their bits, and are computed as float.
+#: Floats that C lacks. They are stored as bits and computed as float.
 HALVES = ("f16", "bf16")
 _FLOATS = {"f32": "float", "f64": "double", **dict.fromkeys(HALVES, "uint16_t")}
 _WIDTHS = (8, 16, 32, 64)
@@ -23,7 +23,7 @@ BYTES = {
 
 
 def scalar_type(type_: Type) -> str:
-    """The type of a variable. Raises RelaxError where C has none."""
+    """Return the type of a variable. Raises RelaxError if C has none."""
     if isinstance(type_, ir.IndexType):
         return INDEX
     if isinstance(type_, ir.IntegerType):
@@ -35,7 +35,7 @@ def scalar_type(type_: Type) -> str:
 
 
 def machine_width(type_: Type) -> int:
-    """The bits of the C integer that holds one."""
+    """Return the bits of the C integer for a type."""
     if isinstance(type_, ir.IndexType):
         return 64
     found = next((width for width in _WIDTHS if width >= type_.width), None)
@@ -45,22 +45,22 @@ def machine_width(type_: Type) -> int:
 
 
 def memory_type(element: Type) -> str:
-    """The type of an element in memory: a bool is a byte there."""
+    """Return the type of an element in memory. A bool is a byte there."""
     found = scalar_type(element)
     return "uint8_t" if found == "bool" else found
 
 
 def interface_type(dtype: str) -> str:
-    """The type of an element for callers: with its sign."""
+    """Return the type of an element for callers, with its signedness."""
     if dtype.startswith("ui"):
         return f"uint{max(8, int(dtype[2:]))}_t"
     if dtype.startswith("i"):
         return "uint8_t" if dtype == "i1" else f"int{max(8, int(dtype[1:]))}_t"
-    return _FLOATS.get(dtype, "uint8_t")  # a byte that holds a smaller float
+    return _FLOATS.get(dtype, "uint8_t")  # a byte that contains a smaller float
 
 
 def literal(value: float, dtype: str) -> Expression:
-    """A number of a type."""
+    """Return the literal of a number."""
     if dtype in ("f16", "bf16"):
         return Expression(f"0x{half_bits(value, dtype):04x}")
     if dtype in ("f32", "f64"):
@@ -88,7 +88,7 @@ def _float_literal(value: float, dtype: str) -> Expression:
 
 
 def float_text(value: float, dtype: str) -> str:
-    """The shortest text that is read as this number."""
+    """Return the shortest text that reads back as this number."""
     import numpy
 
     if dtype == "f64":
@@ -106,7 +106,7 @@ def half_bits(value: float, dtype: str) -> int:
 
 
 def attribute_literal(attribute: Attribute) -> Expression:
-    """A constant of arith."""
+    """Return the literal of an arith constant."""
     if isinstance(attribute, (ir.IntegerAttr, ir.BoolAttr)):
         type_ = attribute.type
         dtype = "index" if isinstance(type_, ir.IndexType) else f"i{type_.width}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Large constants in a file of their own, which the assembler takes in as it is: compilers of C read numbers slowly."""
+"""Large constants in a binary file that the assembler includes, because C compilers parse numbers slowly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .data import declaration, elements
 from .options import SourceOptions
 from .types import BYTES, memory_type
 
-#: Constants of fewer bytes are text, and all of them where they are no more than this together.
+#: Smaller constants are text. All constants are text if their total size is at most the second number.
 _LEAST_BYTES, _MOST_TEXT = 4096, 4 << 20
 _ALIGNMENT = 64
 
@@ -35,7 +35,7 @@ _ASSEMBLY = """\
 
 
 def is_in_file(constants: Mapping[str, Operation], options: SourceOptions) -> frozenset[str]:
-    """The names of those that go into the file."""
+    """Return the names of the constants that go into the binary file."""
     sizes = {name: bytes_of(op) for name, op in constants.items()}
     if options.constants == "text" or (not options.constants and sum(sizes.values()) <= _MOST_TEXT):
         return frozenset()
@@ -48,7 +48,7 @@ def bytes_of(op: Operation) -> int:
 
 
 def weight_files(name: str, constants: Mapping[str, Operation]) -> dict[str, str | bytes]:
-    """The bytes, and the assembly that gives them their names; by the names that C knows them by."""
+    """Return the binary file, and the assembly file that defines the constants' symbols."""
     binary = f"{name}_weights.bin"
     pieces: list[bytes] = []
     lines = [_ASSEMBLY.format(binary=binary)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes the body of a function: values become parts of expressions where they are used once, else variables."""
+"""Writer of a function's body: values with a single use become parts of expressions, others become variables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
@@ -17,47 +16,45 @@ from ...text.text_writer import TextWriter
 from .c_names import CNames
 from .expressions import ATOM, Expression, binary, name
 from .memref_views import MemrefView, dense
+from .program import Program
 from .types import literal, scalar_type
-
-if TYPE_CHECKING:
-    from .program import Program
 
 # Longer expressions become variables.
 _MOST_CHARACTERS = 96
-# Indices that are shorter are written again and again.
+# Shorter index expressions are repeated instead of stored in variables.
 _SHORT = 16
 
-#: Gives an operation's result from its operands.
+#: Returns the result of an operation for its operands as expressions.
 ScalarRule = Callable[["FunctionWriter", Operation, list[Expression]], Expression]
-#: Writes statements, and gives the writer the results.
+#: Writes statements, and registers the results with the writer.
 Rule = Callable[["FunctionWriter", Operation], None]
 
 
 class FunctionWriter(TextWriter[Expression | MemrefView]):
-    """What is known while a function is written."""
+    """State of a function while it is written."""
 
     target, unknown, endless = "c", "it has no counterpart in C", "for (;;)"
 
     def __init__(self, program: Program, function: str, names: CNames, rules: dict[str, Rule]) -> None:
         super().__init__(rules, f"in @{function}")
         self.program = program
-        #: As the module calls it.
+        #: Name in the module.
         self.function = function
         self.names = names
-        #: What may be unused, by the number of the line that declares it.
+        #: Names of declarations that may be unused, by line number.
         self._needless: dict[int, str] = {}
-        #: What stands nowhere yet, in its order.
+        #: Expressions that are not written yet, in program order.
         self._pending: dict[Value, Expression] = {}
 
     # ---- text ----
 
     def pointer(self, chosen: str, c_type: str, address: str) -> None:
-        """Declares a pointer."""
+        """Declare a pointer."""
         self._needless[len(self.lines)] = chosen
         self.line(f"{c_type} *{chosen} = {address};")
 
     def finished(self) -> list[str]:
-        """The lines, without unused declarations: of some memory only the size is asked for."""
+        """Return the lines without unused declarations, since some buffers are only used for their sizes."""
         counts = words_in(self.lines)
         needless = set()
         for number, chosen in reversed(self._needless.items()):
@@ -68,7 +65,7 @@ class FunctionWriter(TextWriter[Expression | MemrefView]):
 
     @property
     def depth(self) -> int:
-        """How many braces are open."""
+        """Number of open braces."""
         return self._depth
 
     @contextmanager
@@ -77,7 +74,7 @@ class FunctionWriter(TextWriter[Expression | MemrefView]):
         around = set(self._pending)
         with super().braces(head):
             yield
-            # What is unused by now stays so.
+            # Pending values of the inner block cannot be used any more.
             self._pending = {value: text for value, text in self._pending.items() if value in around}
 
     def otherwise(self) -> AbstractContextManager[None]:
@@ -85,7 +82,7 @@ class FunctionWriter(TextWriter[Expression | MemrefView]):
         return self.braces("} else")
 
     def helper(self, function: str) -> str:
-        """The name of a function of helpers.c, which the program has from here on."""
+        """Return the name of a function of helpers.c, and add the function to the program."""
         self.program.helpers.add(function)
         return function
 
@@ -97,7 +94,7 @@ class FunctionWriter(TextWriter[Expression | MemrefView]):
         return found
 
     def held(self, value: Value) -> Expression | MemrefView:
-        """A scalar's text is to be written into what comes next."""
+        """Return the text or view of a value. A pending expression counts as written from here on."""
         return self._pending.pop(value) if value in self._pending else super().held(value)
 
     def get(self, value: Value) -> Expression:
@@ -109,7 +106,7 @@ class FunctionWriter(TextWriter[Expression | MemrefView]):
         return [self.get(value) for value in values]
 
     def define(self, value: Value, expression: Expression, wanted: str = "t") -> None:
-        """A value that is computed: written where it is used, where that is one place in this block."""
+        """Define the result of an expression. With a single use in this block it is written at this use."""
         count = use_count(value)
         if count == 0:
             return
@@ -122,14 +119,14 @@ class FunctionWriter(TextWriter[Expression | MemrefView]):
             self._known[value] = self.declare(expression, value.type, wanted)
 
     def _is_used_here(self, value: Value, length: int) -> bool:
-        """Whether it can stand where it is used."""
+        """Check whether an expression can be written at its use."""
         user = next(iter(value.uses)).owner.operation
         block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
         most = _MOST_CHARACTERS * (2 if user.name == "memref.store" else 1)
         return bool(user.block == block) and length <= most
 
     def declare(self, expression: Expression, type_: Type, wanted: str = "t") -> Expression:
-        """A variable with this value."""
+        """Declare a variable with this value."""
         place = len(self.lines)
         made = self.variable(scalar_type(type_), expression, wanted, is_constant=True)
         self._needless[place] = made.text
@@ -147,13 +144,13 @@ class FunctionWriter(TextWriter[Expression | MemrefView]):
         )
 
     def atom(self, expression: Expression, type_: Type) -> Expression:
-        """What can stand twice."""
+        """Return an expression that can be written twice without cost."""
         is_plain = expression.level == ATOM and (expression.text.isidentifier() or not expression.reads)
         is_plain = is_plain and "(" not in expression.text
         return expression if is_plain or expression.number is not None else self.declare(expression, type_)
 
     def settle(self) -> None:
-        """Reads memory for what is pending, before something writes."""
+        """Evaluate pending expressions that read memory, before a write."""
         for value, expression in [pair for pair in self._pending.items() if pair[1].reads]:
             del self._pending[value]
             self._known[value] = self.declare(expression, value.type)
@@ -182,7 +179,7 @@ class FunctionWriter(TextWriter[Expression | MemrefView]):
             zero = literal(0, "index" if isinstance(type_, ir.IndexType) else str(type_))
             return self.variable(scalar_type(type_), initial if initial is not None else zero, wanted)
         if not type_.has_static_shape:
-            raise RefusalError(f"memory whose size may change ({type_}) is handed on by it")
+            raise RefusalError(f"it passes on memory of dynamic size ({type_})")
         made = dense(name(self.names.fresh(wanted)), type_.element_type, list(type_.shape))
         start = initial.address().text if isinstance(initial, MemrefView) else "0"
         self.line(f"{made.memory_type} *{made.pointer.text} = {start};")
@@ -195,7 +192,7 @@ class FunctionWriter(TextWriter[Expression | MemrefView]):
             return [(variable.text, given.text, f"const {scalar_type(value.type)} ")]
         assert isinstance(given, MemrefView)
         if not given.is_dense:
-            raise RefusalError("it hands on memory that is a part of other memory")
+            raise RefusalError("it passes on memory that is not contiguous")
         return [(variable.pointer.text, given.address().text, f"{variable.memory_type} *")]
 
     def keep(self, name: str, text: str, type_: str) -> str:
@@ -224,14 +221,14 @@ class FunctionWriter(TextWriter[Expression | MemrefView]):
 
     @contextmanager
     def counting(self, type_: str, first: Expression, end: Expression, by: Expression) -> Iterator[str]:
-        """A loop; gives its counter's name."""
+        """Write a loop, and yield the name of its counter."""
         index = self.names.free(f"i{self._depth - 1}")
         move = f"{index}++" if by.number == 1 else f"{index} += {by.text}"
         with self.braces(f"for ({type_} {index} = {first.text}; {binary('<', name(index), end).text}; {move})"):
             yield index
 
 
-#: None stands for one that is not used.
+#: None represents an unused variable.
 _Variable = Expression | MemrefView | None
 
 
@@ -240,17 +237,17 @@ def _is_used(*values: Value | None) -> bool:
 
 
 def words_in(lines: Sequence[str]) -> Counter[str]:
-    """Names and numbers of a text of C, and how often each stands there; comments say nothing."""
+    """Count the identifiers and numbers in C text, without comments."""
     return Counter(re.findall(r"\w+", re.sub(r"/\*.*?\*/", "", "\n".join(lines), flags=re.DOTALL)))
 
 
 def scalar(rule: ScalarRule) -> Rule:
-    """The rule of an operation that computes one scalar of others."""
+    """Return the rule of an operation that computes a scalar from scalars."""
 
     def write(writer: FunctionWriter, op: Operation) -> None:
         for type_ in (each.type for each in (*op.operands, *op.results)):
             if isinstance(type_, ir.ShapedType):
-                raise RefusalError(f"it works on a {type_}, C on one number at a time")
+                raise RefusalError(f"it computes with a {type_}, but C computes with single numbers")
         writer.define(op.results[0], rule(writer, op, writer.all(list(op.operands))))
 
     return write

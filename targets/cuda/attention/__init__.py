@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels of attention that only NVIDIA's GPUs run."""
+"""Attention kernels that only NVIDIA's GPUs run."""

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention of numbers of 16 bits by groups of four warps: wgmma, of sm_90a alone.
+"""Attention of 16-bit numbers by groups of four warps, with wgmma (sm_90a only).
 
-A group has 64 queries of a head. Scores are products from shared memory, where queries, keys and values are stored in
-swizzled lines of 128 bytes; what has been computed of them is the left factor of the totals in registers, as warps have
-it.
+A group processes 64 queries of a head. Scores are products from shared memory, where queries, keys and values are
+stored in swizzled lines of 128 bytes. The weights computed from the scores are the left factor of the totals, in
+registers in the layout of warps.
 
-A block's scores are asked for together with the totals of the block before, which go on while the group computes
-powers of these scores. Its values are on their way meanwhile, and the keys of the next two blocks.
+A group requests a block's scores together with the totals of the block before. The latter product runs while the group
+computes the powers of these scores. The values of the block and the keys of the next two blocks are copied meanwhile.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from ..planned.warp_group_requests import NUMBERS_OF_COLUMNS, Request, ask_for, 
 from .warps import COLUMNS, COPIED, DEPTH, MatrixRectangle, MatrixTile, Rows, SoftmaxState, padded
 
 _WARPS, _THREADS, _ROWS = 4, 128, 64
-#: Blocks of keys and of values that are in memory.
+#: Blocks of keys and of values in shared memory.
 _KEYS, _VALUES = 3, 2
-#: With fewer queries, warps have fewer unused rows.
+#: With fewer queries, tiles of warps have fewer unused rows.
 _LEAST = 33
-#: Sizes of a head: smaller ones meet more keys at a time, as a thread has registers left.
+#: Sizes of a head. Smaller heads leave registers for more keys at a time.
 _MIDDLE, _LARGE = 64, 128
 
 
 class GroupTile(MatrixTile):
-    """What a block has: one group of warps or two."""
+    """Tile of a block with one or two groups of warps."""
 
     @staticmethod
     def most() -> int:
@@ -63,8 +63,11 @@ class GroupTile(MatrixTile):
 
 
 class _Carried(NamedTuple):
-    """From a block of keys to the next one: of both rows the largest score and the sum; a lane's totals, as
-    instructions have them, and the words of the factors that the block's values are still to be multiplied by."""
+    """Loop-carried values of the blocks of keys.
+
+    They are the maximum and the sum of both rows, a lane's totals in the instructions' layout, and the words of the
+    weights for the block's values.
+    """
 
     most: Sequence[Number]
     sums: Sequence[Number]
@@ -76,7 +79,7 @@ class _Carried(NamedTuple):
 
 
 class GroupRectangle(MatrixRectangle):
-    """What a thread does: its rows and columns of scores are those that warps would give it."""
+    """Code of a thread. It has the same rows and columns of scores as in the kernel by warps."""
 
     def __init__(self, tile: MatrixTile, operands: Operands):
         super().__init__(tile, operands)
@@ -103,7 +106,7 @@ class GroupRectangle(MatrixRectangle):
         self._put(state._replace(totals=_tiles(state.totals)))
 
     def _met(self, start: Size, first: Number) -> list[Value]:
-        """The largest scores, the sums and the totals."""
+        """Return the maxima, the sums and the totals."""
         self.first, keys, zero = first, self.tile.keys, constant(0, "f32")
         self._start_queries(as_index(start))
         self._bring_keys(first)
@@ -122,10 +125,11 @@ class GroupRectangle(MatrixRectangle):
             self._bring_values(key)
             adjusted = self._adjusted(_tiles(wait_for(scores, 1)), key)
             most, sums, factors, powers = self._powers(adjusted, before.most, before.sums)
-            # This branch stands between powers and the wait for totals: within straight code NVIDIA's assembler has
-            # waits come first, and nothing would be computed meanwhile.
+            # This branch is between the powers and the wait for totals. Within straight code, NVIDIA's assembler moves
+            # waits to the front, and nothing would be computed meanwhile.
             self._bring_keys(key + 2 * keys)
-            # Powers become words, in the place of those before, behind the wait: hence they go through it.
+            # Powers become words in the registers of the previous words only after the wait, so they are operands of
+            # the wait.
             flat = _flat(powers)
             waited = wait_for([*totals, *flat], 0, before.words)
             totals, powers = waited[: len(totals)], _nested(waited[len(totals) :])
@@ -146,17 +150,17 @@ class GroupRectangle(MatrixRectangle):
 
     @property
     def _totals(self) -> int:
-        """How many a lane has."""
+        """Number of totals of a lane."""
         return self.tile.width // COLUMNS * NUMBERS_OF_COLUMNS
 
     def _words(self, powers: Rows) -> list[Value]:
-        """Of registers, of what values are multiplied by."""
+        """Pack the weights of the values into words, one register each."""
         return [word for weight in self._weights(powers) for word in _words(weight)]
 
     # ---- products ----
 
     def _scores_of(self, key: Number) -> Request:
-        """Of the block that a key is in."""
+        """Request the scores of the block that contains a key."""
         tile, rows = self.tile, Factor(str(self.element), COPIED * bytes_of(self.element), is_turned=False)
         group = self.thread // _THREADS * _ROWS
         queries = descriptor(self.of_queries, as_index(0), group, rows)
@@ -169,7 +173,7 @@ class GroupRectangle(MatrixRectangle):
         return Request(rows.type, tile.keys, queries, keys, False, steps)
 
     def _totals_of(self, before: _Carried, key: Number) -> Request:
-        """With the values of the block that a key is in."""
+        """Request the totals with the values of the block that contains a key."""
         tile = self.tile
         factor = Factor(str(self.element), tile.keys * LINE_BYTES, is_turned=True)
         values = descriptor(self.of_values, self._stage(self.of_values, key), as_index(0), factor)
@@ -179,7 +183,7 @@ class GroupRectangle(MatrixRectangle):
     # ---- memory ----
 
     def _lines(self, stages: int, rows: int, size: int) -> Value:
-        """Of a number of rows, of which more than a line are one below the other."""
+        """Allocate shared memory for `rows` rows. Rows longer than a line continue in further lines below."""
         across = _elements(self.element)
         return block_memory([stages, -(-size // across) * rows, across], self.element, LINES * LINE_BYTES)
 
@@ -201,29 +205,31 @@ class GroupRectangle(MatrixRectangle):
         self._copy(self.given.value, self.of_values, self.tile.width, key, self._stage(self.of_values, key))
 
     def _wait_for_stages(self) -> None:
-        """The keys and values that come next are there, while keys behind them are on their way; the place of the
-        blocks before is free."""
+        """Wait for the next keys and values, while the keys after them are being copied.
+
+        After the wait, the previous block's memory is free.
+        """
         wait_for_copies(1)
         show_to_groups()
         wait_for_block()
 
     def _stage(self, memory: Value, key: Number) -> Number:
-        """The place of the block that a key is in."""
+        """Return the stage of the block that contains a key."""
         return (key - self.first) // self.tile.keys % memory.type.shape[0]
 
 
 def _elements(type_: ir.Type) -> int:
-    """Of a line."""
+    """Return the number of elements in a line."""
     return LINE_BYTES // bytes_of(type_)
 
 
 def _row(place: int) -> int:
-    """Of a lane's numbers, two of each eight columns in both rows."""
+    """Return the row of a lane's number: each eight columns contribute two numbers per row."""
     return place % NUMBERS_OF_COLUMNS // 2
 
 
 def _flat(rows: Rows) -> list[Value]:
-    """By rows, tiles and columns."""
+    """Flatten the numbers by rows, tiles and columns."""
     return [each.value for tiles in rows for columns in tiles for each in columns]
 
 
@@ -233,12 +239,12 @@ def _nested(flat: Sequence[Value]) -> Rows:
 
 
 def _tiles(numbers: Sequence[Value]) -> list[Value]:
-    """A lane's numbers by eight columns, rows and columns."""
+    """Group a lane's numbers by tiles of eight columns, rows and columns."""
     pairs = [from_elements(numbers[place : place + 2]) for place in range(0, len(numbers), 2)]
     return [stacked(pairs[place : place + 2]) for place in range(0, len(pairs), 2)]
 
 
 def _words(rows: Value) -> list[Value]:
-    """Pairs of 16 bits as words."""
+    """Return pairs of 16-bit numbers as words."""
     pairs = [row_of(rows, row) for row in range(rows.type.shape[0])]
     return list(map(word_of, pairs))

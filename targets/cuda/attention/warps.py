@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention of numbers of 16 bits by matrix units, from sm_80 on.
+"""Attention of 16-bit numbers by matrix units, from sm_80 on.
 
-A warp has sixteen queries of a head, in registers as the instruction wants them, scores of some keys, and totals. Keys
-and values come to shared memory by asynchronous copies: values while keys are met, the next keys while values are.
-What has been computed of scores is, in its layout in registers, a factor of the next product.
+A warp has sixteen queries of a head in registers, in the layout of the instruction, with the scores of some keys and
+the totals. Asynchronous copies bring keys and values to shared memory: values during the products with keys, the next
+keys during the products with values. The weights computed from scores have the register layout of a factor of the next
+product.
 """
 
 from __future__ import annotations
@@ -20,29 +21,29 @@ from ....emit import loops
 from ....emit.arithmetic import constant_value, element
 from ....emit.numbers import Number, Size, as_index, constant, fma, intrinsic, maximum, minimum, number, select
 from ....emit.vectors import from_elements, lane_of
-from ...core.backend import Machine
+from ...core.machine import Machine
 from ...default.attention_blocks import Blocks, quotient, seen_keys, sees
 from ...gpu.attention.flash_attention import based_on, of_threads
 from ...gpu.attention.operands import Operands, RowPart
 from ...gpu.emit.memory_access import load, store, wait_for_block
 from ...gpu.emit.threads import block_memory, thread_id
-from ...gpu.planned.places import is_multiple
+from ...gpu.planned.index_arithmetic import is_multiple
 from ..planned.instructions import add_products, halves, load_tiles, row_of, stacked, start_copy, wait_for_copies
 
 _WARP = Machine.warp
-#: Of the instruction: rows, columns, and what it adds up; a row's columns are in `_LANES` lanes, two in each.
+#: Instruction shape: rows, columns and depth. A row's columns are in `_LANES` lanes, two in each.
 ROWS, COLUMNS, DEPTH, _LANES = 16, 8, 16, 4
-#: Of a block, where there are queries enough.
+#: Warps per block if there are enough queries.
 _WARPS = 8
-#: Elements that are copied at once, and between rows in shared memory, for the sake of banks.
+#: Elements that are copied at once, and padding elements between rows in shared memory against bank conflicts.
 COPIED = 8
 _LOG2_E = math.log2(math.e)
-#: Numbers of a lane: by its rows, tiles of eight columns, and columns.
+#: Numbers of a lane, by rows, tiles of eight columns, and columns.
 Rows = list[list[list[Number]]]
 
 
 class MatrixTile(NamedTuple):
-    """What a block has: the numbers of warps, of a head's elements, and of a result's."""
+    """Tile of a block: numbers of warps, of a head's elements and of a result's elements."""
 
     warps: int
     size: int
@@ -50,7 +51,7 @@ class MatrixTile(NamedTuple):
 
     @classmethod
     def reason_against(cls, query: Info, value: Info) -> str:
-        """Why such tiles are not for such operands."""
+        """Return why these tiles cannot process the operands, or an empty string."""
         assert isinstance(query, TensorInfo) and isinstance(value, TensorInfo)
         if query.dtype not in ("f16", "bf16"):
             return f"matrix units are for f16 and bf16, not {query.dtype}"
@@ -61,7 +62,7 @@ class MatrixTile(NamedTuple):
 
     @staticmethod
     def most() -> int:
-        """Elements of a head: with more, a thread has not enough registers."""
+        """Return the most elements of a head. With more elements a thread does not have enough registers."""
         return 128
 
     @staticmethod
@@ -80,7 +81,7 @@ class MatrixTile(NamedTuple):
 
     @property
     def keys(self) -> int:
-        """That queries meet at a time."""
+        """Keys that queries are multiplied by at a time."""
         return 64
 
     def rectangle(self, operands: Operands) -> MatrixRectangle:
@@ -88,7 +89,7 @@ class MatrixTile(NamedTuple):
 
 
 class SoftmaxState(NamedTuple):
-    """Of both of a lane's rows the largest score and the sum, and totals: of each eight columns two in both rows."""
+    """Maximum and sum of both of a lane's rows, and its totals: two of each eight columns, in both rows."""
 
     most: Sequence[Number]
     sums: Sequence[Number]
@@ -100,7 +101,7 @@ class SoftmaxState(NamedTuple):
 
 
 class MatrixRectangle:
-    """What a thread does for some queries of a head."""
+    """Code of a thread for some queries of a head."""
 
     def __init__(self, tile: MatrixTile, operands: Operands):
         self.tile, self.given, self.what = tile, operands, operands.what
@@ -108,11 +109,11 @@ class MatrixRectangle:
         self.of_keys, self.of_values = self._memories()
         self.thread = thread_id()
         self.lane = self.thread % _WARP
-        #: Its first column of eight.
+        #: First column of the lane within eight columns.
         self.column = self.lane % _LANES * 2
 
     def write(self, start: Size, column: Size) -> None:
-        """Of the queries from `start` on; `column` is 0: all of their results."""
+        """Write all results of the queries from `start` on; `column` is 0."""
         first = self._begin(start)
         queries = self._queries()
         self._copy_keys(as_index(first))
@@ -140,16 +141,16 @@ class MatrixRectangle:
         self._put(SoftmaxState.of(found))
 
     def _begin(self, start: Size) -> Size:
-        """Which rows the lane has; the first key that a query of the block sees."""
+        """Set the lane's rows. Return the first key that a query of the block sees."""
         self.row = as_index(start) + self.thread // _WARP * ROWS + self.lane // _LANES
         self.rows = [self.row, self.row + ROWS // 2]
         first, self.last = seen_keys(self.what, start, self.tile.queries, self.given.keys)
         return first
 
-    # ---- from memory ----
+    # ---- loads from memory ----
 
     def _queries(self) -> list[Value]:
-        """The lane's parts of the queries: two rows, and of each sixteen elements two pairs."""
+        """Load the lane's parts of the queries: two rows, and two pairs of each sixteen elements."""
         pair = ir.VectorType.get([2], self.element)
         rows = [minimum(row, as_index(self.given.queries) - 1) for row in self.rows]
         tiles = []
@@ -164,7 +165,7 @@ class MatrixRectangle:
         return tiles
 
     def _copy_keys(self, key: Number, stage: Size = 0) -> None:
-        """Where there are more."""
+        """Start to copy the next keys if there are any."""
         start = partial(self._start, self.given.key, self.of_keys, self.tile.size, key, stage)
         loops.when(key < as_index(self.last), start)
         ir.Operation.create("nvvm.cp.async.commit.group")
@@ -174,7 +175,7 @@ class MatrixRectangle:
         ir.Operation.create("nvvm.cp.async.commit.group")
 
     def _start(self, part: RowPart, memory: Value, size: int, key: Number, stage: Size = 0) -> None:
-        """Starts to copy rows of keys or values; beyond the last one it is that one."""
+        """Start to copy rows of keys or values. Rows beyond the last one repeat it."""
 
         def at(row: Number, column: Number) -> list[Size]:
             return self.given.of_keys(part, minimum(key + row, as_index(self.last) - 1), column)
@@ -190,7 +191,7 @@ class MatrixRectangle:
         size: int,
         stage: Size = 0,
     ) -> None:
-        """Starts to copy `rows` rows; beyond the end of one there are zeros."""
+        """Start to copy `rows` rows. Elements beyond the end of a row are zeros."""
         across = padded(size) // COPIED
         for begin in range(0, rows * across, self.tile.threads):
             unit = self.thread + begin
@@ -205,19 +206,19 @@ class MatrixRectangle:
             loops.when_all([begin + self.tile.threads <= rows * across or unit < rows * across], start)
 
     def _memories(self) -> list[Value]:
-        """For keys and values, in a block's shared memory."""
+        """Allocate shared memory for keys and values."""
         sizes = self.tile.size, self.tile.width
         return [block_memory([self.tile.keys, padded(size) + COPIED], self.element) for size in sizes]
 
     def _place(self, row: Number, column: Number, rows: int, stage: Size) -> list[Size]:
-        """Where an element is in there."""
+        """Return the indices of an element in shared memory."""
         return [row, column]
 
     # ---- scores ----
 
     def _scores(self, queries: Sequence[Value]) -> list[Value]:
         scores = [constant_value(0, ir.VectorType.get([2, 2], element("f32")))] * (self.tile.keys // COLUMNS)
-        # Tiles of eight elements of eight keys: those of the next elements come first, then of the next keys.
+        # Tiles of eight elements of eight keys: the next elements come first, then the next keys.
         row = self.lane // 16 * 8 + self.lane % 8
         place = self.lane // 8 % 2 * 8
         for step, query in enumerate(queries):
@@ -228,10 +229,10 @@ class MatrixRectangle:
         return scores
 
     def _adjusted(self, scores: Sequence[Value], key: Number) -> Rows:
-        """Scaled for powers of two, with the bias, and -inf where a key is not seen: by rows, tiles and columns."""
+        """Scale the scores for powers of two, add the biases, and replace the scores of unseen keys by -inf."""
         what = self.what
         scale = what.scale * _LOG2_E
-        # Of the keys' places numbers of 32 bits are enough, counted from what they are compared with.
+        # 32 bits are enough for the keys' positions relative to the values they are compared with.
         place = key + self.column
         from_end = None if self._is_whole else (place - as_index(self.last)).to("i32")
         adjusted = []
@@ -256,14 +257,13 @@ class MatrixRectangle:
 
     @property
     def _is_whole(self) -> bool:
-        """Whether no block of keys goes beyond the last one."""
+        """Check whether no block of keys goes beyond the last key."""
         return self.what.window is None and is_multiple(self.given.keys, self.tile.keys)
 
     def _powers(
         self, scores: Rows, most_before: Sequence[Number], sums_before: Sequence[Number]
     ) -> tuple[list[Number], list[Number], list[Value], Rows]:
-        """Of each row the largest score, the sum, and what two columns of its totals shrink by; what these keys' values
-        are multiplied by."""
+        """Return the new maxima and sums of the rows, the scale factors of a pair of totals, and the powers."""
         most, sums, factors, powers = [], [], [], []
         for row, tiles in enumerate(scores):
             own = [score for columns in tiles for score in columns]
@@ -279,7 +279,7 @@ class MatrixRectangle:
         return most, sums, factors, powers
 
     def _weights(self, powers: Rows) -> list[Value]:
-        """The same as the left factor of products with these keys' values."""
+        """Return the powers as left factors of the products with these keys' values."""
         weights = []
         for first in range(0, self.tile.keys // COLUMNS, 2):
             parts = [powers[row][tile] for tile in (first, first + 1) for row in range(2)]
@@ -290,7 +290,7 @@ class MatrixRectangle:
 
     def _weighted(self, weights: Sequence[Value], totals: Sequence[Value]) -> list[Value]:
         found = list(totals)
-        # Tiles of eight keys of eight columns: those of the next keys come first, then of the next columns.
+        # Tiles of eight keys of eight columns: the next keys come first, then the next columns.
         row = self.lane // 8 % 2 * 8 + self.lane % 8
         place = self.lane // 16 * 8
         for step, weight in enumerate(weights):
@@ -301,7 +301,7 @@ class MatrixRectangle:
         return found
 
     def _put(self, state: SoftmaxState) -> None:
-        """The results, of what there is."""
+        """Write the results of existing queries."""
         result = quotient(self.what, self.given.keys)
         for half, row in enumerate(self.rows):
             divisor = of_threads(lambda x, y: x + y, [state.sums[half]], _LANES)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions of numbers on NVIDIA's GPUs."""
+"""Intrinsic functions on NVIDIA's GPUs."""

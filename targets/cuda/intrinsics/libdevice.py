@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions of numbers as NVIDIA's libdevice has them: how exact they are is in docs/tir-intrinsics-cuda.md."""
+"""Intrinsic functions of NVIDIA's libdevice. docs/tir-intrinsics-cuda.md lists their accuracy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ....emit.numbers import Number, intrinsic, numbers, operation, select, unar
 from ....passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
 
 _DTYPES = ("f32", "f64")
-# What upstream maps to libdevice: as operations these become vectors' as well.
+# Functions that upstream maps to libdevice. As operations they can be vectorized, too.
 _OF_MATH = {
     f"tir.{word}": f"math.{word}"
     for word in (
@@ -22,9 +22,9 @@ _OF_MATH = {
     ).split()
 }
 _OF_MATH["tir.pow"] = "math.powf"
-#: Of these libdevice has one of a few instructions, too, for f32: ex2.approx, lg2.approx, sin.approx.
+#: libdevice also has f32 versions of these that take a few instructions: ex2.approx, lg2.approx, sin.approx.
 FAST = ("tir.exp", "tir.log", "tir.log2", "tir.log10", "tir.sin", "tir.cos", "tir.tan", "tir.pow")
-# libdevice's own. Not hypot: its largest result is infinite.
+# Functions called by name. hypot is missing because its largest result is infinite.
 _CALLED = {
     "tir.exp10": "exp10",
     "tir.sinpi": "sinpi",
@@ -51,7 +51,7 @@ def approximate(op: OpView) -> Number:
 
 @register_legalize_intrinsic("tir.tanh", "cuda", fast_math=True, dtypes=("f32",))
 def approximate_tanh(op: OpView) -> Number:
-    """tanh.approx, to which upstream maps nothing."""
+    """Lower tanh to tanh.approx, which upstream does not map."""
     return call_on_floats("__nv_fast_tanh", numbers(op))
 
 
@@ -62,7 +62,7 @@ def called(op: OpView) -> Number:
 
 @register_legalize_intrinsic(["tir.lgamma", "tir.tgamma"], "cuda", dtypes=_DTYPES)
 def gamma(op: OpView) -> Number:
-    """In f64, as f32's own are less exact."""
+    """Compute the function in f64, because libdevice's f32 version is less accurate."""
     (x,) = numbers(op)
     function = f"__nv_{op.operation.name.removeprefix('tir.')}"
     return to_float(call_on_floats(function, [to_float(x, "f64")]), x.dtype)
@@ -70,7 +70,7 @@ def gamma(op: OpView) -> Number:
 
 @register_legalize_intrinsic("tir.tanpi", "cuda", dtypes=_DTYPES)
 def tanpi(op: OpView) -> Number:
-    """Zeros and poles have the signs that C23 says: +0 at even and -0 at odd positive integers."""
+    """Return sin/cos. Zeros and poles have the signs of C23: +0 at even and -0 at odd positive integers."""
     (x,) = numbers(op)
     return intrinsic("sinpi", x) / intrinsic("cospi", x)
 
@@ -97,7 +97,7 @@ def logaddexp2(op: OpView) -> Number:
 
 
 def _log_of_sum(x: Number, y: Number, log_of_base: float) -> Number:
-    """The larger one, and the logarithm of 1 and a power: by how much the other one is below."""
+    """Return the larger operand plus log1p of a power of the distance to the other operand."""
     larger, smaller = select(x > y, x, y), select(x > y, y, x)
     distance = select(larger == smaller, 0.0, smaller - larger)
     total = larger + intrinsic("log1p", intrinsic("exp", distance * log_of_base)) * (1 / log_of_base)

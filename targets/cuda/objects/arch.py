@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""NVIDIA's architectures: what LLVM and PTX call them, what a block may take, which instructions there are."""
+"""NVIDIA's architectures: names in LLVM and PTX, limits of a block, instructions."""
 
 from __future__ import annotations
 
@@ -11,93 +11,96 @@ from ...core.backend import ChosenTarget
 from ...core.registry import TargetOption
 
 OPTIONS = (
-    TargetOption("arch", "the oldest GPU that code is for, by NVIDIA's name: sm_80 (the usual), sm_90a, sm_100"),
-    TargetOption("tf32", "whether tensor cores multiply f32, of which 10 bits of the fraction count: true; else exact"),
+    TargetOption("arch", "oldest supported GPU, by NVIDIA's name: sm_80 (default), sm_90a, sm_100"),
+    TargetOption("tf32", "true: tensor cores read 10 bits of the fraction of f32; false (default): all bits"),
 )
 
-#: Of a thread, and of all that are on a multiprocessor together.
+#: Registers per thread at most, and of a multiprocessor.
 MAX_REGISTERS, REGISTERS = 255, 65536
 USUAL = "sm_80"
 
 
 @dataclass(frozen=True)
 class MMA:
-    """A product of small matrices that a warp makes at once: sums of m x n, of k products each (mma.sync)."""
+    """Matrix product that a warp computes at once (mma.sync): m x n sums of k products each."""
 
     m: int
     n: int
     k: int
-    #: Element types of the factors and of the sums, by MLIR's names; tf32 is f32 of which 19 bits count.
+    #: Element types of the factors and of the sums, by MLIR's names; tf32 is f32 with 19 significant bits.
     factors: str
     sums: str
 
     @property
     def name(self) -> str:
-        """As plans name it."""
+        """Name in plans."""
         return f"m{self.m}n{self.n}k{self.k}"
 
 
 @dataclass(frozen=True)
 class Arch:
-    """An architecture."""
+    """GPU architecture."""
 
     #: NVIDIA's and LLVM's name.
     name: str
-    #: The version of PTX that code is written in, 10 * major + minor: drivers since 12.0 read 80.
+    #: Version of the generated PTX, 10 * major + minor. Drivers since 12.0 read 80.
     ptx: int
-    #: Bytes of shared memory: the most of a block, if it asks for it, and what a multiprocessor has.
+    #: Bytes of shared memory: the most that a block may request, and that of a multiprocessor.
     block_shared: int
     shared: int
-    #: Threads and blocks that are on a multiprocessor together, at most.
+    #: Most resident threads and blocks per multiprocessor.
     threads: int
     blocks: int
     #: Multiprocessors of the usual device; others have more or fewer.
     multiprocessors: int
-    #: Bytes of the usual device's L2.
+    #: Bytes of the usual device's L2 cache.
     cache: int
 
     @property
     def number(self) -> int:
-        """90 of sm_90a."""
+        """Number of the architecture: 90 for sm_90a."""
         return int(self.name.removeprefix("sm_").rstrip("a"))
 
     @property
     def is_specific(self) -> bool:
-        """Whether code is for this architecture alone, with all that it has; else newer devices run it, too."""
+        """Check whether code runs on this architecture only and may use all of its features.
+
+        Code for other architectures also runs on newer devices.
+        """
         return self.name.endswith("a")
 
     @property
     def features(self) -> str:
-        """LLVM's text of them."""
+        """LLVM's feature string."""
         return f"+ptx{self.ptx}"
 
     @property
     def mma(self) -> tuple[MMA, ...]:
-        """The products of matrices, for a type the largest shape."""
+        """Matrix products, the largest shape for each type."""
         return _MMA + (_MMA_F8 if self.number >= 89 else ())
 
     @property
     def has_tma(self) -> bool:
-        """Whether one thread copies tiles of tensors to shared memory (cp.async.bulk.tensor, mbarrier)."""
+        """Check whether one thread can copy tiles of tensors to shared memory (cp.async.bulk.tensor, mbarrier)."""
         return self.number >= 90
 
     @property
     def has_wgmma(self) -> bool:
-        """Whether four warps multiply from shared memory (wgmma)."""
+        """Check whether four warps can multiply from shared memory (wgmma)."""
         return self.name == "sm_90a"
 
     def instructions(self, tf32: bool) -> tuple[str, ...]:
-        """The products of matrices as plans name them, those first that multiply most at once."""
+        """Return the names of the matrix products in plans, the largest ones first."""
         of_warps = dict.fromkeys(each.name for each in self.mma if each.factors != "tf32" or tf32)
         return (*(WGMMA if self.has_wgmma else ()), *of_warps)
 
     @property
     def has_tcgen05(self) -> bool:
-        """Whether sums stay in tensor memory (tcgen05)."""
+        """Check whether sums stay in tensor memory (tcgen05)."""
         return self.is_specific and 100 <= self.number < 120
 
 
-# cp.async and ldmatrix are in all of these.
+# All of these architectures have cp.async and ldmatrix.
 _MMA = (
     MMA(16, 8, 16, "f16", "f16"),
     MMA(16, 8, 16, "f16", "f32"),
@@ -108,7 +111,7 @@ _MMA = (
 )
 _MMA_F8 = (MMA(16, 8, 32, "f8E4M3FN", "f32"), MMA(16, 8, 32, "f8E5M2", "f32"))
 
-#: Of four warps: 64 rows and N columns, of halves and of bytes.
+#: Products by four warps: 64 rows and N columns, of half floats and of bytes.
 WGMMA = tuple(f"wgmma_m64n{columns}k{steps}" for columns in (256, 128, 64) for steps in (16, 32))
 
 _K, _M = 1 << 10, 1 << 20
@@ -130,7 +133,7 @@ ARCHS = {each.name: each for each in _ARCHS}
 
 
 def find_arch(name: str) -> Arch:
-    """The architecture of a name. Raises RelaxError with the nearest one."""
+    """Return the architecture of a name. Raises RelaxError with the nearest name."""
     if name not in ARCHS:
         known = ", ".join(ARCHS)
         raise OptionError(f"there is no architecture '{name}'{suggest(name, ARCHS)}", notes=[f"known: {known}"])
@@ -138,7 +141,7 @@ def find_arch(name: str) -> Arch:
 
 
 def has_tf32(target: ChosenTarget) -> bool:
-    """Whether products of f32 may be less exact. Raises RelaxError for what is neither true nor false."""
+    """Check whether products of f32 may be less accurate. Raises RelaxError if the option is neither true nor false."""
     given = target.option("tf32") or "false"
     if given not in ("true", "false"):
         raise OptionError(f"target '{target}': option 'tf32' expects true or false, got '{given}'")
@@ -146,7 +149,7 @@ def has_tf32(target: ChosenTarget) -> bool:
 
 
 def arch_of(target: ChosenTarget) -> Arch:
-    """The architecture that the target's options name. Raises RelaxError for an unknown one."""
+    """Return the architecture of the target's options. Raises RelaxError if it is unknown."""
     try:
         return find_arch(target.option("arch") or USUAL)
     except RelaxError as error:

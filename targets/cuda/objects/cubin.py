@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What devices run: machine code of PTX, by NVIDIA's linker, and what each kernel takes of a device."""
+"""Machine code from PTX by NVIDIA's linker, and the resources of each kernel."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .wheels import INSTALL, nvjitlink_path, ptxas_path
 
 _PTX = 2  # NVJITLINK_INPUT_PTX
 _MOST_SECONDS = 600
-#: In the cache.
+#: Kind of cache entry.
 _KIND = "cubin"
-#: What an older linker says to PTX of a newer version.
+#: Message of an older linker for PTX of a newer version.
 _TOO_NEW = "Unsupported .version"
 _KERNEL = re.compile(r"Compiling entry function '([^']+)' for '[^']+'")
-#: Of what waits for a wgmma that the PTX runs asynchronously, or has them one after the other.
+#: Remark that a wait for wgmma was inserted, or that the instructions were serialized.
 _REMARK = re.compile(r"\(C\d+\) .* in function '([^']+)'")
 _FIGURES = {
     "registers": re.compile(r"Used (\d+) registers"),
@@ -36,23 +36,23 @@ _FIGURES = {
 
 
 class Resources(NamedTuple):
-    """What a kernel takes of a device: registers of a thread, else bytes."""
+    """Resources of a kernel: registers per thread; the others in bytes."""
 
     registers: int
     shared: int
-    #: Stored because registers are out: of a thread.
+    #: Spill stores of a thread, for lack of registers.
     spills: int
     stack: int
-    #: The assembler's remarks: where it has a group of warps wait for wgmma before the PTX does.
+    #: Remarks of the assembler, for instance where it inserted a wait for wgmma before that of the PTX.
     remarks: tuple[str, ...] = ()
 
 
 class OlderLinkerError(RelaxError):
-    """NVIDIA's linker is older than the PTX, or than the architecture."""
+    """NVIDIA's linker is older than the PTX or the architecture."""
 
 
 def cubin_if_possible(ptx: str, arch: str, cache: DiskCache | None = None) -> bytes | None:
-    """As `cubin`, kept in the cache; None where the linker is missing, or older than what it is asked for."""
+    """Return the machine code of PTX, cached, or None if the linker is missing or too old."""
     if nvjitlink_path() is None:
         return None
     key = hashlib.blake2b(f"{_library()[1]} {arch}\n{ptx}".encode(), digest_size=20).hexdigest()
@@ -69,7 +69,7 @@ def cubin_if_possible(ptx: str, arch: str, cache: DiskCache | None = None) -> by
 
 
 def cubin(ptx: str, arch: str) -> bytes:
-    """The machine code of PTX for one architecture. Raises RelaxError with the linker's own words."""
+    """Return the machine code of PTX for one architecture. Raises RelaxError with the linker's message."""
     name = find_arch(arch).name
     with _link(name) as link:
         data = ptx.encode()
@@ -83,13 +83,13 @@ def cubin(ptx: str, arch: str) -> bytes:
 
 
 def resources(ptx: str, arch: str) -> dict[str, Resources]:
-    """What each kernel of PTX takes on an architecture, as NVIDIA's assembler says.
+    """Return the resources of each kernel of PTX on an architecture, as reported by NVIDIA's assembler.
 
-    Raises RelaxError where it refuses the PTX, or is not installed.
+    Raises RelaxError if the assembler rejects the PTX or is not installed.
     """
     name, assembler = find_arch(arch).name, ptxas_path()
     if assembler is None:
-        raise RelaxError("what kernels take of a device is known to NVIDIA's ptxas: pip install nvidia-cuda-nvcc")
+        raise RelaxError("resources of kernels need NVIDIA's ptxas, which is missing: pip install nvidia-cuda-nvcc")
     with temporary_folder("relax-ptx-") as folder:
         (folder / "kernels.ptx").write_text(ptx, encoding="utf-8")
         command = [str(assembler), "-v", f"-arch={name}", "kernels.ptx", "-o", "kernels.cubin"]
@@ -99,7 +99,7 @@ def resources(ptx: str, arch: str) -> dict[str, Resources]:
             raise RelaxError(f"{assembler} cannot be run: {error.strerror}") from None
     said = done.stdout + done.stderr
     if done.returncode:
-        raise RelaxError(f"ptxas refuses the PTX for {name}: {_first_line(said)}")
+        raise RelaxError(f"ptxas rejects the PTX for {name}: {_first_line(said)}")
     return _read(said)
 
 
@@ -121,11 +121,11 @@ def _figure(pattern: re.Pattern[str], text: str) -> int:
 
 
 def _first_line(text: str) -> str:
-    return (text.strip().splitlines() or ["it says nothing"])[0]
+    return (text.strip().splitlines() or ["no message"])[0]
 
 
 class _Link:
-    """One use of the linker: calls of its functions by name."""
+    """Use of the linker: calls of its functions by name."""
 
     def __init__(self, library: ctypes.CDLL, version: str):
         self._library, self._version = library, version
@@ -156,7 +156,7 @@ def _link(arch: str) -> Iterator[_Link]:
     options = (ctypes.c_char_p * 1)(f"-arch={arch}".encode())
     status = link.function("Create")(ctypes.byref(link.handle), ctypes.c_uint32(1), options)
     if status:
-        raise OlderLinkerError(f"NVIDIA's linker makes no code for {arch}: error {status}")
+        raise OlderLinkerError(f"NVIDIA's linker does not support {arch}: error {status}")
     try:
         yield link
     finally:
@@ -165,7 +165,7 @@ def _link(arch: str) -> Iterator[_Link]:
 
 @functools.cache
 def _library() -> tuple[ctypes.CDLL, str]:
-    """The linker, and the version that its functions' names end in."""
+    """Load the linker. Return it with the version suffix of its functions' names."""
     path = nvjitlink_path()
     if path is None:
         raise RelaxError(f"machine code of a GPU needs NVIDIA's nvJitLink, which is not installed: {INSTALL}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PTX of a gpu.module that is in the dialects llvm and nvvm alone, by the LLVM that llvmlite brings."""
+"""PTX of a gpu.module in the dialects llvm and nvvm, compiled by llvmlite's LLVM."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ....dialects.verification import verify_ir
 from ....support.errors import RefusalError, RelaxError
 from ....support.once import once
 from ...core import llvmlite
-from ...core.code import check_opt_level
+from ...core.code_options import check_opt_level
 from ...core.llvm_ir_text import for_older_llvm
 from ...core.llvmlite import load_llvmlite, optimize, parse_llvm_ir
 from .arch import Arch, find_arch
@@ -31,30 +31,30 @@ if TYPE_CHECKING:
     from ....support.disk_cache import DiskCache
 
 TRIPLE = "nvptx64-nvidia-cuda"
-#: Of the LLVM whose names of architectures are in arch.py.
+#: Version of LLVM that defines the architecture names in arch.py.
 LLVM_VERSION = "22"
-#: Without any passes what is linked and not used would stay. Without the code generator's, registers would be copied
-#: where loops begin again, those among them that products under way have yet to be written to (wgmma).
+#: Without any passes, unused linked functions would stay. Without the code generator's passes, registers would be
+#: copied at the back edges of loops. Pending wgmma products may still write to these registers.
 _LEAST_LEVEL = 1
 _LIBDEVICE = "__nv_"
 _OF_LIBDEVICE = re.compile(rf"\b{_LIBDEVICE}\w+")
-#: In the cache.
+#: Kind of cache entry.
 _KIND = "ptx"
 _KERNEL = "nvvm.kernel"
-#: Of parameters that are more than a number.
+#: Alignment of by-value parameters that are more than a number.
 _VALUE_ALIGNMENT = 64
 _LEAST_BLOCKS, _SHARED_POINTER = "nvvm.minctasm", "!llvm.ptr<3>"
 _DIALECTS = ("llvm.", "nvvm.")
 _CAST = "builtin.unrealized_conversion_cast"
-# What every device has without being linked.
+# Functions that every device has without linking.
 _OF_DEVICES = frozenset({"vprintf", "__assertfail"})
 
 
 def make_ptx(gpu_module: Operation, arch: str, opt_level: int, cache: DiskCache | None = None) -> str:
-    """The PTX of a module for an architecture and newer ones; kernels keep their names. It is kept in the cache.
+    """Return the PTX of a module for an architecture and newer ones. Kernels keep their names, and the PTX is cached.
 
-    The same module gives the same text. Raises RelaxError for what no code can be made of: other dialects, unknown
-    functions, an unknown architecture, and where llvmlite or libdevice is missing.
+    The output is deterministic. Raises RelaxError for other dialects, unknown functions or an unknown architecture, and
+    if llvmlite or libdevice is missing.
     """
     chosen = find_arch(arch)
     check_opt_level(opt_level)
@@ -64,13 +64,13 @@ def make_ptx(gpu_module: Operation, arch: str, opt_level: int, cache: DiskCache 
     _ask_for_registers(gpu_module)
     _pass_by_value(gpu_module)
     machine, context = _machine(llvm, chosen, level), llvm.create_context()
-    # By which loads are aligned: MLIR's own layout has i64 at multiples of 4.
+    # This layout determines the alignment of loads. In MLIR's default layout i64 is aligned to 4 bytes.
     gpu_module.attributes["llvm.data_layout"] = ir.StringAttr.get(str(machine.target_data), gpu_module.context)
     text = for_older_llvm(to_llvm_ir(gpu_module))
     key = "" if cache is None else _key(llvm, text, chosen, level)
     if cache is not None and (kept := cache.get(_KIND, key)) is not None:
         return kept.decode()
-    # Not left to whoever collects garbage, which may take the context first.
+    # The module is not left to the garbage collector, which may free the context first.
     with closing(parse_llvm_ir(llvm, text, context)) as code:
         _link(llvm, code, machine, context)
         optimize(llvm, code, machine, level)
@@ -82,31 +82,29 @@ def make_ptx(gpu_module: Operation, arch: str, opt_level: int, cache: DiskCache 
 
 
 def kernel_names(gpu_module: Operation) -> list[str]:
-    """The kernels of such a module, in their order."""
+    """Return the names of a module's kernels, in order."""
     functions = operations_of(gpu_module.regions[0].blocks[0])
     return [symbol_name(each) for each in functions if _KERNEL in each.attributes]
 
 
 def check_device_code(gpu_module: Operation) -> None:
-    """Raises RelaxError for what has no translation, which would end the process, and where there is no kernel."""
+    """Raise RelaxError for a module without kernels, and for operations that the translation would crash on."""
     if gpu_module.name != "gpu.module":
-        raise RefusalError(
-            f"PTX is made of a gpu.module, not of '{gpu_module.name}'", location=str(gpu_module.location)
-        )
+        raise RefusalError(f"PTX requires a gpu.module, got '{gpu_module.name}'", location=str(gpu_module.location))
     foreign = [op for op in operations_in(gpu_module) if not op.name.startswith(_DIALECTS) and op.name != "gpu.module"]
-    # Casts stand around what is really left.
+    # Casts are reported last, because they surround the operations that caused them.
     for op in sorted(foreign, key=lambda op: op.name == _CAST):
-        text = f"operation '{op.name}' is not of the dialects llvm and nvvm: no PTX can be made of it"
+        text = f"operation '{op.name}' is not in the dialects llvm or nvvm, so it cannot be compiled to PTX"
         raise RefusalError(text, location=str(op.location))
     for op in operations_in(gpu_module):
         _check_stored(op)
-    verify_ir(gpu_module, "the gpu.module is invalid: no PTX can be made of it")
+    verify_ir(gpu_module, "the gpu.module is invalid, so it cannot be compiled to PTX")
     if not kernel_names(gpu_module):
         raise RefusalError(f"gpu.module '{symbol_name(gpu_module)}' has no kernel: there is nothing to compile")
 
 
 def _key(llvm: ModuleType, text: str, arch: Arch, opt_level: int) -> str:
-    """All that the PTX depends on, hashed."""
+    """Return a hash of all inputs of the PTX."""
     used = _OF_LIBDEVICE.search(text)
     makers = _makers(libdevice_path(used[0]) if used else None)
     parts = [list(llvm.llvm_version_info), arch.name, arch.features, opt_level, makers]
@@ -117,24 +115,26 @@ def _key(llvm: ModuleType, text: str, arch: Arch, opt_level: int) -> str:
 
 @functools.cache
 def _makers(libdevice: Path | None) -> str:
-    """The files by which PTX is made of LLVM's IR, hashed."""
+    """Return a hash of the files that turn LLVM IR into PTX."""
     files = [Path(__file__), Path(str(llvmlite.__file__)), *([libdevice] if libdevice else [])]
     return hashlib.blake2b(b"".join(file.read_bytes() for file in files), digest_size=20).hexdigest()
 
 
 @once
 def _prepare(llvm: ModuleType) -> None:
-    """Once: LLVM refuses an option that is set twice."""
+    """Initialize LLVM once, because it rejects an option that is set twice."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    # What libdevice asks, 0 where it is not set: whether square roots are rounded correctly. Whether
-    # small numbers become 0 (__CUDA_FTZ) may stay without an answer.
+    # libdevice asks whether square roots are rounded correctly; the default is 0. It also asks whether subnormal
+    # numbers are flushed to 0 (__CUDA_FTZ), which may stay unset.
     llvm.set_option("relax-mlir", "-nvvm-reflect-add=__CUDA_PREC_SQRT=1")
 
 
 def _ask_for_registers(gpu_module: Operation) -> None:
-    """NVIDIA's assembler gives threads fewer registers than they need, for one more block of them, and spills the rest.
-    Kernels whose blocks share memory are planned for what a thread holds: one block is enough for them.
+    """Request one resident block per multiprocessor for kernels with shared memory.
+
+    Otherwise NVIDIA's assembler limits the registers of a thread to fit one more block, and spills the rest. The plans
+    of these kernels count on the registers, and one block is enough for them.
     """
     for kernel in operations_of(gpu_module.regions[0].blocks[0]):
         if _KERNEL in kernel.attributes and any(_is_shared_memory(op) for op in operations_in(kernel)):
@@ -142,7 +142,10 @@ def _ask_for_registers(gpu_module: Operation) -> None:
 
 
 def _pass_by_value(gpu_module: Operation) -> None:
-    """Says so of what launches pass by its bytes (gpu.by_value): kernels get its address, and do not write there."""
+    """Mark parameters that launches pass by value (gpu.by_value).
+
+    Kernels receive their address and do not write there.
+    """
     i64 = ir.IntegerType.get_signless(64, gpu_module.context)
     for kernel in operations_of(gpu_module.regions[0].blocks[0]):
         if BY_VALUE not in kernel.attributes:
@@ -166,7 +169,7 @@ def _is_shared_memory(op: Operation) -> bool:
 
 
 def _check_stored(op: Operation) -> None:
-    """LLVM gives up on vectors of parts of bytes in memory, and ends the process."""
+    """Raise RelaxError for vectors of elements below a byte in memory, on which LLVM ends the process."""
     if op.name not in ("llvm.load", "llvm.store"):
         return
     type_ = op.results[0].type if op.name == "llvm.load" else op.operands[0].type
@@ -183,7 +186,7 @@ def _machine(llvm: ModuleType, arch: Arch, level: int) -> Any:
 
 
 def _link(llvm: ModuleType, code: Any, machine: Any, context: Any) -> None:
-    """Adds what is used of libdevice; it is visible in the module alone."""
+    """Link the used functions of libdevice, with internal linkage."""
     _set_machine(code, machine)
     used = sorted(each.name for each in code.functions if each.is_declaration and each.name.startswith(_LIBDEVICE))
     if not used:
@@ -195,7 +198,7 @@ def _link(llvm: ModuleType, code: Any, machine: Any, context: Any) -> None:
     for function in code.functions:
         if not function.is_declaration and (function.name not in own or function.name in used):
             function.linkage = "internal"
-    # The most of libdevice, which optimizations would work on in vain.
+    # Removes most of libdevice, which optimizations would process in vain.
     passes = llvm.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
     passes.run(code, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))

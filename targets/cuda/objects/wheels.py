@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What NVIDIA's wheels bring, or a CUDA toolkit: found without loading any of it."""
+"""Paths of tools and libraries in NVIDIA's wheels or a CUDA toolkit, found without loading them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from ....support.errors import RelaxError
 
 INSTALL = "pip install relax-mlir[cuda]"
-# Where wheels put it, by their generations, and toolkits.
+# Locations in wheels, by generation, and in toolkits.
 _LIBDEVICE = ("cu*/nvvm/libdevice/libdevice.10.bc", "cuda_nvcc/nvvm/libdevice/libdevice.10.bc")
 _NVJITLINK = ("cu*/lib/libnvJitLink.so.*", "nvjitlink/lib/libnvJitLink.so.*")
 _PTXAS = ("cu*/bin/ptxas", "cuda_nvcc/bin/ptxas")
@@ -20,7 +20,10 @@ _TOOLKITS = ("CUDA_HOME", "CUDA_PATH")
 
 
 def libdevice_path(needed_by: str) -> Path:
-    """NVIDIA's library of functions of numbers, as LLVM's bitcode. Raises RelaxError that names who needs it."""
+    """Return the path of libdevice, NVIDIA's library of functions as LLVM bitcode.
+
+    Raises RelaxError that names `needed_by`.
+    """
     found = _first(_LIBDEVICE, "nvvm/libdevice/libdevice.10.bc")
     if found is None:
         raise RelaxError(f"'{needed_by}' is a function of NVIDIA's libdevice, which is not installed: {INSTALL}")
@@ -28,17 +31,17 @@ def libdevice_path(needed_by: str) -> Path:
 
 
 def nvjitlink_path() -> Path | None:
-    """NVIDIA's linker, which makes machine code of PTX; None where it is missing."""
+    """Return the path of NVIDIA's linker, which compiles PTX to machine code, or None if it is missing."""
     return _first(_NVJITLINK, "lib64/libnvJitLink.so.*")
 
 
 def ptxas_path() -> Path | None:
-    """NVIDIA's assembler, which tests and tables ask; None where it is missing."""
+    """Return the path of NVIDIA's assembler, used by tests and tables, or None if it is missing."""
     return _first(_PTXAS, "bin/ptxas")
 
 
 def sanitizer_path() -> Path | None:
-    """NVIDIA's checks of kernels while they run, which `make gpu` asks for; None where they are missing."""
+    """Return the path of NVIDIA's run-time checker of kernels, used by `make gpu`, or None if it is missing."""
     return _first(_SANITIZER, "bin/compute-sanitizer")
 
 
@@ -47,7 +50,7 @@ def _first(of_wheels: tuple[str, ...], of_toolkit: str) -> Path | None:
 
 
 def _found(of_wheels: tuple[str, ...], of_toolkit: str) -> Iterator[Path]:
-    """Newer ones first: later generations' wheels sort behind earlier ones."""
+    """Yield the files, newer ones first. Wheels of later generations sort after earlier ones."""
     spec = importlib.util.find_spec("nvidia")
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         for pattern in of_wheels:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Passes for NVIDIA's GPUs alone."""
+"""Passes for NVIDIA's GPUs only."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Has the host make the tensor maps that kernels copy blocks of matrices by, and launches pass them by value.
+"""Creation of tensor maps on the host, which launches pass by value; kernels copy blocks of matrices by them.
 
-In a kernel `nvgpu.tma.create.descriptor` says what a map is of: memory at an address that the kernel is passed, known
-sizes and strides, a box. The address is another one at each call, and only the driver writes maps: so they are made
-before each launch, on the stack. A launch copies its parameters, and so does a graph that it is recorded in.
+In a kernel, `nvgpu.tma.create.descriptor` describes a map: memory at an address that the kernel receives, known sizes
+and strides, and a box. The address changes with each call, and only the driver writes maps. So the host creates the
+maps before each launch, on the stack. A launch copies its parameters, and so does a graph that records it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from ...host.support import DEVICE_TABLE, Support
 
 _DESCRIBED, _CAST, _LAUNCH = "nvgpu.tma.create.descriptor", "builtin.unrealized_conversion_cast", "gpu.launch_func"
 _MAP_BYTES, _MAP_ALIGNMENT = 128, 64
-#: Of CUtensorMapDataType, by bytes: bits are copied as they are, and beyond a matrix they are 0.
+#: Values of CUtensorMapDataType by element bytes. Bits are copied unchanged, and elements beyond a matrix are 0.
 _TYPES = {1: 0, 2: 1, 4: 2, 8: 4}
 _MOST_AXES = 5
 
 
 @register_pass
 class MakeTensorMaps(Pass):
-    """Has the host make the tensor maps that kernels copy blocks of matrices by, for each launch."""
+    """Create the tensor maps of kernels on the host, for each launch."""
 
     name: ClassVar[str] = "cuda-make-tensor-maps"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "gpu", "llvm", "memref", "nvgpu")
@@ -56,7 +56,7 @@ class MakeTensorMaps(Pass):
 
 
 def _pass_maps(support: Support, launch: Operation, number: int, kernel: Operation, described: list[Operation]) -> None:
-    """Makes the maps before a launch, which gets them as further operands."""
+    """Create the maps before a launch and append them to its operands."""
     first = len(launch.operands) - len(body_of(kernel).arguments)
     given = dict(zip(body_of(kernel).arguments, list(launch.operands)[first:], strict=True))
     with launch.location, ir.InsertionPoint(launch):
@@ -65,7 +65,7 @@ def _pass_maps(support: Support, launch: Operation, number: int, kernel: Operati
 
 
 def _made(support: Support, number: int, described: Operation, given: dict[Value, Value]) -> Value:
-    """A map of what the kernel describes, by the launch's operands."""
+    """Create a map that the kernel describes, from the launch's operands."""
     seen = _seen(described)
     memory = _said_again(seen.owner.operation.operands[0], given, described)
     bytes_ = storage_bytes(seen.type.element_type)
@@ -77,17 +77,17 @@ def _made(support: Support, number: int, described: Operation, given: dict[Value
 
 
 def _seen(described: Operation) -> Value:
-    """The memory with its sizes and strides."""
+    """Return the memref that states the sizes and strides."""
     cast = described.operands[0].owner
     seen = None if isinstance(cast, Block) else cast.operation.operands[0]
     if seen is None or isinstance(seen.owner, Block) or seen.owner.operation.name != "memref.reinterpret_cast":
-        text = f"'{described.name}' op describes no memory of known sizes and strides, by 'memref.reinterpret_cast'"
+        text = f"'{described.name}' op does not describe memory of known sizes and strides by 'memref.reinterpret_cast'"
         raise located_error(text, described.location)
     return seen
 
 
 def _said_again(value: Value, given: dict[Value, Value], described: Operation) -> Value:
-    """What a kernel has, at the host."""
+    """Recompute a kernel's value on the host."""
     if value in given:
         return given[value]
     if isinstance(value.owner, Block):
@@ -102,13 +102,13 @@ def _said_again(value: Value, given: dict[Value, Value], described: Operation) -
 
 
 def _box(described: Operation) -> list[int]:
-    """What is copied at once, of each axis."""
+    """Return the box sizes of each axis."""
     box = [each.owner.operation.attributes["value"].value for each in list(described.operands)[1:]]
     return [int(each) for each in box]
 
 
 def _words(seen: Value, box: Sequence[int], bytes_: int) -> list[int]:
-    """As the host's function has a description (targets/host/library/device_tensor_maps.mlir)."""
+    """Return the description for the host's function (targets/host/library/device_tensor_maps.mlir)."""
     strides = [each * bytes_ for each in seen.type.get_strides_and_offset()[0]]
     sizes = _filled(reversed(seen.type.shape), 1)
     return [
@@ -127,19 +127,19 @@ def _filled(values: Iterable[int], rest: int) -> list[int]:
 
 
 def _in_pairs(values: Sequence[int]) -> list[int]:
-    """Numbers of 32 bits, two in each word."""
+    """Pack 32-bit numbers into words, two in each."""
     return [low | high << 32 for low, high in zip(values[::2], [*values[1::2], 0], strict=True)]
 
 
 def _take_maps(kernel: Operation, described: Sequence[Operation]) -> None:
-    """The kernel has each map as a parameter."""
+    """Turn each map into a parameter of the kernel."""
     entry = body_of(kernel)
     count = len(entry.arguments)
     for each in described:
         argument = entry.add_argument(type_of("ptr"), each.location)
         for user in users_of(each.results[0]):
             if user.name != _CAST or user.results[0].type != argument.type:
-                raise located_error(f"'{user.name}' op uses a tensor map otherwise than by its address", user.location)
+                raise located_error(f"'{user.name}' op uses a tensor map other than by its address", user.location)
             user.results[0].replace_all_uses_with(argument)
             user.erase()
         makers = (each.operands[0].owner.operation, _seen(each).owner.operation)

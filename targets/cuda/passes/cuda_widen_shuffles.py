@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Exchanges narrow numbers between threads: what devices exchange are 32 bits, and upstream cares for f32 and wider."""
+"""Widening of shuffles. Devices exchange 32 bits between threads, and upstream only lowers f32 and wider types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BITS = 32
 
 @register_pass
 class WidenShuffles(Pass):
-    """Exchanges numbers of less than 32 bits between threads as integers of 32."""
+    """Exchange numbers of less than 32 bits between threads as 32-bit integers."""
 
     name: ClassVar[str] = "cuda-widen-shuffles"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "gpu")

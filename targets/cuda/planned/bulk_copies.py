@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Blocks of plain matrices that come to shared memory by TMA: one thread asks, the device copies, barriers signal.
+"""TMA copies of plain matrices to shared memory: one thread starts them, the device copies, barriers signal the end.
 
-The device gets a matrix described by a tensor map of 128 bytes, which the host makes for each launch, as addresses
-change (cuda-make-tensor-maps): here it is `nvgpu.tma.create.descriptor` of the memory that a kernel is passed. What is
-beyond the last row or step of a matrix comes as zeros.
+A tensor map of 128 bytes describes a matrix to the device. The host creates it for each launch, because addresses
+change (cuda-make-tensor-maps). In the kernel it is an `nvgpu.tma.create.descriptor` of memory that the kernel receives.
+Elements beyond the last row or step of a matrix are zeros.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from ...host.llvm_ops import type_of
 from .instructions import bytes_of
 from .warp_group_instructions import LINE_BYTES, LINES, assembly
 
-#: What a box has of an axis at most, a map of axes, and an axis of elements that coordinates of 32 bits count.
+#: Most elements of a box along an axis, most axes of a map, and the limit of an axis for 32-bit coordinates.
 _MOST_BOX, _MOST_AXES, _MOST_SIZE = 256, 5, 1 << 31
-#: The strides of all but the innermost axis are multiples of these bytes, and less than this limit.
+#: The strides of all but the innermost axis are multiples of `_UNIT` bytes, and less than `_MOST_STRIDE`.
 _UNIT, _MOST_STRIDE = 16, 1 << 40
 _BARRIER_BYTES = 8
-#: What makes memory of an address, at the host as in a kernel.
+#: Operations that build a memref from an address, on the host as in a kernel.
 _SAID_AGAIN = frozenset(
     "arith.constant builtin.unrealized_conversion_cast llvm.insertvalue llvm.mlir.constant llvm.mlir.poison "
     "memref.cast memref.collapse_shape memref.expand_shape memref.reinterpret_cast memref.subview memref.view".split()
@@ -37,7 +37,7 @@ _SAID_AGAIN = frozenset(
 
 
 class MatrixAxis(NamedTuple):
-    """Of a matrix: the chain of loops that goes along it, its size, and by how many elements its points are apart."""
+    """Axis of a matrix: the chain of loops along it, its size, and its stride in elements."""
 
     chain: int
     size: int
@@ -45,8 +45,9 @@ class MatrixAxis(NamedTuple):
 
 
 def axes_of(staged: Staged) -> list[MatrixAxis] | None:
-    """The axes of an input as a tensor map has them, that along lines first, then by what their points are apart. None
-    where it is no such matrix: windows, unknown sizes, lines that begin anywhere.
+    """Return the axes of an input in the order of a tensor map: the axis along lines first, then by stride.
+
+    None if the input is not a plain matrix: windows, unknown sizes, unaligned lines.
     """
     op, tile = staged.op, staged.tile
     strides = _strides_by_loop(staged)
@@ -70,7 +71,10 @@ def axes_of(staged: Staged) -> list[MatrixAxis] | None:
 
 
 def _strides_by_loop(staged: Staged) -> dict[int, int] | None:
-    """Of loops with more than a step, each of which goes along an axis of its own from end to end."""
+    """Return the strides of loops with more than one step.
+
+    None unless each of these loops covers an axis of its own.
+    """
     type_, sizes = staged.memref.type, staged.op.sizes
     strides, offset = type_.get_strides_and_offset()
     unknown = ir.ShapedType.get_dynamic_stride_or_offset()
@@ -90,7 +94,7 @@ def _strides_by_loop(staged: Staged) -> dict[int, int] | None:
 def _joined(
     chain: int, sizes: Sequence[int | None], strides: Mapping[int, int], loops: Sequence[int]
 ) -> MatrixAxis | None:
-    """Loops one inside the other, as one axis."""
+    """Combine nested loops to one axis, or return None."""
     moving = [dim for dim in loops if sizes[dim] != 1]
     if not moving or any(dim not in strides for dim in moving):
         return None
@@ -103,7 +107,7 @@ def _joined(
 
 
 def _is_passed(memref: Value) -> bool:
-    """Whether it is memory at an address that the kernel is passed, which the host can say again."""
+    """Check whether memory is built from an address that the kernel receives, so that the host can rebuild it."""
     if isinstance(memref.owner, Block):
         return bool(memref.type == type_of("ptr"))
     maker = memref.owner.operation
@@ -111,7 +115,7 @@ def _is_passed(memref: Value) -> bool:
 
 
 class _Box(NamedTuple):
-    """A part of a block, by where it begins along the two axes, and its first line in shared memory."""
+    """Part of a block: its begin along both axes, and its first line in shared memory."""
 
     inner: int
     outer: int
@@ -119,17 +123,17 @@ class _Box(NamedTuple):
 
 
 class _CopiedMatrix:
-    """An input, as it is described to the device."""
+    """Input that a tensor map describes."""
 
     def __init__(self, staged: Staged, axes: Sequence[MatrixAxis], line: int):
         self.staged, self.axes, self.line = staged, axes, line
         tile = staged.tile
         inner, outer = (tile.depth, tile.extent(staged.side))[:: 1 if staged.steps_last else -1]
         pair = (tile.steps, staged.side)
-        #: Which axis goes across lines.
+        #: Axis across lines.
         self.outer = next(place for place, each in enumerate(axes) if place and each.chain in pair)
         self._height = next(each for each in range(min(outer, _MOST_BOX), 0, -LINES) if outer % each == 0)
-        #: Lines go on below those of the same points along them.
+        #: Lines of the next points along the inner axis follow below.
         self.boxes = [
             _Box(first, below, first // line * outer + below)
             for first in range(0, inner, line)
@@ -154,7 +158,7 @@ class _CopiedMatrix:
         return operation("builtin.unrealized_conversion_cast", [made], type_of("ptr")).value
 
     def coordinates(self, origin: Origin, first_step: Number) -> list[Value]:
-        """Of a block's first element, by axis."""
+        """Return the coordinates of a block's first element, by axis."""
         staged, joined = self.staged, self.staged.tile.plan.joined
         known = {staged.tile.steps: first_step, staged.side: origin.starts[staged.side]}
         return [
@@ -163,7 +167,7 @@ class _CopiedMatrix:
         ]
 
     def _in_batch(self, origin: Origin, loops: Sequence[int]) -> Number:
-        """Where a block is among the points of loops, one inside the other."""
+        """Return the linear index of a block in nested batch loops."""
         place = as_index(0)
         for dim in loops:
             place = place * (self.staged.op.sizes[dim] or 1) + origin.batch[dim]
@@ -171,7 +175,7 @@ class _CopiedMatrix:
 
 
 class BulkCopies:
-    """Copies of the blocks of a kernel's inputs: a barrier for each stage is passed once all of a block is there."""
+    """TMA copies of the input blocks of a kernel. A stage's barrier completes when the whole block has arrived."""
 
     def __init__(
         self, group: PlannedGroup, matrices: Sequence[_CopiedMatrix], memories: Sequence[Value], thread: Number
@@ -184,17 +188,17 @@ class BulkCopies:
         self._begin()
 
     def _begin(self) -> None:
-        """One thread makes the barriers: what is between this and the first wait is a barrier of the block."""
+        """Initialize the barriers in one thread. A block barrier separates this from the first wait."""
         init = [
             f"@asks mbarrier.init.shared::cta.b64 [$1+{_BARRIER_BYTES * stage}], 1;" for stage in range(self._stages)
         ]
-        # The device, which signals them what has come, is to see them.
+        # The fences make the barriers visible to the device, which signals the copied bytes to them.
         shown = ["@asks fence.mbarrier_init.release.cluster;", "@asks fence.proxy.async.shared::cta;"]
         _asked([*init, *shown], [_as_i32(self._is_asking), _as_i32(self._barriers)])
         ir.Operation.create("gpu.barrier", attributes={})
 
     def start(self, block: Number, count: Size, origin: Origin, first_step: Number) -> None:
-        """Asks for a block of steps, if there is such a block, for a stage that is not read any more."""
+        """Start to copy a block of steps, if it exists, to a stage that is no longer read."""
         asks = operation("arith.andi", [self._is_asking, block < count], ir.IntegerType.get_signless(1))
         given = [_as_i32(asks), _as_i32(self._barrier(block))]
         total = sum(matrix.bytes for matrix in self._matrices)
@@ -208,7 +212,7 @@ class BulkCopies:
         _asked(lines, given)
 
     def wait(self, block: Number) -> None:
-        """Until a block has come to its stage, which others have had before."""
+        """Wait until a block has arrived in its stage, which earlier blocks have used before."""
         parity = block // self._stages % 2
         text = (
             "{\n\t.reg .pred there;\nagain:\n\t"
@@ -223,7 +227,7 @@ class BulkCopies:
 def bulk_copies(
     group: PlannedGroup, staged: Sequence[Staged], memories: Sequence[Value], lines: Sequence[int], thread: Number
 ) -> BulkCopies | None:
-    """None where one of the inputs is no plain matrix."""
+    """Return the TMA copies of inputs, or None if an input is not a plain matrix."""
     axes = [axes_of(each) for each in staged]
     if any(each is None for each in axes):
         return None
@@ -232,7 +236,10 @@ def bulk_copies(
 
 
 def _copied(box: _Box, at: int, axes: int, across: int) -> list[str]:
-    """Of a box, where operands from one on are where its block goes to, its map and where the block begins."""
+    """Return the instructions that copy a box.
+
+    From `at` on, the operands are the target address, the map and the block's coordinates.
+    """
     places = [f"${at + 2 + place}" for place in range(axes)]
     places[0], places[across] = "inner", "outer"
     return [
@@ -245,14 +252,16 @@ def _copied(box: _Box, at: int, axes: int, across: int) -> list[str]:
 
 
 def _asked(lines: Sequence[str], given: Sequence[Value]) -> None:
-    """Instructions for the one thread that asks ($0), without a branch of its own around them: behind it, and before,
-    a warp's threads are together."""
+    """Emit predicated instructions for the copying thread ($0).
+
+    Without a branch around them, the threads of a warp stay together.
+    """
     head = ["{", ".reg .pred asks; .reg .b32 to, inner, outer;", "setp.ne.b32 asks, $0, 0;"]
     assembly("\n\t".join([*head, *lines, "}"]), [], given)
 
 
 def _address_of(memory: Value) -> Number:
-    """In shared memory."""
+    """Return the address in shared memory."""
     index = ir.IndexType.get()
     return operation("memref.extract_aligned_pointer_as_index", [memory], index)
 

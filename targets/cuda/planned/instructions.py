@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Instructions of NVIDIA's GPUs from sm_80 on: asynchronous copies, tiles from shared memory, products of matrices."""
+"""Instructions of NVIDIA's GPUs from sm_80 on: asynchronous copies, tiles from shared memory, matrix products."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ....emit.arithmetic import constant_value, result_of
 from ....emit.numbers import Number, Size, as_index
 from ....emit.vectors import lane_of
 
-#: What may be copied at once.
+#: Sizes of an asynchronous copy.
 COPIED_BYTES = (4, 8, 16)
-#: Of a product: rows and columns, and what each of these has.
+#: Rows and columns of a product, and bytes of its reduction steps.
 _SHAPE, _BYTES_OF_STEPS = (16, 8), 32
 
 
@@ -25,7 +25,7 @@ def bytes_of(element: Type) -> int:
 def start_copy(
     source: Value, at: Sequence[Size], target: Value, to: Sequence[Size], lanes: int, count: Number | None
 ) -> None:
-    """Starts to copy neighbours, of which `count` are read: the others become zeros."""
+    """Start to copy adjacent elements. The first `count` are read, and the others become zeros."""
     counts = [] if count is None else [count]
     attributes = {
         "dstElements": ir.IntegerAttr.get(ir.IndexType.get(), lanes),
@@ -39,13 +39,13 @@ def start_copy(
 
 
 def wait_for_copies(pending: int) -> None:
-    """Waits until the thread has at most this many groups of copies in flight."""
+    """Wait until the thread has at most `pending` groups of copies in flight."""
     attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), pending)
     ir.Operation.create("nvvm.cp.async.wait.group", attributes={"n": attribute})
 
 
 def load_tiles(memory: Value, at: Sequence[Size], *, is_turned: bool) -> Value:
-    """Four tiles, of which each lane points to a row and gets its part of each."""
+    """Load four tiles. Each lane points to a row and receives its part of each tile."""
     own = memory.type.element_type
     type_ = ir.VectorType.get([4, 4 // bytes_of(own)], own)
     attributes = {
@@ -56,7 +56,7 @@ def load_tiles(memory: Value, at: Sequence[Size], *, is_turned: bool) -> Value:
 
 
 def stacked(rows: Sequence[Value]) -> Value:
-    """Vectors as the rows of one."""
+    """Stack vectors as the rows of one vector."""
     type_: Type = ir.VectorType.get([len(rows), *rows[0].type.shape], rows[0].type.element_type)
     whole = constant_value(0, type_)
     for place, row in enumerate(rows):
@@ -65,13 +65,13 @@ def stacked(rows: Sequence[Value]) -> Value:
 
 
 def row_of(rows: Value, place: int) -> Value:
-    """A row of such a vector: a lane's part of one of several tiles, for instance."""
+    """Return a row of a stacked vector, for instance a lane's part of one of several tiles."""
     type_ = ir.VectorType.get(rows.type.shape[1:], rows.type.element_type)
     return result_of("vector.extract", [rows], type_, static_position=position(place))
 
 
 def word_of(vector: Value) -> Value:
-    """A vector of 32 bits as one number."""
+    """Return a vector of 32 bits as one number."""
     word = ir.IntegerType.get_signless(32)
     return lane_of(result_of("vector.bitcast", [vector], ir.VectorType.get([1], word)), 0)
 
@@ -81,7 +81,7 @@ def position(*at: int) -> Attribute:
 
 
 def halves(tiles: Value) -> list[Value]:
-    """Of four tiles both pairs."""
+    """Return both pairs of four tiles."""
     _, per_lane = tiles.type.shape
     type_ = ir.VectorType.get([2, per_lane], tiles.type.element_type)
     return [
@@ -98,7 +98,7 @@ def halves(tiles: Value) -> list[Value]:
 
 
 def add_products(left: Value, right: Value, total: Value) -> Value:
-    """The total with products of real numbers added: of parts of tiles, which a warp's lanes have."""
+    """Add products of real numbers to the total. The operands are a lane's parts of tiles."""
     element = left.type.element_type
     attributes = {"mmaShape": ir.Attribute.parse(str([*_SHAPE, _BYTES_OF_STEPS // bytes_of(element)]))}
     if isinstance(element, ir.F32Type):
@@ -107,7 +107,7 @@ def add_products(left: Value, right: Value, total: Value) -> Value:
 
 
 def round_to_tf32(value: Value) -> Value:
-    """A number of f32 with 10 bits of its fraction."""
+    """Round an f32 number to 10 bits of its fraction."""
     rounding = ir.Attribute.parse("#nvvm.fp_rnd_mode<rna>")
     bits = result_of("nvvm.convert.float.to.tf32", [value], ir.IntegerType.get_signless(32), rnd=rounding)
     return result_of("arith.bitcast", [bits], value.type)

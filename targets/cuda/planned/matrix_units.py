@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels whose warps multiply tiles by the matrix units, from sm_80 on.
+"""Kernels with warps that multiply tiles by the matrix units, from sm_80 on.
 
-Blocks of both inputs come to shared memory, asynchronously where their layout is the same there; a warp
-loads tiles of 8x8 from it, each lane a row, and adds products of 16 rows and 8 columns to what its lanes hold.
+Blocks of both inputs are staged in shared memory, asynchronously if their layout is the same there. A warp loads tiles
+of 8x8 from it, one row per lane. It adds products of 16 rows and 8 columns to the sums in its lanes.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ....emit.arithmetic import result_of
 from ....emit.numbers import Number, Size, as_index, select
 from ....emit.structured import StructuredOp
 from ....emit.vectors import from_elements
-from ...core.backend import Machine
+from ...core.machine import Machine
 from ...gpu.emit.memory_access import elements, wait_for_block
-from ...gpu.planned.factors import Factors, factors_of
+from ...gpu.planned.dequantized_operand import factor_of
 from ...gpu.planned.group import PlannedGroup
 from ...gpu.planned.kernel import Kernel, is_plain_product
-from ...gpu.planned.made import factor_of
+from ...gpu.planned.mma_operands import Factors, factors_of
 from ...gpu.planned.product_kernels import register_instruction
 from ...gpu.planned.staging import Staged
 from .instructions import (
@@ -43,19 +43,19 @@ from .instructions import (
 )
 
 _WARP = Machine.warp
-#: Of the instruction: rows and columns of a result, and of lanes that hold it.
+#: Instruction shape: rows and columns of a result, and the lanes along both.
 _ROWS, _COLUMNS, _LANES_OF_ROWS, _LANES_OF_COLUMNS = 16, 8, 8, 4
-#: A lane has two neighbours in each of this many rows of a tile.
+#: A lane has two adjacent elements in each of this many rows of a tile.
 _ROWS_OF_LANE, _COLUMNS_OF_LANE = 2, 2
 #: Bytes of a row of a tile in shared memory.
 _ROW_BYTES = 16
 
 
 class MatrixKernel(Kernel):
-    """Results are as the instruction has them: a lane has two neighbours in each eighth row."""
+    """Kernel with results in the layout of the instruction: a lane has two adjacent elements in every eighth row."""
 
     dialects = ("vector", "nvgpu", "nvvm")
-    #: Of an instruction's reduction.
+    #: Reduction steps of an instruction.
     steps: int
     kinds: tuple[Factors, ...]
 
@@ -84,7 +84,7 @@ class MatrixKernel(Kernel):
 
     @classmethod
     def factors(cls, op: StructuredOp, inputs: Sequence[int]) -> Factors:
-        """What the body multiplies of two inputs and adds. Raises Decline where the instruction does not."""
+        """Return the factors that the body multiplies. Raises Decline if the instruction does not support them."""
         return factors_of(op, inputs, cls.kinds)
 
     def __init__(self, group: PlannedGroup, block: Number, thread: Number):
@@ -95,10 +95,10 @@ class MatrixKernel(Kernel):
         self._of_rows, self._of_columns = sides[self.tile.rows], sides[self.tile.columns]
 
     def steps_last(self, operand: int) -> bool | None:
-        """Tiles of bytes cannot be transposed on their way to registers."""
+        """Return True for elements of a byte, because their tiles cannot be transposed on the way to registers."""
         return True if bytes_of(factor_of(self.op, operand).type) == 1 else None
 
-    # ---- where a lane's results are ----
+    # ---- places of a lane's results ----
 
     @property
     def _warps_of_columns(self) -> int:
@@ -122,7 +122,7 @@ class MatrixKernel(Kernel):
         mine = self._first_column() + self.lane % _LANES_OF_COLUMNS * _COLUMNS_OF_LANE
         return [mine + vector * _COLUMNS for vector in range(self.tile.vectors_of_thread)]
 
-    # ---- to shared memory ----
+    # ---- copies to shared memory ----
 
     def summed(self, memories: Sequence[Value], count: Size, first: Sequence[Value]) -> list[Value]:
         if self.stages == 1 or not all(map(can_be_copied, self.staged)):
@@ -139,7 +139,7 @@ class MatrixKernel(Kernel):
         return loops.for_range(0, count, inside, *first)
 
     def _copy(self, memories: Sequence[Value], block: Number, count: Size) -> None:
-        """Starts to copy a block of steps, if there is such a block, and makes a group of the copies in any case."""
+        """Start to copy a block of steps, if it exists, and commit a group of copies in any case."""
         loops.when(block < count, lambda: self._start_copies(memories, block))
         ir.Operation.create("nvvm.cp.async.commit.group")
 
@@ -151,7 +151,7 @@ class MatrixKernel(Kernel):
                 start = partial(start_copy, each.memref, move.source, memory, to, each.lanes, count)
                 loops.when_all([move.is_some], start)
 
-    # ---- from shared memory ----
+    # ---- products from shared memory ----
 
     def block(self, memories: Sequence[Value], stage: Number, block: Number, sums: Sequence[Value]) -> list[Value]:
         found = list(sums)
@@ -165,10 +165,11 @@ class MatrixKernel(Kernel):
     def _tiles(
         self, memories: Sequence[Value], stage: Number, step: int, which: int, first: Number, count: int
     ) -> list[Value]:
-        """Pairs of tiles along the rows or columns, two along the steps each."""
+        """Load pairs of tiles along the rows or columns, each with two tiles along the steps."""
         staged, memory, lane = self.staged[which], memories[which], self.lane
         wide = _ROW_BYTES // bytes_of(staged.element)
-        # Which of four tiles a lane has a row of: rows have the next along themselves first, columns along steps.
+        # A lane holds a row of one of four tiles. The second tile of rows is along the rows, that of columns along the
+        # steps.
         inner, outer = lane // 8 % 2, lane // 16
         along_side, along_steps = (inner, outer) if which == self._of_rows else (outer, inner)
         row = lane % 8
@@ -196,12 +197,12 @@ class MatrixKernel(Kernel):
 
     @abstractmethod
     def multiplied(self, left: Value, right: Value, sums: Sequence[Value]) -> list[Value]:
-        """Both rows' sums with the products of a lane's parts of two tiles."""
+        """Add the products of a lane's parts of two tiles to the sums of both rows."""
 
 
 @register_instruction("m16n8k16")
 class HalvesKernel(MatrixKernel):
-    """Numbers of 16 bits."""
+    """Products of 16-bit numbers."""
 
     steps = 16
     kinds: tuple[Factors, ...] = (Factors("f16", "f32", ("arith.extf",)), Factors("bf16", "f32", ("arith.extf",)))
@@ -213,7 +214,7 @@ class HalvesKernel(MatrixKernel):
 
 @register_instruction("m16n8k32")
 class BytesKernel(MatrixKernel):
-    """Bytes with and without sign: sums wrap around, which nvgpu.mma.sync would stop at the largest number."""
+    """Products of signed and unsigned bytes. Sums wrap around, while nvgpu.mma.sync would saturate them."""
 
     steps = 32
     kinds = (Factors("i8", "i32", ("arith.extsi", "arith.extui")),)
@@ -241,12 +242,12 @@ class BytesKernel(MatrixKernel):
         return [from_elements(words[:_COLUMNS_OF_LANE]), from_elements(words[_COLUMNS_OF_LANE:])]
 
     def sign(self, which: int) -> str:
-        """PTX's name of an input's elements."""
+        """Return PTX's name of an input's element type."""
         argument = self.op.block.arguments[self.staged[which].operand]
         return "u8" if users_of(argument)[0].name == "arith.extui" else "s8"
 
 
 def can_be_copied(staged: Staged) -> bool:
-    """Whether an input has the same layout in shared memory as in memory."""
+    """Check whether an input has the same layout in shared memory as in memory."""
     as_they_are = staged.factor == staged.op.block.arguments[staged.operand]
     return as_they_are and staged.keeps_neighbours and staged.lanes * bytes_of(staged.element) in COPIED_BYTES

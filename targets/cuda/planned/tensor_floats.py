@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of f32 by matrix units, which take 10 bits of their fractions: tf32. Sums are f32."""
+"""Products of f32 by matrix units, with 10 bits of the factors' fractions (tf32) and sums in f32."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ....bindings.mlir import ir
 from ....emit.arithmetic import constant_value, result_of
 from ....emit.numbers import Number
 from ...gpu.emit.memory_access import load
-from ...gpu.planned.factors import Factors
+from ...gpu.planned.mma_operands import Factors
 from ...gpu.planned.product_kernels import register_instruction
 from .instructions import position, round_to_tf32
 from .matrix_units import HalvesKernel
@@ -18,7 +18,7 @@ from .matrix_units import HalvesKernel
 
 @register_instruction("m16n8k8")
 class TensorFloatsKernel(HalvesKernel):
-    """Factors are rounded when they come from shared memory, ties away from zero."""
+    """Kernel that rounds factors after loading them from shared memory, ties away from zero."""
 
     steps = 8
     kinds = (Factors("f32", "f32", ("arith.mulf",)),)
@@ -29,7 +29,7 @@ class TensorFloatsKernel(HalvesKernel):
         if self.staged[which].steps_last:
             tiles = super()._tiles(memories, stage, step, which, first, count)
             return [_rounded([_element(each, number) for number in range(4)]) for each in tiles]
-        # Tiles of 32 bits cannot be transposed on their way: each lane reads its elements.
+        # Tiles of 32-bit elements cannot be transposed on the way, so each lane reads its elements.
         sides, memory = [first + self.lane // 4 + pair * 16 for pair in range(count)], memories[which]
         inner, outer = (0, 8, 0, 8), (0, 0, 4, 4)
         along = (
@@ -47,7 +47,7 @@ def _element(tiles: Value, number: int) -> Value:
 
 
 def _rounded(elements: Sequence[Value]) -> Value:
-    """A lane's elements of tiles."""
+    """Round a lane's elements of tiles."""
     type_ = ir.VectorType.get([len(elements), 1], elements[0].type)
     found = constant_value(0, type_)
     for number, each in enumerate(elements):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""wgmma: what a group of four warps multiplies from shared memory while it goes on.
+"""wgmma: asynchronous products of a group of four warps from shared memory.
 
-As text for the assembler, not by operations of nvvm: sums stay in the registers that they are in until the group has
-waited, so all that touches them, from the fence to the wait, is one piece which nothing is moved into.
+The instructions are inline assembly instead of nvvm operations. Sums stay in their registers until the group has
+waited. So the code from the fence to the wait is one piece, and nothing is moved into it.
 """
 
 from __future__ import annotations
@@ -15,40 +15,41 @@ from ....bindings.mlir import ir
 from ....emit.arithmetic import result_of
 from ....emit.numbers import Number, as_i64, operation
 
-#: Elements are in lines of this many bytes; the pieces of a line are swizzled by its number modulo LINES.
+#: Bytes of a line. The pieces of a line are swizzled by its number modulo LINES.
 LINE_BYTES, LINES = 128, 8
 _ROWS = 64
-#: Addresses and distances count 16 bytes; what is turned in lines of 128 bytes is of kind 1 (bits 62 and 63).
+#: Addresses and distances are in units of 16 bytes. A transposed layout in lines of 128 bytes is of kind 1 (bits 62 and
+#: 63).
 _UNIT, _TURNED = 16, 1 << 62
 _NEXT_SIDE, _NEXT_LINES = 16, 32
 
 
 class Factor(NamedTuple):
-    """An input in shared memory."""
+    """Layout of an input in shared memory."""
 
-    #: PTX's name of its elements.
+    #: PTX's name of its element type.
     type: str
-    #: Where lines go along its own side, the bytes from 128 bytes of that to the next ones; unused otherwise.
+    #: If lines go along the input's own side, the distance in bytes between pieces of 128 bytes; unused otherwise.
     next_side: int
-    #: Whether lines go along its own side, not along the reduction.
+    #: True if lines go along the input's own side instead of the reduction.
     is_turned: bool
 
     def advance(self, step: int, steps: int) -> int:
-        """From the first step of a block to a later instruction's, by the steps of each."""
+        """Return the distance from a block's first step to a later instruction, with `steps` steps each."""
         return step * (steps * LINE_BYTES if self.is_turned else LINE_BYTES // 4) // _UNIT
 
     def rows_apart(self) -> int:
-        """From 64 rows to the next ones."""
+        """Return the distance between groups of 64 rows."""
         return self.next_side // _UNIT if self.is_turned else rows_apart(_ROWS)
 
 
 def rows_apart(rows: int) -> int:
-    """From a line to that `rows` further on."""
+    """Return the distance of `rows` lines."""
     return rows * LINE_BYTES // _UNIT
 
 
 def descriptor(memory: Value, stage: Number, line: Number, factor: Factor) -> Value:
-    """Where an instruction finds a stage of an input from a line on, and its layout."""
+    """Return the matrix descriptor of a stage of an input, from a line on."""
     index = ir.IndexType.get()
     base = operation("memref.extract_aligned_pointer_as_index", [memory], index)
     _, lines, _ = memory.type.shape
@@ -58,12 +59,12 @@ def descriptor(memory: Value, stage: Number, line: Number, factor: Factor) -> Va
 
 
 def show_to_groups() -> None:
-    """What the thread has written to shared memory, wgmma sees behind the next barrier."""
+    """Make the thread's writes to shared memory visible to wgmma after the next barrier."""
     assembly("fence.proxy.async.shared::cta;", [], [])
 
 
 def wait_for_groups(sums: Sequence[Value]) -> list[Value]:
-    """The sums when all that was asked for is in them."""
+    """Wait for all requested products and return the sums."""
     return assembly("wgmma.wait_group.sync.aligned 0;", sums, [])
 
 
@@ -76,14 +77,14 @@ def add_group_products(
     steps: int,
     pending: int,
 ) -> list[Value]:
-    """Asks for a block's products to be added: four times `steps` steps, for `groups` groups of 64 rows.
+    """Request a block's products: four times `steps` steps, for `groups` groups of 64 rows.
 
-    Goes on when no more than `pending` blocks are under way, of which the sums are used by nothing else.
+    The code waits until at most `pending` blocks are in flight. Nothing else may use their sums.
     """
     left, right = factors
     total = "f32" if isinstance(sums[0].type, ir.FloatType) else "s32"
     name = f"wgmma.mma_async.sync.aligned.m64n{columns}k{steps}.{total}.{left.type}.{right.type}"
-    # Factors of either sign as they are; and which are across lines, which bytes never are.
+    # The scale factors are 1. The transposition flags do not exist for bytes, which are never transposed.
     more = f", 1, 1, {int(left.is_turned)}, {int(right.is_turned)}" if total == "f32" else ""
     count = len(sums) // groups
     first, second = (f"${2 * len(sums) + which}" for which in range(2))
@@ -101,9 +102,9 @@ def add_group_products(
 
 
 def assembly(text: str, changed: Sequence[Value], given: Sequence[Value], made: Sequence[Type] = ()) -> list[Value]:
-    """Instructions that change values where they are, make new ones, and read others.
+    """Emit instructions that update values in place, create new ones, and read others.
 
-    In the text these are `$0` and so on: what is changed, what is made, once more what is changed, what is read.
+    In the text, `$0` and so on are the updated values, the created ones, the updated ones again, and the read ones.
     """
     types = [*(each.type for each in changed), *made]
     outputs = [f"={_kind(type_)}" for type_ in types[: len(changed)]]
@@ -128,7 +129,7 @@ def assembly(text: str, changed: Sequence[Value], given: Sequence[Value], made: 
 
 
 def _kind(type_: Type) -> str:
-    """Of a register."""
+    """Return the constraint letter of a register."""
     if isinstance(type_, ir.FloatType):
         return "f"
     return "r" if isinstance(type_, ir.IntegerType) and type_.width == 32 else "l"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products that a group of four warps asks for and does not wait for at once: it computes other things meanwhile.
+"""Asynchronous products of a group of four warps, with a separate wait: the group computes other values meanwhile.
 
-What was asked for stays in the registers that it is in, factors as well as sums, until the group has waited: whoever
-waits names all of them, so that no such register is taken for something else before.
+The registers of a request, factors as well as sums, are in use until the group has waited. The wait names all of them,
+so that the compiler does not reuse them before.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from ....bindings.ir import Value
 from ....bindings.mlir import ir
 from .warp_group_instructions import assembly
 
-#: Words of 32 bits that a lane has of 64 rows and the steps of an instruction; its numbers of eight columns.
+#: Words of a lane per 64 rows and instruction, and numbers of a lane per eight columns.
 WORDS_OF_STEP, NUMBERS_OF_COLUMNS = 4, 4
 _STEPS, _COLUMNS = 16, 8
 
 
 class Request(NamedTuple):
-    """Sums of products of 16-bit numbers: 64 rows, some columns, some steps of 16."""
+    """Request for sums of products of 16-bit numbers: 64 rows, some columns, some steps of 16."""
 
-    #: PTX's name of the factors' elements.
+    #: PTX's name of the factors' element type.
     type: str
     columns: int
-    #: A lane's words of the left factor, or where it is in shared memory.
+    #: A lane's words of the left factor, or its descriptor in shared memory.
     left: Sequence[Value] | Value
-    #: Where the right factor is, and whether its lines go along columns.
+    #: Descriptor of the right factor, and True if its lines go along columns.
     right: Value
     is_turned: bool
-    #: How far from there each step of both is; ignored for words.
+    #: Offsets of both factors for each step; that of words is ignored.
     steps: Sequence[tuple[int, int]]
-    #: To which products are added; without, they begin with the first ones.
+    #: Initial sums. Without them the sums start with the first products.
     sums: Sequence[Value] = ()
 
     @property
     def numbers(self) -> int:
-        """Of a lane's sums."""
+        """Number of a lane's sums."""
         return self.columns // _COLUMNS * NUMBERS_OF_COLUMNS
 
 
 def ask_for(*requests: Request) -> list[list[Value]]:
-    """The sums of each, when somebody has waited for them: that can be done for each, in their order."""
+    """Start the products of all requests. Return the sums, which are valid after a wait; waits proceed in order."""
     changed = [value for request in requests for value in request.sums]
     begun = [request for request in requests if not request.sums]
     given = [value for request in requests for value in _given(request)]
@@ -66,8 +66,10 @@ def ask_for(*requests: Request) -> list[list[Value]]:
 
 
 def wait_for(values: Sequence[Value], pending: int, factors: Sequence[Value] = ()) -> list[Value]:
-    """Sums when they are there, while some of the last requests may be under way. Of `factors` in registers the
-    group has no more need."""
+    """Wait until at most `pending` requests are in flight and return the finished sums.
+
+    The registers of `factors` are free afterwards.
+    """
     return assembly(f"wgmma.wait_group.sync.aligned {pending};", values, factors)
 
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels whose groups of four warps multiply from shared memory: wgmma, of sm_90a alone.
+"""Kernels with groups of four warps that multiply from shared memory, with wgmma (sm_90a only).
 
-Blocks of both inputs are in shared memory in lines of 128 bytes, along the reduction or along their own side as they
-are in memory, and in swizzled pieces of 16 bytes, so that no two lines of eight meet in a bank. While a group
-multiplies by one block the next ones are on their way.
+Blocks of both inputs are in shared memory in lines of 128 bytes. Lines go along the reduction or along the input's own
+side, as in memory. Their pieces of 16 bytes are swizzled, so that no two of eight lines conflict in a bank. The next
+blocks are copied while a group multiplies.
 
-They come by TMA where both inputs are plain matrices (bulk_copies.py), else by cp.async: a convolution's windows,
-inputs of which sizes are not known.
+TMA copies the blocks if both inputs are plain matrices (bulk_copies.py). Otherwise, for convolution windows and dynamic
+sizes, cp.async does.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ....emit import loops
 from ....emit.numbers import Number, Size, as_index
 from ....emit.structured import StructuredOp
 from ....emit.vectors import from_elements
-from ...core.backend import Machine
+from ...core.machine import Machine
 from ...gpu.emit.memory_access import elements, wait_for_block
-from ...gpu.planned.factors import Factors
+from ...gpu.planned.dequantized_operand import made_of
 from ...gpu.planned.group import PlannedGroup, Tile
 from ...gpu.planned.kernel import Kernel, is_plain_product
-from ...gpu.planned.made import made_of
+from ...gpu.planned.mma_operands import Factors
 from ...gpu.planned.product_kernels import register_instruction
 from ...gpu.planned.staging import Staged
 from ..objects.arch import WGMMA
@@ -42,16 +42,19 @@ from .warp_group_instructions import (
 )
 
 _GROUP, _WARP = 128, Machine.warp
-#: Of an instruction, of a warp of it, of a lane: rows; and columns of which a lane has two.
+#: Rows of an instruction, of a warp, of the lanes and per lane; columns of the instruction, in lanes and per lane.
 _ROWS, _ROWS_OF_WARP, _LANES_OF_ROWS, _ROWS_OF_LANE = 64, 16, 8, 2
 _COLUMNS, _LANES_OF_COLUMNS, _COLUMNS_OF_LANE = 8, 4, 2
 _PIECE_BYTES = 16
-#: With fewer stages nothing would be on its way while two blocks are multiplied by.
+#: With fewer stages no copy would be in flight during the products of two blocks.
 _LEAST_STAGES = 3
 
 
 class TurnedPieces(Staged):
-    """Lines of 128 bytes. Of an input whose own side goes along lines, they are one below the other for each 128."""
+    """Staged input in lines of 128 bytes.
+
+    If lines go along the input's own side, each 128 bytes of it form a separate stack of lines.
+    """
 
     @property
     def line(self) -> int:
@@ -67,17 +70,17 @@ class TurnedPieces(Staged):
         return [line, inner ^ (line % LINES * (_PIECE_BYTES // bytes_of(self.element)))]
 
     def first_line(self, side: Number) -> Number:
-        """Of the points of its side from one on, a multiple of a line's."""
+        """Return the first line of the side's points from `side` on, a multiple of the points in a line."""
         return side if self.steps_last else side // self.line * self.tile.depth
 
     def as_factor(self, type_: str) -> Factor:
-        """How the instruction finds it."""
+        """Return the layout for the instruction."""
         next_side = _PIECE_BYTES if self.steps_last else self.tile.depth * LINE_BYTES
         return Factor(type_, next_side, not self.steps_last)
 
 
 class GroupKernel(MatrixKernel):
-    """Results are as the instruction has them: a lane has two neighbours in each eighth row of 16 of a warp's."""
+    """Kernel with results in the instruction's layout: a lane has two adjacent elements in every eighth row."""
 
     alignment = LINES * LINE_BYTES
     staged_as = TurnedPieces
@@ -107,19 +110,19 @@ class GroupKernel(MatrixKernel):
     @classmethod
     def factors(cls, op: StructuredOp, inputs: Sequence[int]) -> Factors:
         if any(made_of(op, each) for each in inputs):
-            raise Decline("numbers that are made of codes come to shared memory through registers")
+            raise Decline("dequantized inputs reach shared memory through registers")
         return super().factors(op, inputs)
 
     @classmethod
     def depth(cls) -> int:
-        """Of a block: as many steps as make a line of 128 bytes."""
+        """Return the steps of a block, which fill a line of 128 bytes."""
         return 4 * cls.steps
 
-    # ---- where a lane's results are ----
+    # ---- places of a lane's results ----
 
     @property
     def _groups_of_rows(self) -> int:
-        """Of 64 rows, that a group of warps has one below the other."""
+        """Number of blocks of 64 rows that a group of warps processes, one below the other."""
         return self.tile.rows_of_thread // _ROWS_OF_LANE
 
     @property
@@ -163,7 +166,8 @@ class GroupKernel(MatrixKernel):
             wait(block)
             wait_for_block()
             found = self._multiplied(memories, block % self.stages, sums, pending=1)
-            # Where the block before the last one was, by which all groups have multiplied: they wait for that above.
+            # This overwrites the stage of the block before the last one. All groups have finished its products at the
+            # wait above.
             start(block + ahead)
             return found
 
@@ -179,7 +183,7 @@ class GroupKernel(MatrixKernel):
         return _pairs(self._multiplied(memories, stage, scalars, pending=0))
 
     def _multiplied(self, memories: Sequence[Value], stage: Number, sums: Sequence[Value], pending: int) -> list[Value]:
-        """The sums, row by row, with the products of a block's steps, of which some blocks may be under way."""
+        """Add the products of a block's steps to the sums, row by row. Up to `pending` blocks may be in flight."""
         rows, columns = (self._factor(which) for which in (self._of_rows, self._of_columns))
         at = {
             which: descriptor(memories[which], stage, self._lines_before(which), factor)
@@ -194,13 +198,13 @@ class GroupKernel(MatrixKernel):
         return [placed[place] for place in range(len(sums))]
 
     def _lines_before(self, which: int) -> Number:
-        """Of a group's own rows."""
+        """Return the first line of a group's own rows."""
         if which == self._of_columns:
             return as_index(0)
         return self._pieces(which).first_line(self._first_row_of_group)
 
     def _order(self) -> list[int]:
-        """The places, among sums row by row, of a lane's numbers as the instructions have them."""
+        """Return the positions, among sums row by row, of a lane's numbers in the instruction's order."""
         vectors = self.tile.vectors_of_thread
         return [
             ((group * _ROWS_OF_LANE + row) * vectors + vector) * _COLUMNS_OF_LANE + column
@@ -219,16 +223,16 @@ class GroupKernel(MatrixKernel):
         return staged
 
     def type_of(self, which: int) -> str:
-        """Of an input, PTX's name for it."""
+        """Return PTX's name of an input's element type."""
         return str(self.staged[which].element)
 
 
 class HalvesGroupKernel(GroupKernel, HalvesKernel):
-    """Numbers of 16 bits."""
+    """Products of 16-bit numbers."""
 
 
 class BytesGroupKernel(GroupKernel, BytesKernel):
-    """Bytes with and without sign, which are contiguous along the reduction."""
+    """Products of signed and unsigned bytes, which are contiguous along the reduction."""
 
     def type_of(self, which: int) -> str:
         return self.sign(which)
@@ -239,5 +243,5 @@ for _name in WGMMA:
 
 
 def _pairs(scalars: Sequence[Value]) -> list[Value]:
-    """A lane's vectors."""
+    """Group numbers into a lane's vectors."""
     return [from_elements(scalars[at : at + _COLUMNS_OF_LANE]) for at in range(0, len(scalars), _COLUMNS_OF_LANE)]

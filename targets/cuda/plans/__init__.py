@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rules for the loops of kernels on NVIDIA's GPUs."""
+"""Planning rules for the loops of kernels on NVIDIA's GPUs."""

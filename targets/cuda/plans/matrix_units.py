@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of narrow numbers by matrix units: warps multiply tiles, the blocks of a rectangle are copied meanwhile."""
+"""Products of narrow numbers by matrix units: warps multiply tiles while the next blocks are copied."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import replace
 from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Plan
-from ...core.backend import Machine
-from ...gpu.planned.made import factor_of, made_of
+from ...core.machine import Machine
+from ...gpu.planned.dequantized_operand import factor_of, made_of
 from ...gpu.plans.product import BlockShape, Sides, best_shape, check_reduction, plan_of_shape, sides_of
 from ...gpu.plans.strip import is_few
 from ..planned.matrix_units import BytesKernel, HalvesKernel, MatrixKernel
@@ -21,9 +21,9 @@ _KERNELS: dict[str, type[MatrixKernel]] = {
     "m16n8k16": HalvesKernel,
     "m16n8k32": BytesKernel,
 }
-#: Two neighbours are a lane's.
+#: A lane has two adjacent elements.
 _LANES = 2
-#: The depth is that of one instruction: blocks have two where the inputs' rows have places for vectors.
+#: The depth counts instructions. Blocks have two of them if the inputs' rows are aligned for vectors.
 _SHAPES = (
     BlockShape(8, 4, 16, 16, 1, 1.0),
     BlockShape(4, 4, 32, 8, 1, 0.8),
@@ -39,7 +39,7 @@ def plan_matrix_units(op: StructuredOp, machine: Machine) -> Plan:
     check_reduction(op)
     sides = sides_of(op)
     if is_few(op, sides.rows) or is_few(op, sides.columns):
-        raise Decline("tiles would be empty mostly")
+        raise Decline("tiles would be mostly empty")
     name, kernel = _instruction(op, sides, machine)
     steps = math.prod(op.sizes[dim] or kernel.steps for dim in sides.steps)
     if steps < kernel.steps // 2:
@@ -52,7 +52,7 @@ def plan_matrix_units(op: StructuredOp, machine: Machine) -> Plan:
 
 
 def _instruction(op: StructuredOp, sides: Sides, machine: Machine) -> tuple[str, type[MatrixKernel]]:
-    """Raises Decline where the machine has none for the body."""
+    """Return the instruction for the body, with its kernel. Raises Decline if the machine has none."""
     reasons = []
     for name in [each for each in machine.instructions if each in _KERNELS]:
         try:
@@ -64,7 +64,10 @@ def _instruction(op: StructuredOp, sides: Sides, machine: Machine) -> tuple[str,
 
 
 def _stages(op: StructuredOp, sides: Sides, shape: BlockShape, depth: int, machine: Machine) -> int:
-    """As many as there is room for, for two blocks on a core if each has three: one copies while the other waits."""
+    """Return the most stages that fit.
+
+    If three stages fit twice, two blocks share a core, so that one computes while the other waits.
+    """
     element = factor_of(op, sides.inputs[0]).type.width // 8
     of_stage = shape._replace(depth=depth).stage_bytes(_LANES, element)
     most = 2 if any(made_of(op, each) for each in sides.inputs) else _MOST_STAGES

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The codegen `c`: parts as C, compiled by the system's compiler."""
+"""Codegen `c`: parts as C sources, compiled by the system's compiler."""

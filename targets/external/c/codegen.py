@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The codegen `c`: whatever PrimFuncs can be made of becomes C, which the system's compiler makes objects of."""
+"""Codegen `c`: lowers all operators with PrimFuncs to C, and compiles the C to objects by the system's compiler."""
 
 from __future__ import annotations
 
@@ -25,54 +25,57 @@ from ...core.registry import parse_target
 from .constants import lift_constants
 
 _DIALECT = "relax"
-#: In addition to the sources, what is for people who compile by hand.
+#: Files besides the sources, for users who compile by hand.
 _FOR_PEOPLE = ("main.c", "Makefile")
-#: Between these stages constants are what they stay.
+#: Constants become parameters between these stages: after constant folding, before the first kernels.
 _LAST_OF_GRAPHS, _FIRST_OF_KERNELS = "fold", "legalize"
 
 
 def can_write(match: Match) -> bool | str:
-    """Whether C can make room for an operation's results before it is called, or in words why not."""
+    """Return True if results can be allocated before the call, else the reason why not."""
     for result in match.root.results:
         info = decode(result.type)
         if not isinstance(info, TensorInfo):
-            return "its result is no tensor"
+            return "a result is not a tensor"
         if info.shape is None or None in info.shape:
-            return "its result's sizes are known at run time only"
+            return "the sizes of a result are known at run time only"
     return True
 
 
 def _patterns() -> list[PatternRow]:
-    """One for each operator that computes; those that call, or say and check shapes, stay where they are."""
+    """Return a pattern for each pure operator. Operators with a role, such as calls and shape checks, have none."""
     rows = [row for row in all_ops() if row.dialect.name == _DIALECT and row.pure and not row.role]
     return [PatternRow(f"c.{row.name}", is_op(row.full_name), can_write) for row in rows]
 
 
 @register_codegen("c")
 class CCodegen(Codegen):
-    """Makes native objects by way of C."""
+    """Codegen that compiles parts to native objects through C."""
 
     patterns = _patterns()
     options: ClassVar[Mapping[str, CodegenOption]] = {
-        "cc": CodegenOption("the compiler's command; $CC, else cc, without it"),
-        "flags": CodegenOption(f"for the compiler, in place of {' '.join(USUAL_FLAGS)}", shlex.split, USUAL_FLAGS),
+        "cc": CodegenOption("command of the compiler; by default $CC, else cc"),
+        "flags": CodegenOption(f"flags of the compiler, instead of {' '.join(USUAL_FLAGS)}", shlex.split, USUAL_FLAGS),
     }
 
     def compile(self, module: object, options: Mapping[str, Any]) -> Callable[[], ObjectCode]:
-        """An object for each file of the part. Raises RelaxError without a compiler, and with what it says."""
+        """Return a function that compiles each file of the part to an object.
+
+        Raise RelaxError without a compiler. The returned function raises RelaxError with the compiler's message.
+        """
         command = find_compiler(options["cc"])
         files, constants = part_sources(module)
         return lambda: ObjectCode(tuple(compile_objects(files, command, options["flags"])), constants)
 
     def fingerprint(self, options: Mapping[str, Any]) -> str:
-        """The compiler, and the machine that it compiles for."""
+        """Return the compiler's version and the identity of the CPU that it compiles for."""
         return f"{compiler_version(find_compiler(options['cc']))}\n{cpu_identity()}"
 
 
 def part_sources(module: Any) -> tuple[dict[str, str], dict[str, list[Attribute]]]:
-    """The C of a part, whose module is lowered by this, and the large constants that each of its functions is given.
+    """Return the C sources of a part by file name, and the large constants that each function receives.
 
-    Names are the part's: several are linked into one program.
+    The function lowers the module in place. Symbols contain the part's name, because a program links several parts.
     """
     owner = module.owner
     part = symbol_name(owner.operation) or "part"

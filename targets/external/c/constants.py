@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Large constants of a part: the program passes them, so that no compiler of C reads them and memory has them once."""
+"""Conversion of a part's large constants to parameters: the C compiler does not read them, and they exist once."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ....bindings.rewriting import replace_op
 from ....dialects.core.elements import is_resource
 from ....passes.params.signature import add_arguments, state_type
 
-#: Whose elements are stored as they are passed: not those of less than a byte, and no bools.
+#: Narrowest elements whose stored form is also the form of an argument. Sub-byte elements and bools differ.
 _LEAST_BITS = 8
 
 
 def lift_constants(function: Operation) -> list[Attribute]:
-    """Makes parameters of a graph function's large constants, behind the others: their values, each once."""
+    """Replace a graph function's large constants by parameters after the others, and return their distinct values."""
     uses: dict[Attribute, list[Operation]] = {}
     for op in operations_in(function):
         if op.name == "arith.constant" and _is_large(op.attributes["value"]):

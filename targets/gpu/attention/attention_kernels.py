@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention by blocks of threads: which block has which queries, heads, keys and columns of the results."""
+"""Attention kernels: the assignment of queries, heads, keys and result columns to blocks of threads."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ...default.attention_blocks import Blocks, Rows, places, quotient
 from .flash_attention import Partial, Tile, based_on, power
 from .operands import Operands, RowPart
 
-#: With fewer blocks a device has nothing to do for some; of so few keys a block is not worth it.
+#: With fewer blocks a device is not fully used. With fewer keys a block is not worth its launch.
 _ENOUGH_BLOCKS, _FEWEST_KEYS = 256, 256
 
 
 class Tiles(Protocol):
-    """How many queries and columns of their results a block has, and what its threads do."""
+    """Tile sizes of an attention kernel: the queries and result columns of a block, and its threads."""
 
     @property
     def queries(self) -> int: ...
@@ -34,18 +34,18 @@ class Tiles(Protocol):
 
 class Writes(Protocol):
     def write(self, start: Size, column: Size) -> None:
-        """Of the queries from `start` on, the columns from `column` on."""
+        """Write the columns from `column` on of the results for the queries from `start` on."""
 
 
 def attend(tile: Tiles, what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> None:
-    """`out` overwritten by softmax(query @ key^T) @ value of each head."""
+    """Overwrite `out` with softmax(query @ key^T) @ value of each head."""
     batch, queries, heads, _ = query.sizes
     blocks, parts = ceil_divided(queries, tile.queries), ceil_divided(value.sizes[3], tile.width)
 
     def block(position: Number) -> None:
         part, block, head, sequence = places(position, [parts, blocks, heads, batch])
         if what.is_causal:
-            # Those that see most keys first.
+            # Queries that see the most keys come first.
             block = as_index(blocks) - 1 - as_index(block)
         tensors = RowPart(query), RowPart(key), RowPart(value), RowPart(Rows(out, queries))
         rectangle = tile.rectangle(Operands(what, *tensors, biases, sequence, head))
@@ -57,8 +57,11 @@ def attend(tile: Tiles, what: Blocks, query: Rows, key: Rows, value: Rows, biase
 def attend_together(
     tile: Tile, what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value
 ) -> None:
-    """The same of few queries: heads that have the same keys meet them together, and where there is not enough to do
-    otherwise, parts of the keys at the same time, which another kernel puts together."""
+    """Compute attention of few queries.
+
+    Heads that share keys process them together. If blocks would still be too few, several blocks process parts of the
+    keys at the same time, and another kernel combines the partial results.
+    """
     batch, queries, heads, _ = query.sizes
     width = value.sizes[3]
     groups = key.sizes[2] if is_same(key.sizes[2], value.sizes[2]) else heads
@@ -97,13 +100,13 @@ def attend_together(
 
 
 def _parts_of_keys(blocks: Size, keys: Size) -> Size:
-    """Into how many parts keys are split, so that a device has enough to do."""
+    """Return the number of parts that the keys are split into, so that the device is fully used."""
     wanted = ceil_divided(_ENOUGH_BLOCKS, maximum(blocks, 1))
     return maximum(minimum(ceil_divided(keys, _FEWEST_KEYS), wanted), 1)
 
 
 def _join(what: Blocks, keys: Size, parts: Size, rows: Value, totals: Value, out: Value) -> None:
-    """What parts of the keys give, put together: an element by each thread."""
+    """Combine the partial results of all parts of the keys. Each thread computes one element."""
     result = quotient(what, keys)
     sizes = loops.sizes(out)
 
@@ -137,7 +140,10 @@ def attend_to_sequences(
     rows: Size,
     sequence: Callable[[Number], Operands],
 ) -> None:
-    """The same of packed sequences, with their numbers of queries in all; `sequence` has all of one but its head."""
+    """Compute attention of packed sequences, `rows` queries in total.
+
+    `sequence` returns the operands of a sequence, except for the head.
+    """
     # A sequence's last block may be smaller than the others.
     blocks = as_index(rows) // tile.queries + as_index(count)
     parts = ceil_divided(width, tile.width)
@@ -146,7 +152,7 @@ def attend_to_sequences(
         part, head, block = places(position, [parts, heads, blocks])
 
         def look(own: Number, found: Number, left: Number) -> list[Value]:
-            """The sequence that has the block, and which of its blocks that is."""
+            """Find the sequence that contains the block, and the block's index in this sequence."""
             there = as_index(ceil_divided(sequence(own).queries, tile.queries))
             is_open = found < 0
             is_here = is_open & (left < there)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Flash attention by a block of threads: some queries of a head meet all keys that they see, in tiles.
 
-A block has rectangles of queries, keys and values in shared memory. A thread keeps scores of some rows and keys, and
-columns of these rows' totals, in registers; sixteen adjacent threads share rows, and exchange their
-largest scores without memory (shuffles). Totals so far are scaled down where a later key has a larger score.
+A block stages rectangles of queries, keys and values in shared memory. A thread keeps in registers the scores of some
+rows and keys, and columns of these rows' totals. Sixteen adjacent threads share rows and exchange their largest scores
+by shuffles, without memory. A later key with a larger score scales the previous totals down.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from ....emit.vectors import from_elements
 from ...default.attention_blocks import Blocks, is_same, quotient, seen_keys, sees
 from ..emit.memory_access import elements, filled, load, loaded_type, store, wait_for_block
 from ..emit.threads import block_memory, from_lane, thread_id
-from ..planned.places import is_multiple
+from ..planned.index_arithmetic import is_multiple
 from .operands import Operands, RowPart
 
-#: The number of a block's threads that share a row's scores, and as many have other rows, unless that is too many.
+#: Threads of a block that share a row's scores. Up to as many groups of threads have different rows.
 ACROSS = 16
 #: Elements of queries and keys that are in shared memory at a time, and bytes of values.
 _DEPTH, _VALUE_BYTES = 16, 16 << 10
-#: The steps of a product that are unrolled in a loop.
+#: Steps of a product that are unrolled in a loop.
 _STEPS = 4
-#: Bytes: what a thread moves at once, and between rows in shared memory, for the sake of banks.
+#: Bytes that a thread moves at once, and padding bytes between rows in shared memory against bank conflicts.
 _VECTOR, _GAP = 16, 16
-#: Columns of totals of a thread, at most, and where their number is not known.
+#: Columns of totals per thread: the maximum, and the number for a dynamic width.
 _MOST_COLUMNS, _USUAL_COLUMNS = 16, 4
 
 
 class Tile(NamedTuple):
-    """What a thread has of scores and totals."""
+    """Numbers of scores and totals that a thread computes."""
 
     wide: str
     rows: int
@@ -60,12 +60,12 @@ class Tile(NamedTuple):
     depth: int
     #: Bytes of values that are in shared memory at a time.
     value_bytes: int = _VALUE_BYTES
-    #: How many threads have rows of their own.
+    #: Number of thread groups with different rows.
     groups: int = ACROSS
 
     @staticmethod
     def of(what: Blocks, queries: Size, size: Size, width: Size, most: int, threads: int) -> Tile:
-        """`most`: the bytes that a block has of shared memory; and how many threads it may have."""
+        """Choose a tile for a block with at most `most` bytes of shared memory and at most `threads` threads."""
         groups = min(ACROSS, threads // ACROSS)
         keys = _VECTOR // (element(what.wide).width // 8)
         rows = next((each for each in (1, 2, 4) if isinstance(queries, int) and each * groups >= queries), keys)
@@ -80,7 +80,7 @@ class Tile(NamedTuple):
         return tile._within(most)
 
     def _within(self, most: int) -> Tile:
-        """Of less memory: fewer values at a time, then fewer queries, then less of each."""
+        """Reduce the tile to `most` bytes: first fewer values at a time, then fewer queries, then a smaller depth."""
         tile = self
         while tile.bytes > most and tile.value_bytes > _VALUE_BYTES // 4:
             tile = tile._replace(value_bytes=tile.value_bytes // 2)
@@ -92,7 +92,7 @@ class Tile(NamedTuple):
 
     @property
     def shapes(self) -> tuple[tuple[int, int], ...]:
-        """Of what is in shared memory: queries, keys, scores and values."""
+        """Shapes of the queries, keys, scores and values in shared memory."""
         gap = _GAP * 8 // element(self.wide).width
         return (
             (self.depth, self.queries + gap),
@@ -107,16 +107,16 @@ class Tile(NamedTuple):
 
     @property
     def threads(self) -> int:
-        """Of a block."""
+        """Number of threads per block."""
         return ACROSS * self.groups
 
     def rectangle(self, operands: Operands) -> Rectangle:
-        """What a thread does for some queries of a head."""
+        """Return the code of a thread for some queries of a head."""
         return Rectangle(self, operands)
 
     @property
     def queries(self) -> int:
-        """Of a block."""
+        """Number of rows per block."""
         return self.rows * self.groups
 
     @property
@@ -136,7 +136,7 @@ class Tile(NamedTuple):
 
 
 class _Memories(NamedTuple):
-    """Of a block: queries and keys by their elements, scores by their rows, values by their keys."""
+    """Shared memory of a block: queries and keys by element, scores by row, values by key."""
 
     queries: Value
     keys: Value
@@ -149,7 +149,7 @@ class _Memories(NamedTuple):
 
 
 class Partial(NamedTuple):
-    """Where a part of the keys has what it gives: the largest score and the sum of each row, and the totals."""
+    """Memory for the partial results of a part of the keys: maximum and sum of each row, and the totals."""
 
     part: Size
     rows: Value
@@ -157,8 +157,11 @@ class Partial(NamedTuple):
 
 
 class Rectangle:
-    """What a thread does for some rows, and some columns of their results. Rows are queries of a head, or of several
-    adjacent heads that have the same keys: a query's heads first."""
+    """Computation of a thread for some rows and some columns of their results.
+
+    Rows are the queries of one head, or of several adjacent heads that share keys. In the latter case the heads of a
+    query are adjacent rows.
+    """
 
     def __init__(self, tile: Tile, operands: Operands):
         self.tile, self.given, self.what = tile, operands, operands.what
@@ -166,15 +169,15 @@ class Rectangle:
         self.memories = _Memories.of(tile)
         self.thread = thread_id()
         self.across = self.thread % ACROSS
-        #: Its first row in the block.
+        #: First row of the thread in its block.
         self.row = self.thread // ACROSS * tile.rows
 
     def write(self, start: Size, column: Size) -> None:
-        """Of the rows from `start` on, the columns from `column` on."""
+        """Write the columns from `column` on of the results for the rows from `start` on."""
         self._put(*self._met(start, column, 0, self.given.keys))
 
     def write_part(self, start: Size, column: Size, first: Size, last: Size, to: Partial) -> None:
-        """What these keys alone give."""
+        """Write the partial results of the keys from `first` to `last`."""
         most, sums, totals = self._met(start, column, first, last)
 
         def put(row: int, query: Number, head: Size) -> None:
@@ -189,7 +192,7 @@ class Rectangle:
     def _met(
         self, start: Size, column: Size, begin: Size, end: Size
     ) -> tuple[list[Number], list[Number], list[list[Number]]]:
-        """Each row's largest score and sum, which all its threads have, and the thread's totals."""
+        """Return the maximum and the sum of each row, equal in all threads of the row, and the thread's totals."""
         tile, wide = self.tile, self.tile.wide
         self.start, self.column = start, column
         heads = self.given.heads
@@ -220,7 +223,7 @@ class Rectangle:
         return most, whole, [totals[row * tile.vectors : (row + 1) * tile.vectors] for row in range(tile.rows)]
 
     def _of_row(self, row: Number) -> tuple[Number, Size]:
-        """The query and the head of a row."""
+        """Return the query and the head of a row."""
         if is_same(self.given.heads, 1):
             return row, self.given.head
         return row // self.given.heads, as_index(self.given.head) + row % self.given.heads
@@ -228,7 +231,7 @@ class Rectangle:
     # ---- scores ----
 
     def _scores(self, key: Number) -> list[list[Number]]:
-        """Of the thread's rows and keys, from a key on."""
+        """Return the scores of the thread's rows with its keys, starting at `key`."""
         tile, memories = self.tile, self.memories
         together = math.gcd(tile.depth, _STEPS)
 
@@ -252,12 +255,12 @@ class Rectangle:
         zeros = [constant_value(0, loaded_type(element(tile.wide), tile.keys))] * tile.rows
         scores = loops.for_range(0, self.given.size, some_elements, *zeros, step=tile.depth)
         if not isinstance(self.given.size, int) or self.given.size == 0:
-            # Without elements there was no barrier for threads that still read scores.
+            # Without elements no barrier has been emitted for threads that still read scores.
             wait_for_block()
         return [list(map(number, elements(each))) for each in scores]
 
     def _adjusted(self, scores: Sequence[Number], row: int, key: Number) -> list[Number]:
-        """Scaled, with the bias, and -inf where a key is not seen."""
+        """Scale the scores, add the biases, and replace the scores of unseen keys by -inf."""
         what = self.what
         own, head = self._of_row(as_index(self.start) + self.row + row)
         adjusted = []
@@ -277,7 +280,7 @@ class Rectangle:
     # ---- totals ----
 
     def _weighted(self, key: Number, totals: Sequence[Number]) -> list[Number]:
-        """With those of some keys added."""
+        """Add the weighted values of one block of keys to the totals."""
         tile, memories = self.tile, self.memories
 
         def some_values(first: Number, *totals: Value) -> list[Number]:
@@ -303,7 +306,7 @@ class Rectangle:
         return loops.for_range(0, tile.keys_of_block, some_values, *totals, step=tile.values)
 
     def _put(self, most: Sequence[Number], sums: Sequence[Number], totals: Sequence[Sequence[Number]]) -> None:
-        """The results."""
+        """Write the results."""
         result = quotient(self.what, self.given.keys)
 
         def put(row: int, query: Number, head: Size) -> None:
@@ -316,14 +319,14 @@ class Rectangle:
         self._each_row(put)
 
     def _each_row(self, put: Callable[[int, Number, Size], None]) -> None:
-        """`put` of the thread's rows with their queries and heads, where there are such."""
+        """Emit `put` for each of the thread's rows that exists, with its query and head."""
         for row in range(self.tile.rows):
             own = as_index(self.start) + self.row + row
             is_some = None if is_multiple(self.rows, self.tile.queries) else own < as_index(self.rows)
             loops.when_all([is_some], partial(put, row, *self._of_row(own)))
 
     def _each_total(self, totals: Sequence[Sequence[Number]], row: int, put: Callable[[Number, Number], None]) -> None:
-        """`put` of a row's totals with their columns, where there are such."""
+        """Emit `put` for each of a row's totals that exists, with its column."""
         tile = self.tile
         for vector, total in enumerate(totals[row]):
             first = as_index(self.column) + self.across * tile.lanes + vector * tile.lanes * ACROSS
@@ -367,7 +370,10 @@ class Rectangle:
         *,
         turned: bool = False,
     ) -> None:
-        """`rows` rows from `first` on, and columns of them; beyond the last row that one, beyond the last columns 0."""
+        """Copy `rows` rows from `first` on into shared memory.
+
+        Rows beyond the last row repeat it. Columns beyond the last column are 0.
+        """
         lanes = block.lanes(self.tile.wide, columns)
         across, threads = columns // lanes, self.tile.threads
         for begin in range(0, rows * across, threads):
@@ -387,14 +393,14 @@ class Rectangle:
 
 
 class _Brought(NamedTuple):
-    """Rows of `size` elements, and the indices of one."""
+    """Rows of `size` elements, with a function that returns an element's indices."""
 
     tensor: Value
     at: Callable[[Number, Number], list[Size]]
     size: Size
 
     def lanes(self, wide: str, columns: int) -> int:
-        """How many elements are read at once."""
+        """Return the number of elements that are read at once."""
         lanes = _VECTOR // (element(wide).width // 8)
         return lanes if is_multiple(self.size, lanes) and columns % lanes == 0 else 1
 
@@ -406,7 +412,7 @@ class _Brought(NamedTuple):
 
 
 def _cut(values: Sequence[Value], *counts: int) -> list[list[Number]]:
-    """The values in runs of these lengths, and the rest."""
+    """Split the values into runs of `counts` elements, and the rest."""
     left = list(map(number, values))
     parts = []
     for count in counts:
@@ -416,7 +422,7 @@ def _cut(values: Sequence[Value], *counts: int) -> list[list[Number]]:
 
 
 def of_threads(combine: Callable[[Number, Number], Number], parts: Sequence[Number], across: int = ACROSS) -> Number:
-    """The reduction over `across` adjacent threads (a butterfly shuffle), which each of them gets."""
+    """Reduce over `across` adjacent threads by butterfly shuffles. Each of the threads receives the result."""
     whole = parts[0]
     for part in parts[1:]:
         whole = combine(whole, part)
@@ -427,7 +433,7 @@ def of_threads(combine: Callable[[Number, Number], Number], parts: Sequence[Numb
 
 
 def based_on(most: Number) -> Number:
-    """What powers are taken from: 0 where a row has seen no key."""
+    """Return the base that is subtracted in the exponents: the maximum, or 0 if the row has seen no key."""
     return select(most == -math.inf, 0.0, most)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads and writes memory: neighbours as vectors of a known alignment, else element by element; shared memory."""
+"""Memory accesses: aligned vectors where possible, single elements otherwise; shared memory."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ....emit.arithmetic import result_of
 from ....emit.memrefs import storage_bytes
 from ....emit.numbers import Number, Size, as_index, number
 from ....emit.vectors import from_elements, in_each_lane, lane_of, vector_of
-from ...core.backend import Machine
+from ...core.machine import Machine
 from . import threads
 
 _VECTOR_BYTES = Machine.thread_bytes
 
 
 def load(memref: Value, at: Sequence[Size], lanes: int) -> Value:
-    """An element, or neighbours along the last axis which begin at a multiple of their number."""
+    """Load an element, or `lanes` adjacent elements of the last axis. The last index must be a multiple of `lanes`."""
     if lanes == 1:
         return loops.load(memref, *at).value
     type_ = loaded_type(memref.type.element_type, lanes)
@@ -31,12 +31,12 @@ def load(memref: Value, at: Sequence[Size], lanes: int) -> Value:
 
 
 def loaded_type(element: Type, lanes: int) -> Type:
-    """Of what is loaded."""
+    """Return the type of a loaded value."""
     return element if lanes == 1 else vector_of(lanes, element)
 
 
 def filled(scalar: Value, lanes: int) -> Number:
-    """With such elements all over."""
+    """Return the scalar in each lane, or the scalar itself for one lane."""
     return number(scalar) if lanes == 1 else in_each_lane(scalar, lanes)
 
 
@@ -53,13 +53,13 @@ def store(value: Value, memref: Value, at: Sequence[Size]) -> None:
 
 
 def _is_truth(vector: Type) -> bool:
-    """Truth values are bytes in memory and bits in vectors."""
+    """Check for i1 elements, which are bytes in memory and bits in vectors."""
     element = vector.element_type
     return isinstance(element, ir.IntegerType) and element.width == 1
 
 
 def elements(value: Value) -> list[Value]:
-    """The lanes of a vector, a scalar alone."""
+    """Return the lanes of a vector, or the scalar in a list."""
     return [lane_of(value, lane) for lane in range(lanes_of(value))] if lanes_of(value) else [value]
 
 
@@ -68,23 +68,23 @@ def lanes_of(value: Value) -> int:
 
 
 def gathered(lanes: int, load_lane: Callable[[int], Value]) -> Value:
-    """A vector of what is loaded for each lane; a scalar of one."""
+    """Return a vector of one load per lane, or a scalar for one lane."""
     return load_lane(0) if lanes == 1 else from_elements([load_lane(lane) for lane in range(lanes)])
 
 
 def _alignment(vector: Type) -> ir.Attribute:
-    """Vectors of more bytes than a thread moves at once are moved in parts."""
+    """Return the alignment of a vector access. Vectors wider than a thread's access are split into several accesses."""
     size = min(storage_bytes(vector), _VECTOR_BYTES)
     return i64_attribute(size)
 
 
 def shared_memory(inside: Operation, shape: Sequence[int], element: Type, alignment: int = threads.ALIGNMENT) -> Value:
-    """Memory of each block of the kernel that an operation is in."""
+    """Allocate shared memory for each block of the kernel that contains an operation."""
     kernel = enclosing(inside, "gpu.func")
     assert kernel is not None, "blocks of threads run kernels"
     return threads.shared_memory(kernel, shape, element, alignment)
 
 
 def wait_for_block() -> None:
-    """No thread goes on before all threads of the block are here."""
+    """Emit a barrier for all threads of the block."""
     ir.Operation.create("gpu.barrier", attributes={})

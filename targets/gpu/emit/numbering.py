@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits stream compaction: the numbers of places that are found, by a prefix sum of whether each is."""
+"""Emission of stream compaction: a prefix sum of a condition numbers the places that fulfil it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ....emit.loops import store
 from ....emit.numbers import Number
 from .scanning import Scan
 
-#: Of a place: how many were found before it, and with it. Both are i64.
+#: Called with a place, the count of matches before it, and the count including it. Both counts are i64.
 Write = Callable[[Number, Number, Number], object]
 
 
 def numbering(is_found: Callable[[Number], Number], write: Write, total: Value) -> Scan:
-    """The scan of one row of places; how many are found goes into the first element of `total`."""
+    """Return the scan of one row of places. It stores the number of matches in the first element of `total`."""
     return Scan(
         "i64",
         operator.add,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits scattered writes to places that tensors hold, several maybe to one: as if they came one after the other.
+"""Emission of scattered writes to indices in tensors. Duplicate indices behave as if writes were sequential.
 
-Places are numbers from 0 on. Whatever the threads do first, results are always the same.
+Places are numbered from 0. Results are deterministic, whatever the order of the threads.
 """
 
 from __future__ import annotations
@@ -16,22 +16,25 @@ from ....emit.numbers import Number, Size, as_i64, as_index, maximum
 from ....emit.parallel import share_places
 from .sorting import sort_rows
 
-#: What the place of a write is that has none.
+#: Place of a write that has no target.
 NOWHERE = -1
-#: arith's AtomicRMWKind, by what is done to numbers with sign, and without.
+#: Values of arith's AtomicRMWKind for signed and unsigned reductions.
 _MAX = 6
 _ATOMIC, _ATOMIC_UNSIGNED = {"add": 1, "max": _MAX, "min": 10}, {"add": 1, "max": 7, "min": 11}
 
 
 class Writes:
-    """A number of scattered writes, and where each goes."""
+    """A number of scattered writes, with their target places."""
 
     def __init__(self, count: Size, places: Size, place: Callable[[Number], tuple[Number, Callable[[], None]]]):
-        """`place(write)`: where it goes, below `places` or NOWHERE, and what raises an error in that case."""
+        """`place(write)` returns the target place and a check.
+
+        The place is less than `places`, or NOWHERE, in which case the check raises the error.
+        """
         self._count, self._places, self._place = count, places, place
 
     def last_stays(self, inner: Sequence[Size], put: Callable[..., None]) -> None:
-        """`put(write, place, *at)` for all indices below the inner sizes, for the last write to each place."""
+        """Emit `put(write, place, *at)` for the last write to each place, for all indices of the inner sizes."""
 
         if isinstance(self._count, int) and self._count == 1:
             self.in_any_order(inner, put)
@@ -55,7 +58,7 @@ class Writes:
         scratch([self._places], ir.IntegerType.get_signless(64), with_last)
 
     def in_any_order(self, inner: Sequence[Size], put: Callable[..., None]) -> None:
-        """`put(write, place, *at)` for all writes, several of which may be to one place at the same time."""
+        """Emit `put(write, place, *at)` for all writes. Writes to the same place may run at the same time."""
 
         def write(number: Number, *at: Number) -> None:
             place, check = self._place(number)
@@ -65,8 +68,11 @@ class Writes:
         share_places([self._count, *inner], write)
 
     def in_order(self, inner: Sequence[Size], put: Callable[..., None]) -> None:
-        """`put(writes, place, *at)` for each place that is written; `writes(step, initial)` goes through its writes:
-        `step(write, *values)` gives the next values, `initial` the first ones, and what comes back are the last."""
+        """Emit `put(writes, place, *at)` for each place that is written.
+
+        `writes(step, initial)` visits the writes to a place in order: `step(write, *values)` returns the next values,
+        starting from `initial`. It returns the last values.
+        """
         i64 = ir.IntegerType.get_signless(64)
 
         def with_order(places: Value, numbers: Value) -> None:
@@ -105,15 +111,18 @@ class Writes:
 
 
 def atomic_kind(reduction: str, dtype: str, most_bits: int) -> int | None:
-    """How a reduction is done by atomic operations on elements of a type; None where their order would matter, or they
-    have more bits than a device compares. What is added up carries."""
+    """Return the kind of an atomic update for a reduction on a dtype.
+
+    None if the order of the updates would matter, or if elements have more bits than the device compares. Additions may
+    be wider, because they can carry.
+    """
     kinds = _ATOMIC_UNSIGNED if is_unsigned(dtype) else _ATOMIC
     is_there = dtype.removeprefix("u") in ("i32", "i64") and (reduction == "add" or bit_width(dtype) <= most_bits)
     return kinds.get(reduction) if is_there else None
 
 
 def change_at_once(kind: int, memory: Value, at: Sequence[Number], value: Number) -> None:
-    """Atomic update: an element becomes what it and a value come to."""
+    """Emit an atomic update that combines an element with a value."""
     attribute = i64_attribute(kind)
     ir.Operation.create(
         "memref.atomic_rmw", results=[value.type], operands=[value, memory, *at], attributes={"kind": attribute}

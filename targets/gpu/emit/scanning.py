@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits scans (prefix sums) of rows, by blocks of threads.
+"""Emission of scans (prefix sums) of rows, by blocks of threads.
 
-A block scans a span of a row in its own memory. Long rows have three launches: what each span comes to, what is before
-each span, and the spans again from there. The order in which elements are put together depends on the row's size alone.
+A block scans a span of a row in its own memory. Long rows need three launches: the total of each span, the prefix of
+each span, and the scan of each span from its prefix. The order of the combinations depends on the row's size only.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from ....emit.numbers import Number, Size, as_index, constant, minimum, select
 _THREADS, _EACH = 256, 4
 #: Elements that a block scans at once.
 SPAN = _THREADS * _EACH
-#: Spans that one block scans one after the other rather than having two more launches.
+#: Number of spans that one block scans in sequence, which avoids two more launches.
 _FEW_SPANS = 8
 
 
 @dataclass(frozen=True)
 class Scan:
-    """What is scanned, and what is done with what comes out."""
+    """Scan of rows: element access, combination and uses of the results."""
 
-    #: What is computed with.
+    #: Type of the computation.
     dtype: str
-    #: Associative, but for rounding.
+    #: Associative, except for rounding.
     combine: Callable[[Number, Number], Number]
-    #: Which changes nothing.
+    #: Identity element of the combination.
     start: int
-    #: Of a row and a place in it: the element. It may be asked more than once.
+    #: Returns the element of a row at a place. Emission may call it more than once.
     read: Callable[[Number, Number], Number]
-    #: Of a row, a place, what came before, and that with the element.
+    #: Called with a row, a place, the exclusive and the inclusive prefix.
     write: Callable[[Number, Number, Number, Number], object]
-    #: Of a row and all of it.
+    #: Called with a row and its total.
     finish: Callable[[Number, Number], object] = lambda row, total: None
 
     def neutral(self) -> Number:
@@ -46,7 +46,7 @@ class Scan:
 
 
 def scan_rows(rows: Size, count: Size, scan: Scan) -> None:
-    """Scans rows of `count` elements each."""
+    """Emit a scan of rows of `count` elements each."""
     if isinstance(count, int):
         _by_rows(rows, count, scan) if count <= _FEW_SPANS * SPAN else _by_spans(rows, count, scan)
         return
@@ -58,7 +58,7 @@ def scan_rows(rows: Size, count: Size, scan: Scan) -> None:
 
 
 def _by_rows(rows: Size, count: Size, scan: Scan) -> None:
-    """A block for each row."""
+    """Emit a scan with one block per row."""
 
     def whole(row: Number) -> None:
         scan_row(row, count, scan)
@@ -67,7 +67,7 @@ def _by_rows(rows: Size, count: Size, scan: Scan) -> None:
 
 
 def scan_row(row: Number, count: Size, scan: Scan) -> Number:
-    """One row, by the threads of the block that runs it. What it ends with."""
+    """Emit the scan of one row by the threads of its block. Return the row's total."""
     found: list[Number] = []
 
     def with_memory(memory: _Memory) -> None:
@@ -82,7 +82,7 @@ def scan_row(row: Number, count: Size, scan: Scan) -> Number:
 
 
 def _by_spans(rows: Size, count: Size, scan: Scan) -> None:
-    """A block for each span."""
+    """Emit a scan with one block per span."""
     spans = (count + SPAN - 1) // SPAN
 
     def with_totals(totals: Value) -> None:
@@ -120,18 +120,21 @@ def _with_memory(dtype: str, use: Callable[[_Memory], object]) -> None:
 
 @dataclass(frozen=True)
 class _Memory:
-    """Of a block: the elements of a span, and what those of each thread come to, twice."""
+    """Memory of a block: the elements of a span, and two buffers for the sums of its threads."""
 
     items: Value
     sums: Value
 
     def scan(self, scan: Scan, row: Number, bounds: tuple[Number, Size], before: Number) -> Number:
-        """Scans a span that begins at the first of the bounds; the row ends at the second. What it ends with."""
+        """Emit the scan of a span. Return the inclusive prefix at its end.
+
+        `bounds` are the begin of the span and the end of the row.
+        """
         half = self._sum(scan, row, bounds)
         first, count = bounds
 
         def begin(thread: Number) -> None:
-            """What comes before each element of a thread, in its place."""
+            """Replace each element of a thread by its exclusive prefix."""
             earlier = load(self.sums, half, select(thread == 0, 0, thread - 1))
             so_far = select(thread == 0, before, scan.combine(before, earlier))
             for each in range(_EACH):
@@ -149,11 +152,11 @@ class _Memory:
         return scan.combine(before, load(self.sums, half, _THREADS - 1))
 
     def total(self, scan: Scan, row: Number, bounds: tuple[Number, Size]) -> Number:
-        """What a span comes to."""
+        """Return the total of a span."""
         return load(self.sums, self._sum(scan, row, bounds), _THREADS - 1)
 
     def _sum(self, scan: Scan, row: Number, bounds: tuple[Number, Size]) -> int:
-        """Puts the span's elements, and what those up to each thread come to, into memory: into which half."""
+        """Emit the sums of a span up to each thread. Return the index of the buffer that contains the sums."""
         first, count = bounds
 
         def fetch(place: Number) -> None:

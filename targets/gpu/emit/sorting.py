@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Emits stable sorting by many threads: of two runs that are merged each record finds its place by itself, which is its
-own in its run and the number of records in the other one that come before it.
+"""Emission of stable merge sorts by many threads.
 
-A block sorts a piece of a row in its own memory. Longer runs are merged by as many threads as there are records, in a
-launch for each doubling of their lengths.
+Each record of two merged runs computes its own place: its position in its run, plus the number of records of the other
+run that precede it. A block sorts a piece of a row in its own memory. Longer runs are merged with one thread per
+record, in one launch per doubling of their length.
 """
 
 from __future__ import annotations
@@ -17,29 +17,32 @@ from ....emit.memrefs import storage_bytes
 from ....emit.numbers import Number, Size, as_index, ceil_divided, minimum, select
 from ....emit.sorting import Order, Record, Records, first_not, get_record, put_record
 
-#: Bytes of a block's own memory, records that it sorts there, and fewer large ones.
+#: Bytes of a block's own memory, the records that it sorts there, and the number for large records.
 _MOST_BYTES, _PIECE, _SHORT_PIECE = 20 << 10, 1024, 512
 
-#: The record of a row and a place in it; the same, and what is to be done with it.
+#: Returns the record of a row at a place. `Write` receives a row, a place and the record.
 RowRecord = Callable[[Number, Number], Record]
 Write = Callable[[Number, Number, Record], None]
 
 
 class MergeSorter:
-    """Memory for records of some rows, and sorting in it by the threads that run it."""
+    """Merge sorter with memory for the records of some rows; the threads that run the code sort together."""
 
     def __init__(self, halves: Sequence[Value], rows: Size = 1):
         self._halves = halves
         self._rows = rows
 
     def sort(self, count: Size, record: Records, order: Order) -> Records:
-        """Sorts `count` records, `record(i)` at first; what comes back gives them by their place in the order."""
+        """Emit a sort of `count` records, initially `record(i)`. Return a function from a rank to its record."""
         for_range(0, count, lambda i: put_record(record(i), self._halves, 0, 0, i), grain=1)
         half = self.merge_runs(1, as_index(count), order)
         return lambda i: get_record(self._halves, half, 0, i)
 
     def merge_runs(self, width: int, count: Number, order: Order) -> Number:
-        """Sorts rows of `count` records in the first half, of which runs of this width are sorted; into which half."""
+        """Merge the sorted runs of `width` records in the first half of rows of `count` records.
+
+        Return the half that contains the result.
+        """
         _, half = repeat_while(
             [width, 0], lambda width, _: width < count, lambda width, half: self._merge_all(width, half, count, order)
         )
@@ -58,7 +61,7 @@ class MergeSorter:
     def _place(
         self, width: Number, half: Number, row: Number, place: Number, count: Number, record: Record, order: Order
     ) -> Number:
-        """Where a record is in the run of twice the width."""
+        """Return the place of a record in the merged run of twice the width."""
         own = place & (width - 1)
         is_second = (place & width) != 0
         start = place - own
@@ -66,7 +69,7 @@ class MergeSorter:
         other = minimum(begin, count)
 
         def is_before(at: Number) -> Number:
-            """Of equal ones those of the first run come first."""
+            """Equal records of the first run come first."""
             met = get_record(self._halves, half, row, at)
             return select(is_second, ~order(record, met), order(met, record))
 
@@ -75,14 +78,14 @@ class MergeSorter:
 
 
 def _piece(elements: Sequence[Type]) -> int:
-    """How many records a block sorts."""
+    """Return the number of records that a block sorts."""
     return _PIECE if 2 * _PIECE * sum(map(storage_bytes, elements)) <= _MOST_BYTES else _SHORT_PIECE
 
 
 def _sort_pieces(
     rows: Size, count: Size, elements: Sequence[Type], order: Order, record: RowRecord, write: Callable[..., None]
 ) -> None:
-    """Sorts each piece of the rows: `write(row, first, length, records)`, of where it begins."""
+    """Sort each piece of the rows, and emit `write(row, first, length, records)`; a piece begins at `first`."""
     piece = _piece(elements)
     pieces = ceil_divided(count, piece)
 
@@ -100,7 +103,7 @@ def _sort_pieces(
 
 
 def sort_rows(rows: Size, count: Size, elements: Sequence[Type], order: Order, record: RowRecord, write: Write) -> None:
-    """`write(row, place, record)` for each record of each row, by its place in the order."""
+    """Emit `write(row, place, record)` for each record of each row, `place` being its rank."""
 
     def write_piece(row: Number, _: Number, length: Number, in_order: Records) -> None:
         for_range(0, length, lambda i: write(row, i, in_order(i)), grain=1)
@@ -128,7 +131,10 @@ def sort_rows(rows: Size, count: Size, elements: Sequence[Type], order: Order, r
 def first_of_rows(
     rows: Size, count: Size, wanted: Size, elements: Sequence[Type], order: Order, record: RowRecord, write: Write
 ) -> None:
-    """The same for the first `wanted` of each row. Of few, pieces keep as many, until one has all that is left."""
+    """Emit the same for the first `wanted` records of each row.
+
+    If `wanted` is small, each piece keeps that many records until one piece contains the rest.
+    """
     piece = _piece(elements)
 
     def write_first(row: Number, place: Number, one: Record) -> None:
@@ -139,7 +145,7 @@ def first_of_rows(
         return
 
     def left_of(total: Size) -> Number:
-        """How many records the pieces of `total` records keep."""
+        """Return the number of records that the pieces of `total` records keep."""
         before_last = ceil_divided(as_index(total), piece) - 1
         return before_last * wanted + minimum(as_index(total) - before_last * piece, wanted)
 
@@ -172,5 +178,5 @@ def first_of_rows(
 
 
 def with_merge_sorter(most: Size, elements: Sequence[Type], use: Callable[[MergeSorter], object]) -> None:
-    """`use(sorter)` with memory for `count` records of these types."""
+    """Call `use(sorter)` with memory for `most` records of these types."""
     scratches([2, 1, most], elements, lambda *halves: use(MergeSorter(halves)))

@@ -11,19 +11,19 @@ from ....bindings.navigation import operations_of, symbol_name
 from ....emit.linalg import segments
 from ....emit.numbers import Number, constant, number, operation
 from ....support.names import fresh_name
-from ...core.backend import Machine
+from ...core.machine import Machine
 
-#: Threads that exchange values without memory.
+#: Threads of a warp, which exchange values without memory.
 WARP = Machine.warp
-#: Of memory: that of a block's threads.
+#: Memory space of a block's shared memory.
 _SHARED_SPACE = 3
 ALIGNMENT = 16
-#: Bytes of it that a block has without its launch asking for them.
+#: Bytes of shared memory that a block has without a request at launch.
 STATIC_SHARED = 48 << 10
 
 
 def usual_threads(most: int) -> int:
-    """Of a block where nothing says how many, on a device whose blocks have `most` at most."""
+    """Return the default number of threads per block, on a device that allows at most `most`."""
     return min(256, most)
 
 
@@ -36,12 +36,17 @@ def block_id() -> Number:
 
 
 def threads_of(kernel: Operation) -> int:
-    """Of a block."""
+    """Return the number of threads per block."""
     return int(kernel.attributes["known_block_size"][0])
 
 
+def thread_of_grid(kernel: Operation) -> Number:
+    """Return the index of the thread in the grid."""
+    return block_id() * threads_of(kernel) + thread_id()
+
+
 def dimension_of(op: Operation) -> str:
-    """Of an id of a thread or a block: x, y or z."""
+    """Return the dimension of a thread or block id: x, y or z."""
     return str(op.attributes["dimension"]).removesuffix(">").split()[-1]
 
 
@@ -50,7 +55,7 @@ def _id(name: str) -> Number:
 
 
 def shared_memory(kernel: Operation, shape: Sequence[int], element: Type, alignment: int = ALIGNMENT) -> Value:
-    """Memory of a kernel's blocks, undefined at first."""
+    """Allocate uninitialized shared memory for a kernel's blocks."""
     block = kernel.block
     i64, type_ = ir.IntegerType.get_signless(64), shared_type(shape, element)
     name = fresh_name(f"{symbol_name(kernel)}_shared", {symbol_name(each) for each in operations_of(block)})
@@ -67,7 +72,7 @@ def shared_memory(kernel: Operation, shape: Sequence[int], element: Type, alignm
 
 
 def block_memory(shape: Sequence[int], element: Type, alignment: int = ALIGNMENT) -> Value:
-    """The same in code that is to be a kernel: gpu-share-threads places it."""
+    """Allocate shared memory in code that is not a kernel yet. The pass gpu-share-threads places it."""
     type_ = shared_type(shape, element)
     attributes = {**segments(0, 0), "alignment": i64_attribute(alignment)}
     return ir.Operation.create("memref.alloc", [type_], attributes=attributes).result
@@ -78,11 +83,11 @@ def shared_type(shape: Sequence[int], element: Type) -> Type:
     return ir.MemRefType.get(list(shape), element, memory_space=space)
 
 
-# ---- what a warp's threads tell each other, 32 bits at a time ----
+# ---- exchange between the threads of a warp, 32 bits at a time ----
 
 
 def from_lane(value: Value, across: int) -> Value:
-    """What the thread has whose number in the warp differs by these bits."""
+    """Return the value of the thread at this lane index XOR `across`."""
     bits = _bits(value)
     if bits.type.width == 64:
         low, high = (_exchanged(part, across) for part in _halves(bits))
@@ -129,7 +134,7 @@ def _joined(low: Value, high: Value) -> Value:
     return (wide[0] | (wide[1] << 32)).value
 
 
-# ---- truth values are kept as bytes ----
+# ---- i1 values are stored as bytes ----
 
 
 def kept_type(type_: Type) -> Type:

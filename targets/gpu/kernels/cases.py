@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Multi-versioned kernels: the work of one in two branches, chosen by dynamic sizes."""
+"""Multi-versioned kernels: two versions of the work in branches, chosen by dynamic sizes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from ....emit import memrefs
 from ....emit.loops import when
 from ....emit.numbers import Number, as_index
 from ..planned.group import Tile
-from ..planned.places import Loops
+from ..planned.index_arithmetic import Loops
 from ..plans.few_rows import MOST_ROWS
 from .fused import Fused, erase_deallocations
 
 
 def by_rows(groups: Sequence[Fused]) -> bool:
-    """Has the host look at sizes where there is a second plan, for few rows. Returns whether there is one."""
+    """Emit a branch on the row count for operations with a second plan for few rows.
+
+    Return True if there is such an operation.
+    """
     chosen = [each for each in groups if each.plan is not None and FEW_ROWS in each.main.attributes]
     for fused in chosen:
         assert fused.plan is not None
@@ -39,7 +42,7 @@ def _set_plan(plan: Attribute, fused: Fused) -> None:
 
 
 def in_branches(fused: Fused, condition: Number, one: Callable[[Fused], None], other: Callable[[Fused], None]) -> None:
-    """The operations in two branches, each with memory of its own, for `one` and `other` to change."""
+    """Copy the operations into two branches, each with its own memory, and call `one` and `other` on the copies."""
     own = fused.memory_between()
     with fused.main.location, ir.InsertionPoint(fused.ops[-1]):
         when(condition, lambda: one(_copied(fused, own)), lambda: other(_copied(fused, own)))
@@ -50,7 +53,7 @@ def in_branches(fused: Fused, condition: Number, one: Callable[[Fused], None], o
 
 
 def _copied(fused: Fused, own: list[Operation]) -> Fused:
-    """The operations once more, with memory of their own."""
+    """Clone the operations, with their own memory."""
     made: dict[Value, Value] = {memory.results[0]: memory.clone().operation.results[0] for memory in own}
     copies = [op.clone().operation for op in fused.ops]
     for copy in copies:

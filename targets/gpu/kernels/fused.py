@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A fused kernel: an operation with its prologue (the fills that results start from) and its epilogues."""
+"""Fused kernel: an operation with its prologue (the fills that results start from) and its epilogues."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..parallel_work import code_of, is_structured, touches
 from ..planned.group import PlannedGroup
 from ..planned.product_kernels import check
 
-#: Operations that a thread does to each result of a plan, at most: functions in addition would need more registers.
+#: Most operations in an epilogue, per result of a plan. Calls of functions would need more registers.
 _MOST_CODE = 32
 
 
@@ -32,25 +32,27 @@ _MOST_CODE = 32
 class Fused(Group):
     """Operations that pass results to each other in registers."""
 
-    #: By which the main one runs; None where a thread or a block does each point.
+    #: Plan of the main operation; None if a thread or a block computes each point.
     plan: Plan | None = None
 
     def planned(self) -> PlannedGroup:
-        """One that has a plan, analyzed. Raises Decline."""
+        """Analyze the operations of a planned kernel. Raises Decline."""
         assert self.plan is not None
         main, *epilogues = (analyze(each, on_memrefs=True) for each in (self.main, *self.epilogues))
         return PlannedGroup(main, self.plan, next(iter(self.initial), None), epilogues)
 
     def without_memory_between(self) -> None:
-        """Nothing is allocated for what only these operations pass to each other."""
+        """Remove the allocations that only pass values between these operations."""
         for alloc in self.memory_between():
             erase_deallocations(alloc)
             with alloc.location, ir.InsertionPoint(alloc):
                 _replace_by_nothing(alloc)
 
     def memory_between(self) -> list[Operation]:
-        """The allocations that only these operations use. Of several results one may be dead, which is written all the
-        same."""
+        """Return the allocations that only these operations use.
+
+        A dead result among several is still written, so its allocation counts too.
+        """
         ops, outputs = self.ops, GenericOp(self.ops[-1]).outputs
         found = dict.fromkeys(made_by(list(op.operands)[-1], "memref.alloc") for op in ops[:-1])
         return [
@@ -69,7 +71,7 @@ def erase_deallocations(alloc: Operation) -> None:
 
 
 def fused_in(block: Block) -> list[Fused]:
-    """The reductions of a block that have a plan, or that something belongs to. Plans that do not fit count as none."""
+    """Return the reductions of a block that have a valid plan, or that have fills or epilogues."""
     ops = operations_of(block)
     found: list[Fused] = []
     taken = set[Operation]()
@@ -85,7 +87,10 @@ def fused_in(block: Block) -> list[Fused]:
 
 
 def fused_of(ops: Sequence[Operation]) -> Fused:
-    """The operations of a kernel. The main one may have lost its reductions, as loops of one step."""
+    """Return the operations of a kernel as prologue, main operation and epilogues.
+
+    Reductions with a single step may have been removed from the main operation.
+    """
     (place,) = [place for place, op in enumerate(ops) if LANES in op.attributes or GenericOp(op).reductions]
     return Fused(tuple(ops[:place]), ops[place], tuple(ops[place + 1 :]), _plan(ops[place]))
 
@@ -120,7 +125,7 @@ def _is_planned_to_follow(before: Operation, op: Operation) -> bool:
 
 
 def _goes_on(before: Operation, op: Operation) -> bool:
-    """Whether an operation works on each result of the one before, at its place; it gets a plan that says so."""
+    """Check whether an operation consumes each result of the one before at the same index, and plan it as epilogue."""
     if not _follows(before, op) or sum(map(code_of, operations_in(op))) > _MOST_CODE:
         return False
     try:
@@ -135,7 +140,7 @@ def _goes_on(before: Operation, op: Operation) -> bool:
 
 
 def _follows(before: Operation, op: Operation) -> bool:
-    """Whether an operation works on each result of the one before, which is for it alone."""
+    """Check whether an operation is the only consumer of the results of the one before, at the same indices."""
     if op.name != "linalg.generic":
         return False
     one, other = GenericOp(before), GenericOp(op)
@@ -152,7 +157,7 @@ def _follows(before: Operation, op: Operation) -> bool:
 
 
 def _is_between(memory: Value, reader: Operation) -> bool:
-    """Whether memory is only for what some operations hand to the next one, which may put something else there."""
+    """Check whether memory only passes values from these operations to the reader, which may overwrite it."""
     if list(reader.operands)[-1] == memory:
         return True
     if made_by(memory, "memref.alloc") is None:

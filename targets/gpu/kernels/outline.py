@@ -26,29 +26,30 @@ from ....emit.numbers import as_i64, as_index
 from ....support.names import fresh_name
 from ...host.llvm_ops import memref_at, pointer_of, type_of
 
-#: The module of all kernels.
+#: Name of the module of all kernels.
 KERNELS = "kernels"
-#: Views, sizes and constants are made again in the kernel.
+#: Views, sizes and constants are computed again in the kernel.
 _MADE_AGAIN = frozenset(
     "arith.constant memref.cast memref.collapse_shape memref.dim memref.expand_shape memref.reinterpret_cast "
     "memref.subview memref.view memref.memory_space_cast".split()
 )
-#: Groups of operands of gpu.launch_func: dependencies, grid, block, cluster, dynamic shared memory, the kernel's own.
+#: Operand groups of gpu.launch_func: dependencies, grid, block, cluster, dynamic shared memory, kernel operands.
 _NO_OPERANDS = (0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0)
 
 
 @dataclass
 class Kernels:
-    """The kernels of a module."""
+    """Kernels of a module."""
 
     module: Operation
-    #: Of all that were made, in their order.
+    #: Names of all outlined kernels, in creation order.
     names: list[str] = field(default_factory=list)
     _made: Operation | None = None
 
     def outline(self, ops: Sequence[Operation], name: str, form: str, blocks: Value, threads: int) -> Operation:
-        """Moves operations of one block, whose values have no other users, into a kernel. What launches it, where the
-        last of them was. `blocks` is an index.
+        """Move operations of one block into a kernel, and return the launch that replaces the last of them.
+
+        No value of the operations may have other users. `blocks` is an index.
         """
         passed, again = _survey(ops)
         given = [part for value in passed for part in _parts(value, ops[-1])]
@@ -71,7 +72,7 @@ class Kernels:
         return launch
 
     def _declare(self, call: Operation) -> None:
-        """Kernels know of functions what their own module says."""
+        """Declare the callee in the kernel module, since kernels cannot refer to functions of another module."""
         name = callee_of(call)
         callee = next(each for each in functions_in(self.module) if symbol_name(each) == name)
         if has_body(callee):
@@ -110,7 +111,7 @@ def _kernel_module(module: Operation) -> Operation:
 
 
 def _survey(ops: Sequence[Operation]) -> tuple[list[Value], list[Operation]]:
-    """The values that a kernel is passed, and what it makes again, operands first."""
+    """Return the values that the kernel receives as operands, and the operations that it repeats, operands first."""
     passed: list[Value] = []
     again: list[Operation] = []
     seen = {result for op in ops for result in op.results}
@@ -121,7 +122,7 @@ def _survey(ops: Sequence[Operation]) -> tuple[list[Value], list[Operation]]:
 
 
 def _add_needed(value: Value, seen: set[Value], passed: list[Value], again: list[Operation]) -> None:
-    """Adds a value to those that are passed, or what makes it, with all that this needs."""
+    """Add a value to the passed values, or its definition with all operands to the repeated operations."""
     if value in seen:
         return
     seen.add(value)
@@ -135,27 +136,27 @@ def _add_needed(value: Value, seen: set[Value], passed: list[Value], again: list
 
 
 def _is_whole(dim: Operation) -> bool:
-    """Whether it asks a size of memory that is not passed for another reason: the size alone is passed."""
+    """Check whether the dim's memory is not passed for another reason. The size is passed by itself then."""
     maker = dim.operands[0].owner
     return isinstance(maker, Block) or maker.operation.name not in _MADE_AGAIN
 
 
 def _parts(value: Value, before: Operation) -> list[Value]:
-    """What stands for a value among a kernel's operands: of memory the address, and the sizes that are not known."""
+    """Return the kernel operands for a value. Memory becomes its address and its dynamic sizes."""
     type_ = value.type
     if not isinstance(type_, ir.MemRefType):
         if isinstance(type_, (ir.IndexType, ir.IntegerType, ir.FloatType)) or type_ == type_of("ptr"):
             return [value]
         raise located_error(f"a kernel cannot be passed a {type_}", before.location)
     if not is_dense(type_):
-        raise located_error(f"a kernel cannot be passed memory of the form {type_}", before.location)
+        raise located_error(f"a kernel cannot be passed memory with the layout of {type_}", before.location)
     with before.location, ir.InsertionPoint(before):
         open_axes = [axis for axis, known in enumerate(type_.shape) if known == DYNAMIC]
         return [pointer_of(value), *(size(value, axis).value for axis in open_axes)]
 
 
 def _received(passed: Sequence[Value], block: Block, end: Operation) -> dict[Value, Value]:
-    """What a kernel has for each value that it is passed."""
+    """Map each passed value to its value in the kernel."""
     arguments = iter(block.arguments)
     made: dict[Value, Value] = {}
     with ir.InsertionPoint(end), end.location:
@@ -180,18 +181,18 @@ def _launch(before: Operation, kernel: str, blocks: Value, threads: int, given: 
 
 
 def kernels_in(module: Operation) -> list[Operation]:
-    """Of all of its modules of kernels."""
+    """Return the kernels of all GPU modules in a module."""
     inside = [each for each in operations_of(body_of(module)) if each.name == "gpu.module"]
     return [each for kernels in inside for each in operations_of(body_of(kernels)) if each.name == "gpu.func"]
 
 
 def launched(launch: Operation) -> str:
-    """The name of its kernel."""
+    """Return the name of the launched kernel."""
     return str(launch.attributes["kernel"].value[-1])
 
 
 def pass_more(launch: Operation, more: Sequence[Value]) -> None:
-    """Has a launch pass further operands, behind the others."""
+    """Append operands to a launch."""
     with launch.location, ir.InsertionPoint(launch):
         made = made_again(launch, [*launch.operands, *more], [])
         counts = list(launch.attributes["operandSegmentSizes"])
@@ -201,6 +202,6 @@ def pass_more(launch: Operation, more: Sequence[Value]) -> None:
 
 
 def tell_type(kernel: Operation) -> None:
-    """Says of a kernel what arguments it has, where there are others."""
+    """Update a kernel's function type from its block arguments."""
     inputs = [argument.type for argument in body_of(kernel).arguments]
     kernel.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scratch memory of kernels: where the allocations of their operations go.
+"""Scratch memory of kernels: placement of the allocations of their operations.
 
-Kernels cannot allocate. What is small is a thread's own; everything else is allocated by the host, for each step of the
-loop that the kernel is.
+Kernels cannot allocate. A small allocation becomes thread-local. The host allocates everything else, once per step of
+the loop that becomes the kernel.
 """
 
 from __future__ import annotations
@@ -17,34 +17,35 @@ from ....emit.numbers import Number, as_i64, number, operation
 from ....passes.bufferize.lifetimes import leaves
 from ...host.llvm_ops import memref_at, pointer_of, view_of
 
-#: Bytes that a thread has for itself, and a block.
-_MOST_OF_THREAD, _MOST_OF_BLOCK = 256, 24 << 10
-#: They are computed again by the host.
+#: Operations that the host computes again.
 _SIZES = frozenset({"memref.dim", "arith.constant"})
 
 
 def own_memory(
-    op: Operation, steps: Number | None, form: str, most: int, *, before: Operation | None = None
+    op: Operation, steps: Number | None, most: int, *, is_of_thread: bool = False, before: Operation | None = None
 ) -> list[Value]:
-    """Takes allocations out of an operation that is to be a kernel; what the host has allocated in front of it.
+    """Move allocations out of an operation that becomes a kernel, and return the memory that the host allocates.
 
-    They are allocated in front of it, or of the operation `before`.
-    `steps`: how many of a loop's there are, each with memory of its own. `form` is the kernel's,
-    `most` the bytes of shared memory that a block may have.
+    The host allocates in front of the operation, or of the operation `before`. `steps` is the number of loop steps,
+    each of which has memory of its own. A kernel keeps at most `most` bytes: in shared memory, for all allocations
+    together, or with `is_of_thread` on a thread's stack, for each allocation.
     """
-    allocated, left = [], min(_MOST_OF_BLOCK, most)
+    allocated, left = [], most
     for alloc in operations_named(op, "memref.alloc", "memref.alloca"):
         memref = alloc.results[0]
         for free in [user for user in users_of(memref) if user.name == "memref.dealloc"]:
             free.erase()
         with alloc.location:
             if leaves(memref):
-                raise located_error(f"'{alloc.name}' op is of memory that loops pass on, in a kernel", alloc.location)
+                raise located_error(
+                    f"'{alloc.name}' op in a kernel allocates memory that a loop carries to its next step",
+                    alloc.location,
+                )
             size = _known_bytes(memref)
-            if form == "threads" and 0 <= size <= _MOST_OF_THREAD:
+            if is_of_thread and 0 <= size <= most:
                 _put_on_stack(op, alloc)
-            elif form != "threads" and 0 <= size <= left:
-                # Of the block: gpu-share-threads places it.
+            elif not is_of_thread and 0 <= size <= left:
+                # Memory of the block, which gpu-share-threads places.
                 left -= size
             else:
                 allocated.append(_put_outside(op, alloc, steps, before or op))
@@ -52,7 +53,7 @@ def own_memory(
 
 
 def _known_bytes(memref: Value) -> int:
-    """What memory takes; -1 where dynamic."""
+    """Return the bytes of a memref, or -1 if dynamic."""
     type_ = memref.type
     return memrefs.byte_count(type_.shape, type_.element_type) if type_.has_static_shape else -1
 
@@ -86,13 +87,16 @@ def _put_outside(op: Operation, alloc: Operation, steps: Number | None, before: 
 
 
 def _outside(op: Operation, value: Value) -> Value:
-    """A size where the operation begins. Raises RelaxError where it is computed inside."""
+    """Return a size that is available in front of the operation.
+
+    Raises RelaxError if the operation computes the size itself.
+    """
     maker = None if isinstance(value.owner, Block) else value.owner.operation
     inside = op in ancestors(value.owner.owner if maker is None else maker)
     if not inside:
         return value
     if maker is None or maker.name not in _SIZES and not maker.name.startswith(("arith.", "affine.apply")):
-        raise located_error("a kernel cannot take memory of a size that it computes itself", op.location)
+        raise located_error("a kernel cannot allocate memory of a size that it computes itself", op.location)
     operands = [_outside(op, operand) for operand in maker.operands]
     with ir.InsertionPoint(op):
         copied = maker.clone().operation

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Split-K products: blocks share the steps in parts, as plans say; a second kernel combines the partial sums.
+"""Split-K products: blocks share the reduction steps in parts, and a second kernel combines the partial sums.
 
-What puts parts together starts from what the whole would start from, adds them in their order, and goes on as the
-whole would. How many parts there are depends on sizes alone: results are the same at each run.
+The second kernel starts from the initial value of the whole reduction, adds the parts in order, and runs the epilogues.
+The number of parts depends on sizes only, so that results are reproducible.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ from .fused import Fused
 
 
 def split_products(groups: Sequence[Fused]) -> bool:
-    """Splits products whose plans say so; where only sizes at run time tell, the host looks at these. Returns whether
-    there are such.
+    """Split products according to their plans. Return True if there are any.
+
+    Where the number of parts depends on dynamic sizes, the host checks it at run time.
     """
     in_parts = [(each, each.planned()) for each in groups if each.plan is not None and each.plan.parts is not None]
     whole = [(planned, group) for planned, group in in_parts if part_loop(group.op, group.plan) is None]
@@ -47,7 +48,7 @@ def split_products(groups: Sequence[Fused]) -> bool:
 
 
 def _at_once(copied: Fused) -> None:
-    """Not looked at for parts again."""
+    """Remove the parts from the plan, so that this pass does not process the copy again."""
     assert copied.plan is not None
     set_plan(copied.main, replace(copied.plan, parts=None))
 
@@ -61,20 +62,20 @@ def _split(planned: Fused, group: PlannedGroup, count: Size) -> None:
         maps = [linalg.select_dims(rank, []), identity(rank)]
         linalg.generic([combiner.neutral()], [between], maps, [PARALLEL] * rank, lambda value, _: value)
         set_plan(operation_before(op), Start())
-        # First what reads the operation's body, which then moves.
+        # Build the combination first, because it reads the operation's body, which moves afterwards.
         _put_together(between, output, combiner)
         second = operation_before(op)
         second.attributes[IS_TOGETHER] = ir.UnitAttr.get()
     with ir.InsertionPoint(second):
         _apart(group.op, between, group)
     for each in (*planned.starts, *planned.epilogues):
-        if PLAN in each.attributes:  # what fills the output may have none
+        if PLAN in each.attributes:  # the fill of the output may have none
             del each.attributes[PLAN]
     op.erase()
 
 
 def _apart(op: StructuredOp, between: Value, group: PlannedGroup) -> None:
-    """The operation with a loop for the parts behind its own, which the plan has as the outermost one."""
+    """Clone the operation with an additional loop over the parts, which is the plan's outermost loop."""
     dims, generic, plan = len(op.sizes), GenericOp(op.operation), group.plan
     made = with_loop(generic, [[ir.AffineDimExpr.get(dims), *generic.maps[-1].results]], [between])
     loops = (*plan.joined, (dims,))

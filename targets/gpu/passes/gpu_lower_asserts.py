@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What kernels assert goes into a record that the host looks at; a thread whose assertion fails ends.
+"""Assertions of kernels: the failing thread writes a record for the host and ends.
 
-A flag in the device's memory says whether something was asserted; the first thread of all that fail takes it, and finds
-behind it where the record is, in memory of the host: whether there is one, the text of the place, that of kind and
-message, numbers. Kernels are given the addresses of these texts on the host, and store them. A kernel behind
-one that asserts, in the same function or at the next step of a loop, does nothing where the flag is taken: it reads
-the device's memory for that. A graph of launches has a flag of its own, and the record of the thread that launches it:
-what was reported there first stays.
+A flag in device memory says that an assertion failed. The first failing thread sets the flag. Behind the flag is the
+address of the record, in host memory. The record contains a flag, the text of the place, the text of kind and message,
+and numbers. Kernels receive the host addresses of these texts and store them.
+
+A later kernel of the same function, or of the next step of a loop, reads the flag and does nothing if it is set. A
+graph of launches has its own flag, and uses the record of the launching thread. The first failure in a record stays.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from ..kernels.outline import kernels_in, launched, pass_more, tell_type
 _LOOPS = ("scf.for", "scf.while")
 #: Offsets behind the flag, and in the record.
 _RECORD, _WHERE, _SITE, _NUMBERS = 8, 8, 16, 24
-#: LLVM's orders of what threads see.
+#: Memory orderings of LLVM.
 _MONOTONIC, _ACQUIRE_RELEASE = 2, 6
 
 
 @register_pass
 class LowerAsserts(Pass):
-    """Has kernels write down what they assert, where it is not so, for the host."""
+    """Lower the assertions of kernels to records of failures for the host."""
 
     name: ClassVar[str] = "gpu-lower-asserts"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "cf", "gpu", "llvm", "scf")
@@ -68,7 +68,7 @@ class LowerAsserts(Pass):
 
 
 def _behind(launches: Sequence[Operation], asserts: Sequence[bool]) -> list[bool]:
-    """Which launches may come behind one that asserts: in a loop the next step's."""
+    """Return, for each launch, whether it may run after an asserting one, including earlier steps of a loop."""
     loops = [_loops(each) for each in launches]
     again = [loop for own, is_asserting in zip(loops, asserts, strict=True) if is_asserting for loop in own]
     return [any(asserts[:place]) or any(loop in again for loop in own) for place, own in enumerate(loops)]
@@ -82,12 +82,14 @@ class _AssertKernel:
     def __init__(self, support: Support, kernel: Operation):
         self._support = support
         self._kernel = kernel
-        #: The globals of kinds and messages, and what the kernel gets for each.
+        #: Globals of kinds and messages, with the kernel's argument for each.
         self._sites: dict[str, Value] = {}
 
     def lower(self, *, is_behind: bool) -> list[str]:
-        """The sites that the launch passes to the kernel, behind the flag and the place; of the flag alone, where
-        the kernel asserts nothing. `is_behind` others that do: where they have, it does nothing.
+        """Lower the assertions, and return the sites that the launch passes to the kernel.
+
+        The launch passes the flag, the place and the sites. A kernel without assertions receives only the flag. With
+        `is_behind`, the kernel ends early if an earlier kernel failed.
         """
         kernel = self._kernel
         run_upstream(kernel, ["lower-affine", "convert-scf-to-cf"], verify=False)
@@ -104,7 +106,7 @@ class _AssertKernel:
         return list(self._sites)
 
     def _leave_early(self) -> None:
-        """What others found wrong may be what this kernel would go by."""
+        """End the kernel early if the flag is set, because its inputs may be invalid."""
         entry = body_of(self._kernel)
         ops = operations_of(entry)
         rest, end = entry.create_after(), self._kernel.regions[0].blocks.append()
@@ -126,7 +128,7 @@ class _AssertKernel:
             _branch_if(_taken_first(self._flag), first, end)
         with ir.InsertionPoint(first):
             record = load(self._flag, _RECORD, type_of("ptr"))
-            # A graph has a flag of its own: what went wrong before it may be noted there and not yet be raised.
+            # A graph has its own flag. An earlier failure may be in the record and not have been raised yet.
             taken = load(record, 0, ir.IntegerType.get_signless(32))
             _branch_if(number(taken) == 0, reports, end)
         with ir.InsertionPoint(reports):
@@ -134,7 +136,7 @@ class _AssertKernel:
             store(self._site(op), record, _SITE)
             for position, value in enumerate(list(op.operands)[1:]):
                 store(as_i64(value).value, record, _NUMBERS + 8 * position)
-            # The host, which sees this, waits for the rest.
+            # After the host sees this flag, it waits for the other fields.
             store(constant(1, 32), record, 0)
             ir.Operation.create("cf.br", successors=[end])
         with ir.InsertionPoint(end):
@@ -149,7 +151,7 @@ class _AssertKernel:
 
 
 def _taken_first(flag: Value) -> Value:
-    """Whether this thread is the first that takes it."""
+    """Set the flag atomically. Return True if this thread is the first."""
     ordering = {
         f"{when}_ordering": i64_attribute(order)
         for when, order in (("success", _ACQUIRE_RELEASE), ("failure", _MONOTONIC))
@@ -169,7 +171,7 @@ def _branch_if(condition: Value, yes: Block, no: Block) -> None:
 
 
 def _site_global(support: Support, kind: str, message: str) -> str:
-    """The name of the global with the addresses of kind and message."""
+    """Return the name of the global with the addresses of kind and message."""
     return support.texts([kind, f"%s: {cut(message).replace('%', '%%').replace('{}', '%lld')}"])
 
 
@@ -178,7 +180,7 @@ def _place() -> Value:
 
 
 def _tell(support: Support, launch: Operation, sites: list[str], *, tells_place: bool) -> None:
-    """Has a launch pass the flag, the place and the sites."""
+    """Pass the flag, the place and the sites to a launch."""
     with launch.location, ir.InsertionPoint(launch):
         flag = support.value("device_record", address_of(DEVICE_TABLE))
         more = [flag, *([_place()] if tells_place else []), *map(address_of, sites)]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Launches of kernels, and what host code reads of a device's memory, become calls of the host's functions for devices.
+"""Lowering of kernel launches and of host reads of device memory to calls of the host's device functions.
 
-The program's table has kernels by their places in the attribute `relax.kernels` of the module.
+A kernel's index in the program's table is its position in the module's attribute `relax.kernels`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WORD = 8
 
 @register_pass
 class LowerLaunches(Pass):
-    """Has host code call the device's functions: launches, and reads of single elements."""
+    """Lower launches and reads of single elements in host code to calls of device functions."""
 
     name: ClassVar[str] = "gpu-lower-launches"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "llvm", "memref")
@@ -45,7 +45,7 @@ class LowerLaunches(Pass):
 
 
 def _dynamic_shared(kernel: Operation) -> int:
-    """Bytes of shared memory that its launches have to ask for."""
+    """Return the bytes of shared memory that launches of a kernel request."""
     return int(kernel.attributes[DYNAMIC_SHARED].value) if DYNAMIC_SHARED in kernel.attributes else 0
 
 
@@ -65,7 +65,7 @@ def _launch(support: Support, launch: Operation, kernels: list[str], kernel: Ope
 
 
 def _read(support: Support, read: Operation) -> None:
-    """The host waits for what the device does before."""
+    """Read an element of device memory. The host waits for the device's earlier work."""
     memref, *indices = read.operands
     with read.location, ir.InsertionPoint(read):
         bytes_ = memrefs.storage_bytes(memref.type.element_type)
@@ -79,7 +79,7 @@ def _read(support: Support, read: Operation) -> None:
 
 
 def _offset(memref: Value, indices: list[Value]) -> Number:
-    """Its offset in elements from the first one."""
+    """Return the offset of an element from the base pointer, in elements."""
     _, first, *rest = strided_metadata(memref).results
     offset = number(first)
     for place, stride in zip(indices, rest[memref.type.rank :], strict=True):

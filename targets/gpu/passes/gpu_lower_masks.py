@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Vectors of which a mask says which lanes are in memory, for devices whose code has no such loads and stores.
+"""Lowering of masked vector loads and stores for devices that have none.
 
-Where all lanes are there they are one vector, else each lane is asked for by itself.
+If all lanes are in memory the access is one vector. Otherwise each lane has its own condition.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from ....emit.vectors import from_elements, lane_of
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 
-#: What is done with some of a vector's lanes.
+#: Emits the code for some of a vector's lanes.
 _Part = Callable[[], list[Value]]
 
 
 @register_pass
 class LowerMasks(Pass):
-    """Has loads and stores of vectors with masks become conditions."""
+    """Lower masked loads and stores of vectors to conditions."""
 
     name: ClassVar[str] = "gpu-lower-masks"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "scf", "vector")
@@ -53,7 +53,7 @@ class LowerMasks(Pass):
 
 @dataclass(frozen=True)
 class _Mask:
-    """Of one dimension."""
+    """One-dimensional mask."""
 
     value: Value
 
@@ -64,7 +64,7 @@ class _Mask:
 
     @property
     def count(self) -> Number | None:
-        """How many lanes there are, where these are the first ones."""
+        """Return the number of leading lanes that are set, or None if unknown."""
         made = made_by(self.value, "vector.create_mask", "vector.constant_mask")
         if made is None:
             return None
@@ -75,7 +75,7 @@ class _Mask:
         return number(lane_of(self.value, lane)) if count is None else as_index(lane) < count
 
     def split(self, whole: _Part, lanes: _Part, types: Sequence[Type] = ()) -> Carried:
-        """What is done where all lanes are there, and else; without a count nobody asks."""
+        """Emit `whole` if all lanes are set, else `lanes`. Without a known count, always emit `lanes`."""
         count = self.count
         return lanes() if count is None else when(count >= self.lanes, whole, lanes, types)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Deduplication of kernels: equal ones become one, launched from several places, as layers are alike.
+"""Deduplication of kernels: equal kernels, as of repeated layers, become one that is launched from several places.
 
-Kernels of a function of which one asserts something stay as they are: each is given its place, and whether one
-before it may have found something wrong (gpu-lower-asserts).
+If a kernel of a function contains assertions, all kernels of the function stay separate. Each of them receives its own
+place, and the flag of earlier failures (gpu-lower-asserts).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..kernels.outline import kernels_in, launched
 
 @register_pass
 class MergeKernels(Pass):
-    """Has equal kernels be one, which is launched from several places."""
+    """Merge equal kernels into one, which is launched from several places."""
 
     name: ClassVar[str] = "gpu-merge-kernels"
 
@@ -44,7 +44,7 @@ class MergeKernels(Pass):
 
 
 def _merged(kernels: list[Operation]) -> dict[str, str]:
-    """The kernels that are gone, each with its equal."""
+    """Erase duplicate kernels, and map the name of each to its equivalent."""
     first: dict[str, Operation] = {}
     instead: dict[str, str] = {}
     for kernel in kernels:
@@ -56,7 +56,7 @@ def _merged(kernels: list[Operation]) -> dict[str, str]:
 
 
 def _content(kernel: Operation) -> str:
-    """All of a kernel but its name, and where it comes from."""
-    # Names of values as if it stood alone: these would count all of the module else, for each kernel.
+    """Return a kernel's text without its name and locations."""
+    # Local scope numbers the values per kernel. Otherwise each print would number the whole module.
     text = print_asm(kernel, assume_verified=True, enable_debug_info=False, use_local_scope=True)
     return text.replace(f"@{symbol_name(kernel)}(", "@(", 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory that host code takes is the device's."""
+"""Placement of the memory that host code allocates on the device."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ...host.support import DEVICE_TABLE, Support
 
 @register_pass
 class PlaceMemory(Pass):
-    """Takes host code's memory from the device."""
+    """Allocate host code's memory on the device."""
 
     name: ClassVar[str] = "gpu-place-memory"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")

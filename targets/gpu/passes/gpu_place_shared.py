@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Shared memory of more than a block has without being asked: launches say how much, kernels find it at one place.
+"""Dynamic shared memory: launches request the size, and kernels find all of it in one array.
 
-What is declared with its size is never more than 48 KB. A kernel that needs more has all of its memory in one array
-without a size, which every such kernel of the module uses, one piece behind the other.
+Static shared memory is limited to 48 KB. A kernel that needs more places all of its shared memory in one array without
+a size, one piece behind the other. All such kernels of a module use this array.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from ..emit.threads import STATIC_SHARED, shared_type
 from ..kernels.outline import kernels_in
 
 _NAME = "dynamic_shared"
-#: As much as any access or instruction asks for.
+#: Largest alignment that any access or instruction requires.
 _ALIGNMENT = 1024
 
 
 @register_pass
 @dataclass(frozen=True)
 class PlaceShared(Pass):
-    """Has launches ask for shared memory of which a kernel needs more than 48 KB."""
+    """Place the shared memory of a kernel that needs more than 48 KB, and request its size at launch."""
 
     name: ClassVar[str] = "gpu-place-shared"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref")
 
-    #: Bytes that a block of the device may ask for.
+    #: Bytes that a block of the device may request.
     most: int = STATIC_SHARED
 
     def run(self, op: Operation) -> None:
@@ -55,7 +55,7 @@ class PlaceShared(Pass):
             return
         if total > self.most:
             text = f"kernel '{symbol_name(kernel)}' needs {total} bytes of shared memory, a block may have {self.most}"
-            raise located_error(f"{text}: smaller tiles take less, and fewer 'stages' of a plan", kernel.location)
+            raise located_error(f"{text}: use smaller tiles, or fewer 'stages' in the plan", kernel.location)
         with kernel.location:
             _declare(kernel.block, globals_)
             for get in gets:
@@ -67,7 +67,7 @@ class PlaceShared(Pass):
 
 
 def _places(globals_: Mapping[str, Operation]) -> tuple[dict[str, int], int]:
-    """Where each begins, and the bytes of all."""
+    """Return the offset of each global, and the total size in bytes."""
     found: dict[str, int] = {}
     end = 0
     for name, each in globals_.items():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scratch memory of kernels comes from the graph's arena.
+"""Scratch memory of kernels in the graph's arena.
 
-Kernels of one stream run one after the other: all that a graph calls can have the same memory for themselves. A
-function that has such of known size gets it as one more operand, and asks for none. The arena then ends behind the last
-call that gets a piece of it.
+Kernels of one stream run one after the other, so that all functions that a graph calls can share the same scratch
+memory. A function with scratch memory of known size receives it as an additional operand and allocates none. The arena
+then stays allocated until the last call that uses it.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.dynamic_sizes import round_up
 
-#: Where each piece begins, in bytes, as the driver's memory does.
+#: Alignment of each piece in bytes, the same as that of the driver's allocations.
 _ALIGNMENT = 256
 
 
 @register_pass
 class ShareScratch(Pass):
-    """Gives functions that a graph calls their memory from its arena, the same to all."""
+    """Pass scratch memory in the graph's arena to the functions that the graph calls."""
 
     name: ClassVar[str] = "gpu-share-scratch"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref")
@@ -50,11 +50,11 @@ class ShareScratch(Pass):
 
 
 class _Arenas:
-    """The arenas of graphs, with room for what their kernels need for themselves."""
+    """Arenas of graphs, with room for the scratch memory of their kernels."""
 
     def __init__(self, functions: Sequence[Operation]) -> None:
         self._functions = {symbol_name(each): each for each in functions}
-        #: By the functions that they are in; and the calls of each function, by those that these are in.
+        #: The arena of each function by the function's name, and the calls of each function with their callers.
         self._arenas: dict[str, Operation] = {}
         self._calls: dict[str, list[tuple[str, Operation]]] = {}
         for name, function in self._functions.items():
@@ -63,11 +63,11 @@ class _Arenas:
                     self._arenas[name] = each
                 elif each.name == "func.call":
                     self._calls.setdefault(callee_of(each), []).append((name, each))
-        #: By the function: its calls that get a piece, and of how many bytes.
+        #: The calls in each function that receive scratch memory, and the number of bytes.
         self._getting: dict[str, list[tuple[Operation, int]]] = {}
 
     def share(self) -> None:
-        """Takes what functions need of known size out of them, where all that call them have an arena."""
+        """Move the scratch memory of functions into the arenas of their callers, if all callers have an arena."""
         for name, function in self._functions.items():
             calls = self._calls.get(name, [])
             if name in self._arenas or not calls or any(caller not in self._arenas for caller, _ in calls):
@@ -83,7 +83,7 @@ class _Arenas:
 
 
 def _is_scratch(op: Operation) -> bool:
-    """Whether it is memory of known size that the function gives back itself, round by round where it is in a loop."""
+    """Check whether an operation allocates memory of known size that the function itself frees."""
     if op.name != "memref.alloc" or not op.results[0].type.has_static_shape or not is_dense(op.results[0].type):
         return False
     return bool(_frees(op.results[0]))
@@ -94,7 +94,7 @@ def _frees(memref: Value) -> list[Operation]:
 
 
 def _take_as_operand(function: Operation, scratch: Sequence[Operation]) -> int:
-    """Gives each its place in memory that the function gets; how many bytes these are."""
+    """Replace each allocation by a view of a new operand. Return the operand's size in bytes."""
     starts, total = [], 0
     for each in scratch:
         starts.append(total)
@@ -119,7 +119,10 @@ def _byte() -> Type:
 
 
 def _extend(arena: Operation, calls: Sequence[tuple[Operation, int]]) -> None:
-    """Gives calls bytes behind a graph's temporaries, which end no earlier than the last of them does."""
+    """Enlarge an arena by scratch memory behind the temporaries, and pass it to calls.
+
+    The arena is freed after the last of these calls.
+    """
     frees = _frees(arena.results[0])
     with arena.location, ir.InsertionPoint(arena):
         size = memrefs.dim(arena.results[0], 0)
@@ -141,7 +144,7 @@ def _extend(arena: Operation, calls: Sequence[tuple[Operation, int]]) -> None:
 
 
 def _end_behind(free: Operation, calls: Sequence[Operation]) -> None:
-    """Moves it behind the last of these calls, or of what they are in, in its block."""
+    """Move the deallocation after the last of these calls, or after the operation that contains this call."""
     inside = operations_of(free.block)
     around = {op for call in calls for op in (call, *ancestors(call))}
     last = max((place for place, op in enumerate(inside) if op in around), default=-1)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes kernels of planned operations: what each thread of a block loads, computes and stores."""
+"""Emission of kernels for planned operations: loads, computation and stores of each thread of a block."""

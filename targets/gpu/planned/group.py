@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What becomes a kernel: a planned reduction with what is done to each of its results, and how blocks divide it."""
+"""Planned group that becomes a kernel: a reduction with its epilogues, and its division among blocks."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from ....emit.structured import StructuredOp
 from ....passes.schedule.fitting import check_loops, check_reads_outputs
 from ....passes.schedule.loop_collapsing import asks_for_result
 from ....passes.schedule.plan import Plan
-from ...core.backend import Machine
-from .made import factor_of
+from ...core.machine import Machine
+from .dequantized_operand import factor_of
 from .step_vectors import extents_of
 
-#: What a block has at most: threads, and bytes of shared memory, of which a device may have less (gpu-place-shared).
+#: Limits per block: threads, and bytes of shared memory. A device may have less memory (see gpu-place-shared).
 _MOST_THREADS, _MOST_SHARED = Machine.block_threads, 227 << 10
-#: Rows that a thread has next to each other, at most.
+#: Most adjacent rows of a thread.
 _ROWS_TOGETHER = 4
-#: Between rows in shared memory, so that threads which write a column do not wait for each other's banks.
+#: Padding bytes between rows in shared memory, so that threads that write a column do not conflict in banks.
 GAP_BYTES = 16
 
 
 @dataclass(frozen=True)
 class PlannedGroup:
-    """A reduction on memrefs, and the operations that work on each of its results one after the other."""
+    """A reduction on memrefs, and the operations that consume each of its results one after the other."""
 
     op: StructuredOp
     plan: Plan
-    #: The scalar that each sum starts from; None where the output is read.
+    #: The scalar that each sum starts from; None if the sums start from the output.
     initial: Value | None = None
-    #: Each reads the memref that the one before it writes. What the last one writes is all that is stored.
+    #: Each reads the memref that the previous operation writes. Only the results of the last one are stored.
     epilogues: list[StructuredOp] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Tile:
-    """What a block of threads computes: a rectangle of the result. Loops are the plan's chains."""
+    """Rectangle of the result that a block of threads computes. Loops are the plan's chains."""
 
     plan: Plan
 
@@ -51,17 +51,17 @@ class Tile:
 
     @property
     def steps(self) -> int:
-        """The chain of all reductions."""
+        """Chain of all reduction loops."""
         return self.plan.order[-1]
 
     @cached_property
     def rows(self) -> int | None:
-        """None where each result has a column of its own."""
+        """Chain of the rows, or None if each result has a column of its own."""
         return next((dim for dim, _ in self.plan.threads if dim not in (self.columns, self.steps)), None)
 
     @property
     def batches(self) -> list[int]:
-        """The loops of which a block has one point, outermost first: that of the reduction's parts, too."""
+        """Loops of which a block has one point, outermost first. They include the loop over the reduction's parts."""
         return [dim for dim in self.plan.order if dim not in (self.columns, self.rows, self.steps)]
 
     def threads_along(self, dim: int | None) -> int:
@@ -81,7 +81,7 @@ class Tile:
 
     @property
     def rows_together(self) -> int:
-        """Of these, the adjacent ones."""
+        """Number of adjacent rows of a thread."""
         return math.gcd(self.rows_of_thread, _ROWS_TOGETHER)
 
     @property
@@ -90,63 +90,68 @@ class Tile:
 
     @cached_property
     def height(self) -> int:
-        """The rows of a block."""
+        """Number of rows of a block."""
         return self.threads_along(self.rows) * self.rows_of_thread
 
     @cached_property
     def width(self) -> int:
-        """The columns of a block."""
+        """Number of columns of a block."""
         return self.threads_along(self.columns) * self.vectors_of_thread * self.lanes
 
     @cached_property
     def depth(self) -> int:
-        """The steps of the reduction that are in shared memory at once."""
+        """Reduction steps that are in shared memory at once."""
         return dict(self.plan.blocks).get(self.steps, 1)
 
     def extent(self, dim: int | None) -> int:
-        """What a block has of a chain."""
+        """Return the number of points of a chain per block."""
         return {self.rows: self.height, self.columns: self.width, self.steps: self.depth}.get(dim, 1)
 
 
 def check_group(group: PlannedGroup) -> None:
-    """Raises Decline with the reason where a plan does not fit."""
+    """Raise Decline with the reason if a plan does not fit."""
     op, plan = group.op, group.plan
     check_loops(op, plan)
     if not plan.threads:
-        raise Decline("it has no 'threads': which loops a block's threads share")
+        raise Decline("the plan has no 'threads', the loops that a block's threads share")
     if plan.carried != 1 or set(plan.joined[plan.order[-1]]) != op.reductions:
-        raise Decline("the last loop of the order, which is carried, is to be all reductions")
+        raise Decline("the last loop of the order must be carried and contain all reductions")
     shared = [dim for dim, _ in plan.threads]
     if plan.vector not in shared or plan.vector in plan.order[-1:]:
-        raise Decline("threads share the loop of vectors, which is no reduction")
+        raise Decline("threads must share the loop of vectors, which must not be a reduction")
     if len([dim for dim in shared if dim != plan.order[-1]]) > 2:
-        raise Decline("threads share the rows' loop and the columns' at most, and the reduction's")
+        raise Decline("threads can share one loop of rows, the columns and the reduction only")
     wrong = next((dim for dim, _ in plan.blocks if dim != plan.order[-1]), None)
     if wrong is not None:
-        raise Decline(f"blocks are of the reduction's steps, not of loop {plan.joined[wrong][0]}")
+        raise Decline(f"'blocks' must name the reduction, not loop {plan.joined[wrong][0]}")
     if plan.parts is not None and plan.parts.dim != plan.order[-1]:
-        raise Decline(f"parts are of the reduction's steps, not of loop {plan.joined[plan.parts.dim][0]}")
+        raise Decline(f"'parts' must name the reduction, not loop {plan.joined[plan.parts.dim][0]}")
     if any(clause is not None for clause in (plan.square, plan.panel, plan.parallel, plan.dot, plan.tiles)):
-        raise Decline("'square', 'panel', 'parallel', 'dot' and 'tiles' are for processors' vectors")
+        raise Decline("'square', 'panel', 'parallel', 'dot' and 'tiles' are for CPUs")
     if plan.lanes & (plan.lanes - 1):
-        raise Decline(f"{plan.lanes} lanes are no power of two")
+        raise Decline(f"{plan.lanes} lanes are not a power of two")
     if Tile(plan).threads > _MOST_THREADS:
         raise Decline(f"{Tile(plan).threads} threads are more than a block may have: {_MOST_THREADS}")
     (_check_strip if plan.order[-1] in shared else _check_tiles)(op, plan)
     check_reads_outputs(op)
     if len(combiners(op)) != 1 or asks_for_result(op):
-        raise Decline("it is no sum of one number that is the same wherever it is")
+        raise Decline("it reduces to several numbers, or its body uses the index of a result")
     tile = Tile(plan)
     for operand in plan.shared:
         if operand >= op.input_count or side_of(op, tile, operand) is None:
-            raise Decline(f"operand {operand} is not shared by a block's threads: it has no rows or columns, or both")
+            raise Decline(
+                f"operand {operand} cannot be shared by a block's threads: it needs rows or columns, but not both"
+            )
     room = plan.stages * sum(map(partial(_room, op, tile), plan.shared))
     if room > _MOST_SHARED:
         raise Decline(f"{room} bytes of shared memory are more than a block may have: {_MOST_SHARED}")
 
 
 def part_loop(op: StructuredOp, plan: Plan) -> int | None:
-    """The loop that counts the parts of a reduction: no input goes along it. None where all is done at once."""
+    """Return the loop over the parts of a reduction, along which no input changes.
+
+    None if the reduction is not split.
+    """
     return next(iter(loops_of_no_input(op)), None) if plan.parts is not None else None
 
 
@@ -157,20 +162,20 @@ def loops_of_no_input(op: StructuredOp) -> list[int]:
 
 def _check_tiles(_: StructuredOp, plan: Plan) -> None:
     if plan.order[-1] in plan.tile:
-        raise Decline("steps of the reduction are one by one where threads share rows and columns only")
+        raise Decline("the reduction cannot have a tile if threads share rows and columns only")
 
 
 def _check_strip(op: StructuredOp, plan: Plan) -> None:
     if plan.shared or plan.blocks or plan.stages > 1 or plan.instruction is not None:
-        raise Decline("'shared', 'blocks', 'stages' and 'instruction' are for threads that do not share the reduction")
+        raise Decline("'shared', 'blocks', 'stages' and 'instruction' require that threads do not share the reduction")
     parts = dict(plan.threads)[plan.order[-1]]
     if parts & (parts - 1):
-        raise Decline(f"{parts} parts of the reduction are no power of two")
+        raise Decline(f"{parts} parts of the reduction are not a power of two")
     extents_of(op, plan.joined[plan.order[-1]], plan.tile.get(plan.order[-1], 1))
 
 
 def _room(op: StructuredOp, tile: Tile, operand: int) -> int:
-    """Bytes of a block of an input in shared memory, whatever its layout there."""
+    """Return the bytes of an input's block in shared memory, whatever its layout there."""
     extent, depth = tile.extent(side_of(op, tile, operand)), tile.depth
     size = storage_bytes(factor_of(op, operand).type)
     gap = GAP_BYTES // size
@@ -178,7 +183,7 @@ def _room(op: StructuredOp, tile: Tile, operand: int) -> int:
 
 
 def side_of(op: StructuredOp, tile: Tile, operand: int) -> int | None:
-    """The chain, of rows or columns, which has an input's elements together with the reduction's steps."""
+    """Return the chain, rows or columns, that indexes an input together with the reduction steps."""
     used = [
         dim
         for dim in (tile.rows, tile.columns, tile.steps)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The kernel of a product: a block of threads computes a rectangle of the result.
+"""Kernel of a product: a block of threads computes a rectangle of the result.
 
-All threads bring blocks of the inputs to shared memory, each keeps sums of its own in registers, and what is done to
-the results is done there, too. Sizes need not be multiples of anything: beyond the last row and column a thread
-computes dead values, beyond the last step inputs are zeros or steps are left out.
+All threads copy blocks of the inputs to shared memory. Each thread keeps its sums in registers and applies the
+epilogues there. Sizes need not be multiples of the tile. Beyond the last row and column a thread computes dead values;
+beyond the last step inputs are zeros or steps are skipped.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ....emit.numbers import Number, Size, as_index, ceil_divided, minimum
 from ....emit.vectors import is_vector
 from ....passes.schedule.vector_body import Lanes
 from ..emit.memory_access import elements, load, shared_memory, wait_for_block
+from .dequantized_operand import factor_of, inputs_of_none, made_of, narrowed
 from .group import PlannedGroup, Tile, part_loop, side_of
-from .made import factor_of, inputs_of_none, made_of, narrowed
-from .places import Indices, Loops, clamped, index_of, is_multiple
+from .index_arithmetic import Indices, Loops, clamped, index_of, is_multiple
 from .register_results import Points, Results
 from .staging import MadeStaged, Origin, Staged
 
@@ -31,18 +31,18 @@ def blocks_along(tile: Tile, chains: Loops, chain: int | None) -> Size:
 
 
 class Kernel:
-    """What a thread does, which adds products of its own; instructions for tiles are kinds of it."""
+    """Code of a thread that sums products with scalar or vector instructions. Subclasses use tile instructions."""
 
-    #: Of the operations that it writes, in addition to those of all kernels.
+    #: Dialects of the emitted operations, in addition to the dialects of all kernels.
     dialects: ClassVar[tuple[str, ...]] = ("vector",)
-    #: Of blocks of inputs in shared memory, in bytes.
+    #: Alignment of the input blocks in shared memory, in bytes.
     alignment: ClassVar[int] = 16
-    #: How an input of memory is there.
+    #: Class that stages an input from memory.
     staged_as: ClassVar[type[Staged]] = Staged
 
     @classmethod
     def check(cls, group: PlannedGroup) -> None:
-        """Raises Decline where such a kernel is none for the operation."""
+        """Raise Decline if this kernel cannot compute the group."""
 
     def __init__(self, group: PlannedGroup, block: Number, thread: Number):
         self.group = group
@@ -53,15 +53,15 @@ class Kernel:
         self.origin = self._origin(block)
         self.results = Results(group, self.tile, self.loops, self.origin.batch, self._points(), self._points(True))
         self.staged = [self._staged(operand) for operand in group.plan.shared]
-        #: Inputs of which nothing is read while products are summed.
+        #: Inputs that are not read while products are summed.
         self.brought = inputs_of_none(self.op, [each.factor for each in self.staged])
         self.fixed: dict[tuple[int, int, int], Value] = {}
-        #: Steps beyond the last one add zeros to sums of products; of other sums they are left out.
+        #: Zeros beyond the last step leave sums of products unchanged. Other sums skip these steps.
         self.leaves_out = not (
             is_multiple(self.loops.size(self.tile.steps), self.tile.depth) or is_plain_product(group)
         )
         self.stages = group.plan.stages
-        #: Of the reduction's parts the one that the block has, and how many there are.
+        #: The block's part of the reduction, and the number of parts.
         dim = part_loop(self.op, group.plan)
         self.part: tuple[Number, Size] | None = None if dim is None else (self.origin.batch[dim], self.loops.sizes[dim])
         self._first_block: Size = 0
@@ -75,13 +75,13 @@ class Kernel:
         return self.staged_as(self.op, self.tile, self.loops, operand, side, self.steps_last(operand))
 
     def steps_last(self, operand: int) -> bool | None:
-        """An input's layout in shared memory: whether its rows are of steps; None where either will do."""
+        """Return True if an input's rows in shared memory consist of steps, or None if both layouts will do."""
         return False
 
-    # ---- where a thread is ----
+    # ---- indices of a thread ----
 
     def _origin(self, block: Number) -> Origin:
-        """Adjacent blocks take adjacent columns."""
+        """Return the block's origin. Adjacent blocks have adjacent columns."""
         tile = self.tile
         starts: dict[int, Number] = {}
         for chain in (tile.columns, tile.rows):
@@ -97,14 +97,14 @@ class Kernel:
         return Origin(starts, batch)
 
     def _points(self, inside: bool = False) -> Points:
-        """A thread's results, those that are beyond the last one moved to it where that is asked for."""
+        """Return the points of a thread's results. With `inside`, points beyond the last one are moved to it."""
         tile, rows, columns = self.tile, self.loops.size(self.tile.rows), self.loops.size(self.tile.columns)
         first = as_index(0) if tile.rows is None else self.origin.starts[tile.rows]
         row_places = [first + row for row in self.row_places()]
         vector_places = [self.origin.starts[tile.columns] + place for place in self.vector_places()]
         if not inside:
             return Points(row_places, vector_places)
-        # Moved by whole vectors where these are aligned to their size, which one known loop of the chain ensures.
+        # Whole vectors are moved if they are aligned to their size. A single known loop of the chain ensures this.
         sizes = [self.op.sizes[dim] for dim in tile.plan.joined[tile.columns]]
         is_whole = is_multiple(columns, tile.lanes) or any(size and size % tile.lanes == 0 for size in sizes)
         lanes = tile.lanes if is_whole else 1
@@ -114,7 +114,10 @@ class Kernel:
         )
 
     def row_places(self) -> list[Number]:
-        """The thread's rows in its block: adjacent ones in groups, so that it loads vectors of them."""
+        """Return the thread's rows in its block.
+
+        Adjacent rows form groups, so that the thread loads vectors of them.
+        """
         tile, together = self.tile, self.tile.rows_together
         across = tile.threads_along(tile.columns)
         mine = (self.thread // across) % tile.threads_along(tile.rows) * together
@@ -122,13 +125,16 @@ class Kernel:
         return [mine + (row // together * apart + row % together) for row in range(tile.rows_of_thread)]
 
     def vector_places(self) -> list[Number]:
-        """The first column of each of the thread's vectors in its block: adjacent threads have adjacent ones."""
+        """Return the first column of each of the thread's vectors in its block.
+
+        Adjacent threads have adjacent vectors.
+        """
         across = self.tile.threads_along(self.tile.columns) * self.tile.lanes
         mine = self.column_of_thread() * self.tile.lanes
         return [mine + vector * across for vector in range(self.tile.vectors_of_thread)]
 
     def column_of_thread(self) -> Number:
-        """Which of the threads that share columns it is."""
+        """Return the thread's index among the threads that share columns."""
         return self.thread % self.tile.threads_along(self.tile.columns)
 
     # ---- code ----
@@ -146,7 +152,7 @@ class Kernel:
         self.results.write(self.summed(memories, self._blocks_of_part(), first))
 
     def _blocks_of_part(self) -> Size:
-        """How many blocks of steps this one has to do: parts differ by one at most."""
+        """Return the number of step blocks in this part. Parts differ by at most one block."""
         count = blocks_along(self.tile, self.loops, self.tile.steps)
         if self.part is None:
             return count
@@ -155,15 +161,15 @@ class Kernel:
         return (part + 1) * count // parts - self._first_block
 
     def first_step(self, block: Number) -> Number:
-        """Where a block of steps begins, of those that are this block's of threads."""
+        """Return the first step of a block of steps in this part."""
         return (block + self._first_block) * self.tile.depth
 
     def summed(self, memories: Sequence[Value], count: Size, first: Sequence[Value]) -> list[Value]:
-        """The sums of all steps, blocks of which come to shared memory."""
+        """Return the sums over all steps. Blocks of steps are staged in shared memory."""
         return (self._in_turn if self.stages == 1 else self._pipelined)(memories, count, first)
 
     def read_fixed(self) -> None:
-        """Inputs that are the same in all steps stay in registers."""
+        """Load the inputs that do not change along the steps into registers."""
         for operand in range(self.op.input_count):
             if operand in self.brought or self.changes_by_steps(operand):
                 continue
@@ -188,7 +194,7 @@ class Kernel:
         return loops.for_range(0, count, inside, *first)
 
     def _pipelined(self, memories: Sequence[Value], count: Size, first: Sequence[Value]) -> list[Value]:
-        """While one block is used the next one is on its way to registers, then to the other stage."""
+        """Load the next block of steps into registers during the computation, then store it in the other stage."""
         self._put(memories, 0, self._fetch_if(as_index(0), count))
         wait_for_block()
 
@@ -207,7 +213,7 @@ class Kernel:
         return [value for each in self.staged for value in each.fetch(self.origin, step, self.thread)]
 
     def _fetch_if(self, block: Number, count: Size) -> list[Value]:
-        """What a thread brings of a block, if there is such a block."""
+        """Load the thread's share of a block of steps if the block exists, else return zeros."""
         types = [type_ for each in self.staged for type_ in each.types]
 
         def nothing() -> list[Value]:
@@ -224,7 +230,7 @@ class Kernel:
             del left[:count]
 
     def block(self, memories: Sequence[Value], stage: Number, block: Number, sums: Sequence[Value]) -> list[Value]:
-        """The sums with what a block of steps gives, which is in a stage of shared memory."""
+        """Add the products of a block of steps, staged in shared memory, to the sums."""
         depth, size = self.tile.depth, self.loops.size(self.tile.steps)
         begin = self.first_step(block)
         until = minimum(size - begin, depth) if self.leaves_out else depth
@@ -246,7 +252,7 @@ class Kernel:
         return any(self.op.uses(operand, dim) for dim in self.tile.plan.joined[self.tile.steps])
 
     def _from_shared(self, staged: Staged, memory: Value, stage: Number, step: Number) -> list[Value]:
-        """The element of each row, or the vectors of columns, at a step."""
+        """Load the elements of the rows, or the vectors of columns, at a step."""
         tile = self.tile
         if staged.side == tile.columns:
             return [load(memory, [stage, step, column], tile.lanes) for column in self.vector_places()]
@@ -255,7 +261,7 @@ class Kernel:
         return [each for row in firsts for each in elements(load(memory, [stage, step, row], together))]
 
     def _summed(self, steps: Indices, known: dict[int, list[Value]], sums: Sequence[Value]) -> list[Value]:
-        """The sums with what a step gives."""
+        """Add the products of one step to the sums."""
         lanes = Lanes(self.op, self.tile.lanes, self.results.hoisted)
         vectors = self.tile.vectors_of_thread
         found: list[Value] = []
@@ -277,7 +283,7 @@ class Kernel:
         steps: Indices,
         factors: Mapping[Value, Value],
     ) -> Value:
-        """A sum with what the body adds to it; `factors` are known already."""
+        """Return a sum after the body's update; `factors` contains values that are known already."""
         (new,) = lanes.evaluate([*arguments, value], index_of(steps), factors)
         return new if is_vector(value) == is_vector(new) else lanes.vector(new)
 
@@ -289,7 +295,7 @@ class Kernel:
 
 
 def is_plain_product(group: PlannedGroup) -> bool:
-    """Whether the body adds a product of two numbers that are zero where the inputs in shared memory are."""
+    """Check whether the body adds a product of two factors that are zero where the staged inputs are zero."""
     (combiner,) = combiners(group.op)
     factors = [factor_of(group.op, operand) for operand in group.plan.shared]
     product = combiner.product

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes the kernels of planned products: how many blocks of how many threads, and what a thread does."""
+"""Emission of kernels for planned products: grid size, block size and the code of a thread."""
 
 from __future__ import annotations
 
@@ -14,46 +14,48 @@ from ....emit.linalg import product
 from ....emit.numbers import Size, as_index, maximum, minimum, number
 from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Plan
+from ....support.blaming import place_of
+from ....support.errors import RelaxError
 from ....support.suggest import suggest
 from ...core.registry import all_targets, load_schedules
 from .group import PlannedGroup as PlannedGroup
 from .group import Tile, check_group
+from .index_arithmetic import Loops
 from .kernel import Kernel, blocks_along
-from .places import Loops
 from .staging import check_made
 from .strips import StripKernel
 
 
 def blocks(op: StructuredOp, plan: Plan) -> Size:
-    """How many blocks of threads compute an operation: what is not known is computed here of its operands' sizes."""
+    """Return the number of blocks that compute an operation. Dynamic counts are emitted from the operands' sizes."""
     tile, chains = Tile(plan), Loops(op, plan.joined)
     return product([blocks_along(tile, chains, chain) for chain in [*tile.batches, tile.rows, tile.columns]])
 
 
 def parts(op: StructuredOp, plan: Plan) -> Size:
-    """Into how many parts blocks of threads divide the steps of the reduction."""
+    """Return the number of parts that blocks divide the reduction's steps into."""
     if plan.parts is None or plan.parts.steps is None:
         return 1 if plan.parts is None else plan.parts.number
     steps, count = Loops(op, plan.joined).size(plan.parts.dim), blocks(op, plan)
-    # Where there is nothing to do there are no blocks.
+    # An empty result has no blocks.
     wanted = as_index(plan.parts.number) // maximum(as_index(count), 1)
     return maximum(minimum(wanted, as_index(steps) // plan.parts.steps), 1)
 
 
 def threads(plan: Plan) -> int:
-    """How many threads a block has."""
+    """Return the number of threads per block."""
     return Tile(plan).threads
 
 
 def check(group: PlannedGroup) -> None:
-    """Raises Decline for a plan that does not fit the operation."""
+    """Raise Decline for a plan that does not fit the operation."""
     check_group(group)
     check_made(group.op, group.plan)
     _kind_of(group.plan).check(group)
 
 
 def write(group: PlannedGroup, block: Value, thread: Value) -> None:
-    """The code of a thread of a block, written here. Raises Decline, before anything is written, as `check` does."""
+    """Emit the code of a thread of a block. Raises Decline like `check`, before anything is emitted."""
     check(group)
     kind = _kind_of(group.plan)
     load_dialects(group.op.operation.context, kind.dialects)
@@ -70,28 +72,30 @@ def _kind_of(plan: Plan) -> type[Kernel]:
     return StripKernel
 
 
-# ---- instructions for tiles ----
+# ---- tile instructions ----
 
 _INSTRUCTIONS: dict[str, type[Kernel]] = {}
 Kind = TypeVar("Kind", bound=type[Kernel])
 
 
 def register_instruction(name: str) -> Callable[[Kind], Kind]:
-    """A target's kernels that multiply tiles by an instruction, which plans name; use it as a decorator.
+    """Register a target's kernels for a tile instruction that plans name; use it as a decorator.
 
-    What plans say behind the name, in words_of_numbers_and_letters, the kernels read.
+    The kernels interpret the suffix after the name, in words_of_numbers_and_letters.
     """
 
     def register(kind: Kind) -> Kind:
-        taken = _INSTRUCTIONS.setdefault(name, kind)
-        assert taken is kind, f"instruction '{name}' has kernels already"
+        first, second = place_of(_INSTRUCTIONS.get(name, kind)), place_of(kind)
+        if first != second:
+            raise RelaxError(f"instruction '{name}' has the kernels {first} already: rename {second}'s instruction")
+        _INSTRUCTIONS[name] = kind
         return kind
 
     return register
 
 
 def find_instruction(name: str) -> type[Kernel]:
-    """Raises Decline where no target has it."""
+    """Return the kernels of an instruction. Raises Decline if no target has the instruction."""
     if _registered(name) is None:
         load_schedules(all_targets())
     found = _registered(name)

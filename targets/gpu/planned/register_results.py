@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a thread does with its results in registers: what they start from, what is made of them, where they go."""
+"""Results of a thread in registers: initial values, epilogues and stores."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ....emit.structured import StructuredOp, is_scalar
 from ....passes.schedule.vector_body import Lanes
 from ..emit.memory_access import elements, gathered, load, store
 from .group import PlannedGroup, Tile
-from .places import Indices, Loops, index_of, is_multiple, lanes_along, place
+from .index_arithmetic import Indices, Loops, index_of, is_multiple, lanes_along, place
 
 
 class Points(NamedTuple):
-    """Where a thread's results are: rows, vectors of columns; in the whole result, which some may be beyond of."""
+    """Rows and column vectors of a thread's results, as indices of the whole result. Some may be out of range."""
 
     rows: Sequence[Number]
     vectors: Sequence[Number]
 
 
 class Results:
-    """A thread's results: for each row a vector for each of its columns, or a scalar where vectors have one lane."""
+    """Results of a thread: per row one vector for each of its columns, or a scalar if vectors have one lane."""
 
     def __init__(self, group: PlannedGroup, tile: Tile, loops_: Loops, batch: Indices, points: Points, inside: Points):
         self.group = group
@@ -36,7 +36,7 @@ class Results:
         self.batch = batch
         self.points = points
         self._rows = [loops_.taken_apart(tile.rows, row) for row in inside.rows]
-        # All of them now: what is computed in a branch is known nowhere else.
+        # All of them are computed here, because a value computed in a branch is not visible elsewhere.
         self._vectors = [[self._lane(vector, lane) for lane in range(tile.lanes)] for vector in inside.vectors]
         self.hoisted: dict[object, Value] = {}
 
@@ -48,13 +48,13 @@ class Results:
         )
 
     def indices(self, row: int, vector: int, lane: int = 0) -> dict[int, Number]:
-        """The index of each loop that is no reduction, at a result or, beyond the last one, at some result."""
+        """Return the indices of the parallel loops at a result. Results out of range map to some valid result."""
         return {**self.batch, **self._rows[row], **self._vectors[vector][lane]}
 
     # ---- reading ----
 
     def read(self, memref: Value, access: Sequence[Linear], row: int, vector: int, steps: Indices) -> Value:
-        """What an operand has for a thread's result: a scalar where all lanes have the same, else a vector."""
+        """Load an operand for a thread's result: a scalar if all lanes have the same element, else a vector."""
         if is_scalar(memref.type):
             return memref
         if not self._changes_along_columns(access):
@@ -73,7 +73,7 @@ class Results:
         return lanes_along(self.op, access, memref, self.tile.plan.joined[self.tile.columns])
 
     def first(self) -> list[Value]:
-        """What sums start from, row by row."""
+        """Return the initial values of the sums, row by row."""
         count = self.tile.rows_of_thread * self.tile.vectors_of_thread
         lanes = Lanes(self.op, self.tile.lanes, self.hoisted)
         if self.group.initial is not None:
@@ -91,7 +91,7 @@ class Results:
     # ---- writing ----
 
     def write(self, sums: Sequence[Value]) -> None:
-        """What is made of each sum, to where the last operation writes it."""
+        """Apply the epilogues to each sum and store the results in the output of the last operation."""
         sizes = [self.loops.size(chain) for chain in (self.tile.rows, self.tile.columns)]
         vectors = self.tile.vectors_of_thread
         for row in range(self.tile.rows_of_thread):
@@ -131,7 +131,7 @@ class Results:
 
 
 def _loops_of(consumer: StructuredOp, result: Value, access: Sequence[Linear]) -> dict[int, int]:
-    """The reduction's loop for each of a consumer's."""
+    """Map each loop of a consumer to the reduction's loop."""
     position = list(consumer.operands).index(result)
     pairs = zip(consumer.accesses[position], access, strict=True)
     return {theirs.dim: ours.dim for theirs, ours in pairs if theirs.dim is not None and ours.dim is not None}

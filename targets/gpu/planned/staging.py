@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Staging of inputs' blocks in shared memory, by all threads of a block, coalesced: neighbours load neighbours."""
+"""Staging of input blocks in shared memory by all threads of a block, with coalesced loads."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ from ....emit.structured import StructuredOp, is_scalar
 from ....emit.vectors import from_elements
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_body import Lanes
-from ...core.backend import Machine
+from ...core.machine import Machine
 from ..emit.memory_access import elements, gathered, load, loaded_type, store
+from .dequantized_operand import Made, made_of
 from .group import GAP_BYTES, Tile, side_of
-from .made import Made, made_of
-from .places import Indices, Loops, clamped, index_of, is_multiple, lanes_along, place
+from .index_arithmetic import Indices, Loops, clamped, index_of, is_multiple, lanes_along, place
 from .step_vectors import Unit, extents_of, steps_at_once, steps_of_code
 
 X = TypeVar("X")
-#: What a thread loads at once.
+#: Bytes that a thread loads at once.
 _VECTOR_BYTES = Machine.thread_bytes
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a block's rectangle of the result begins, and its batch."""
+    """Origin of a block's rectangle in the result, and the block's batch indices."""
 
     starts: dict[int, Number]
     batch: Indices
 
 
 class Move(NamedTuple):
-    """Neighbours that a thread brings to shared memory at once."""
+    """Copy of adjacent elements to shared memory by a thread."""
 
     source: list[Number]
     target: list[Size]
-    #: Whether there is such a step of the reduction; None where there always is.
+    #: Condition that the step of the reduction exists; None if it always does.
     has_step: Number | None
-    #: Whether the thread has something to bring; None where each has.
+    #: Condition that the thread has an element to copy; None if each thread has one.
     is_some: Number | None
 
 
 class Staged:
-    """An input of which each block has a rectangle in shared memory: rows of steps, or of its own side's points."""
+    """An input with a rectangle in shared memory per block. Its rows consist of steps, or of points of its side."""
 
     def __init__(
         self, op: StructuredOp, tile: Tile, loops_: Loops, operand: int, side: int, steps_last: bool | None = None
@@ -67,11 +67,11 @@ class Staged:
         self.access = op.accesses[operand]
         self.memref = op.operands[operand]
         self.element = op.element(operand)
-        #: What it is to the body; what is in shared memory.
+        #: Value of the body that the elements in shared memory represent.
         self.factor: Value = op.block.arguments[operand]
-        #: The chain along which a thread loads neighbours, and how many.
+        #: The chain along which a thread loads adjacent elements, and their number.
         self.along, self.lanes = self._neighbours()
-        #: Whether rows in shared memory are of steps; where neither is asked for, as in memory.
+        #: True if rows in shared memory consist of steps. By default the layout is that of memory.
         self.steps_last = self.along == tile.steps if steps_last is None else steps_last
 
     def _neighbours(self) -> tuple[int, int]:
@@ -86,7 +86,7 @@ class Staged:
         return lanes
 
     def _fastest(self, lanes: dict[int, int]) -> int:
-        """Where no vectors can be had, the chain whose steps are the shortest in memory."""
+        """Return the chain with the wider vectors, or the chain with the smaller stride for equal vectors."""
         if lanes[self.side] != lanes[self.tile.steps]:
             return max(lanes, key=lambda chain: lanes[chain])
         last = self.access[-1]
@@ -95,12 +95,12 @@ class Staged:
 
     @property
     def keeps_neighbours(self) -> bool:
-        """Whether what is contiguous in memory is so in shared memory, too."""
+        """Check whether elements that are contiguous in memory are contiguous in shared memory, too."""
         return (self.along == self.tile.steps) == self.steps_last
 
     @property
     def shape(self) -> list[int]:
-        """In shared memory, of one stage."""
+        """Shape of one stage in shared memory."""
         outer, inner = (self.side, self.tile.steps) if self.steps_last else (self.tile.steps, self.side)
         return [self.tile.extent(outer), self.tile.extent(inner) + GAP_BYTES // storage_bytes(self.element)]
 
@@ -109,12 +109,16 @@ class Staged:
 
     @property
     def count(self) -> int:
-        """How many pieces a block's threads bring: each is adjacent elements that one brings at once."""
+        """Number of pieces that a block's threads copy.
+
+        A piece consists of adjacent elements that one thread copies at once.
+        """
         return self.tile.extent(self.side) * self.tile.extent(self.tile.steps) // self.lanes
 
     def _units(self, thread: Number) -> list[tuple[Number | None, Number, Number]]:
-        """What a thread brings: a number below the count of all, None where all threads bring as much; the point of the
-        side, and the step, of each.
+        """Return a thread's pieces as (number, point of the side, step).
+
+        The number is None if all threads copy equally many pieces.
         """
         across = self.side if self.along == self.tile.steps else self.tile.steps
         per_line, lines = self.tile.extent(self.along) // self.lanes, self.tile.extent(across)
@@ -126,18 +130,18 @@ class Staged:
                 line, start = own[0] + first // per_line, own[1]
             else:
                 line, start = (thread + first) // per_line, (thread + first) % per_line * self.lanes
-            # A thread that has nothing to bring reads what another one does.
+            # A thread without a piece repeats the loads of another thread.
             line = minimum(line, lines - 1) if has_rest else line
             where = (line, start) if self.along == self.tile.steps else (start, line)
             found.append((thread + first if has_rest else None, *where))
         return found
 
     def _is_some(self, unit: Number | None) -> Number | None:
-        """Whether there is a unit for the thread; None where there always is."""
+        """Return the condition that a piece exists for the thread, or None if it always does."""
         return None if unit is None else unit < self.count
 
     def moves(self, origin: Origin, first_step: Number, thread: Number) -> list[Move]:
-        """What the thread brings of the block that begins at a step."""
+        """Return the thread's copies for the block of steps that begins at `first_step`."""
         point, apart = self._point(origin, first_step), _once(partial(self.loops.taken_apart, self.tile.steps))
 
         def move(unit: Number | None, side: Number, step: Number) -> Move:
@@ -150,8 +154,9 @@ class Staged:
     def _point(
         self, origin: Origin, first_step: Number
     ) -> Callable[[Number, Number], tuple[Indices, Number, Number | None]]:
-        """Where it is, by the side and the step in the block: the indices of loops that are no reductions, the step,
-        and whether there is such a step.
+        """Return a function from a side and a step in the block to indices.
+
+        They are the indices of the parallel loops, the step of the reduction, and the condition that the step exists.
         """
         of_side, of_steps = (self.lanes if chain == self.along else 1 for chain in (self.side, self.tile.steps))
         size, steps, depth = self.loops.size(self.side), self.loops.size(self.tile.steps), self.tile.depth
@@ -175,7 +180,7 @@ class Staged:
         return point
 
     def fetch(self, origin: Origin, first_step: Number, thread: Number) -> list[Value]:
-        """What the thread brings, in registers: zeros beyond the last step."""
+        """Load the thread's pieces into registers, with zeros beyond the last step."""
         found = []
         for move in self.moves(origin, first_step, thread):
             value = load(self.memref, move.source, self.lanes)
@@ -185,7 +190,7 @@ class Staged:
         return found
 
     def put(self, values: Sequence[Value], memory: Value, stage: Size, thread: Number) -> None:
-        """What has been fetched, into a stage of shared memory."""
+        """Store the loaded pieces in a stage of shared memory."""
         units = self._units(thread)
         each = len(values) // len(units)
         for position, (unit, side, step) in enumerate(units):
@@ -193,7 +198,7 @@ class Staged:
             loops.when_all([self._is_some(unit)], partial(self._put, value, memory, stage, side, step))
 
     def _finished(self, fetched: Sequence[Value]) -> Value:
-        """What of a unit goes to shared memory."""
+        """Return the value of a piece that is stored in shared memory."""
         (value,) = fetched
         return value
 
@@ -207,7 +212,7 @@ class Staged:
 
     @property
     def types(self) -> list[ir.Type]:
-        """Of what a thread fetches."""
+        """Types of the values that a thread loads."""
         return self._types_of_unit() * -(-self.count // self.tile.threads)
 
     def _types_of_unit(self) -> list[ir.Type]:
@@ -215,7 +220,7 @@ class Staged:
 
 
 class MadeStaged(Staged):
-    """An input of codes of which a block has the numbers in shared memory: a thread makes those that it brings."""
+    """Quantized input with dequantized values in shared memory. Each thread dequantizes the elements that it copies."""
 
     def __init__(
         self, op: StructuredOp, tile: Tile, loops_: Loops, made: Made, side: int, steps_last: bool | None = None
@@ -248,7 +253,7 @@ class MadeStaged(Staged):
         return found
 
     def _loads(self, operand: int) -> tuple[list[int], int]:
-        """The steps of a unit at which vectors begin, and their lanes, along the steps or the side."""
+        """Return the steps of a unit at which vectors begin, and their lanes, along the steps or the side."""
         if self.along == self.tile.steps:
             return self.unit.loads(operand)
         changes = any(self.op.uses(operand, dim) for dim in self.tile.plan.joined[self.side])
@@ -299,7 +304,7 @@ class MadeStaged(Staged):
 
 
 def check_made(op: StructuredOp, plan: Plan) -> None:
-    """Raises Decline where numbers are made of codes by where in a block they are, which a thread does not know."""
+    """Raise Decline if dequantization depends on an index in a block that the thread does not know."""
     tile = Tile(plan)
     asked = [inner.attributes["dim"].value for inner in operations_of(op.block) if inner.name == "linalg.index"]
     for operand in plan.shared:
@@ -311,13 +316,14 @@ def check_made(op: StructuredOp, plan: Plan) -> None:
         extents = extents_of(op, plan.joined[tile.steps], count)
         for dim in asked:
             if op.sizes[dim] not in (1, extents.get(dim)):
-                raise Decline(
-                    f"blocks of {tile.depth} steps have parts of loop {dim}, of which the body asks the index"
-                )
+                raise Decline(f"blocks of {tile.depth} steps split loop {dim}, and the body uses its index")
 
 
 def unit_of_codes(op: StructuredOp, tile: Tile, operand: int, side: int) -> int:
-    """How many steps a thread takes at once: codes as wide as a thread loads, less where others had none to take."""
+    """Return the number of steps that a thread takes at once.
+
+    The codes fill a thread's load, unless other threads would have no work.
+    """
     steps = tile.plan.joined[tile.steps]
     most = min(_VECTOR_BYTES // storage_bytes(op.element(operand)) * steps_of_code(op, operand, steps), tile.depth)
     while most > 1 and tile.extent(side) * tile.depth // most < tile.threads:
@@ -327,7 +333,7 @@ def unit_of_codes(op: StructuredOp, tile: Tile, operand: int, side: int) -> int:
 
 
 def _once(make: Callable[[Number], X]) -> Callable[[Number], X]:
-    """Makes something once for each number: much of what a thread brings has its side or its step in common."""
+    """Memoize a function of a number, because the copies of a thread share sides or steps."""
     made: dict[Value, X] = {}
 
     def of(index: Number) -> X:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Steps of a reduction that a thread takes at once: what an input has for them is read as vectors, and once.
+"""Vectors along the steps of a reduction: a thread takes several steps at once and reads each input once.
 
-They are the points of the last loops of a chain, so that where each of them is needs no division.
+The steps are the points of the last loops of a chain, so that their indices need no division.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ....bindings.rewriting import Decline
 from ....emit.numbers import Number, as_index
 from ....emit.structured import StructuredOp, is_scalar
 from ..emit.memory_access import elements, load
-from .places import Indices, Loops, lanes_along, place
+from .index_arithmetic import Indices, Loops, lanes_along, place
 
 
 def steps_at_once(op: StructuredOp, chain: Sequence[int], most: int) -> int:
-    """How many steps of a chain can be a unit: whole loops, and a part of the one around these that divides it."""
+    """Return the most steps of a chain that form a unit: whole inner loops, and a divisor of the next outer loop."""
     count = 1
     for dim in reversed([dim for dim in chain if op.sizes[dim] != 1]):
         size = op.sizes[dim]
@@ -31,13 +31,13 @@ def steps_at_once(op: StructuredOp, chain: Sequence[int], most: int) -> int:
 
 
 def steps_of_code(op: StructuredOp, operand: int, chain: Sequence[int]) -> int:
-    """How many steps an input has one element for, as far as they are neighbours: the numbers that a byte holds."""
+    """Return the number of adjacent steps that share one element of an input, such as the numbers in a byte."""
     inner = itertools.takewhile(lambda dim: not op.uses(operand, dim), reversed(chain))
     return math.prod(op.sizes[dim] or 1 for dim in inner)
 
 
 def extents_of(op: StructuredOp, chain: Sequence[int], count: int) -> dict[int, int]:
-    """How much of each loop `steps` steps have. Raises Decline where they are no points of the last loops."""
+    """Return the extent of each loop in `count` steps. Raises Decline if the steps do not divide the last loops."""
     extents: dict[int, int] = {}
     left = count
     for dim in reversed([dim for dim in chain if op.sizes[dim] != 1]):
@@ -53,18 +53,18 @@ def extents_of(op: StructuredOp, chain: Sequence[int], count: int) -> dict[int, 
 
 
 class Unit:
-    """As many steps as `steps_at_once` allows."""
+    """Group of steps that a thread takes at once; see `steps_at_once`."""
 
     def __init__(self, op: StructuredOp, loops: Loops, chain: int, count: int):
         self.op = op
         self.loops = loops
         self.chain = chain
         self.count = count
-        #: How much of each loop it has, in the loops' order.
+        #: Extent of each loop in a unit, in the loops' order.
         self.extents = extents_of(op, loops.chains[chain], count)
 
     def places(self, first: Number) -> list[Indices]:
-        """The index of each loop at each step, of which the first is a multiple of their number."""
+        """Return the index of each loop at each step. `first` is a multiple of the number of steps."""
         start = self.loops.taken_apart(self.chain, first)
         moved = [
             {dim: start[dim] + digit for dim, digit in zip(self.extents, digits, strict=True) if digit}
@@ -73,7 +73,7 @@ class Unit:
         return [{**start, **by, **known} for by, known in zip(moved, self.known_places(), strict=True)]
 
     def known_places(self) -> list[Indices]:
-        """The same of loops that a unit has the whole of: it does not matter where it begins."""
+        """Return the indices of the loops that a unit covers completely, which do not depend on its begin."""
         whole = [dim for dim in self.extents if self.is_whole(dim)]
         return [
             {dim: as_index(digit) for dim, digit in zip(self.extents, digits, strict=True) if dim in whole}
@@ -88,7 +88,7 @@ class Unit:
         return list(itertools.product(*map(range, self.extents.values())))
 
     def loads(self, operand: int) -> tuple[list[int], int]:
-        """The steps at which vectors of an input begin, all that a unit reads of it, and how many lanes they have."""
+        """Return the steps at which vectors of an input begin, and the lanes of these vectors."""
         used = self._used(operand)
         count = math.prod(self.extents[dim] for dim in used)
         lanes = lanes_along(self.op, self.op.accesses[operand], self.op.operands[operand], used)
@@ -98,12 +98,12 @@ class Unit:
         return [numbers.index(first) for first in range(0, count, lanes)], lanes
 
     def of_steps(self, operand: int, read: Sequence[Value]) -> list[Value]:
-        """What each step has, of what was read at those places."""
+        """Map the loaded vectors to the element of each step."""
         found = [each for value in read for each in elements(value)]
         return [found[number] for number in self._numbers(operand)]
 
     def read(self, operand: int, around: Indices, places: Sequence[Indices]) -> list[Value]:
-        """What an input has for each step, `around` the indices of other loops."""
+        """Load an input's element for each step; `around` contains the indices of the other loops."""
         memref, access = self.op.operands[operand], self.op.accesses[operand]
         if is_scalar(memref.type):
             return [memref] * self.count
@@ -116,7 +116,7 @@ class Unit:
         return [dim for dim in self.extents if self.op.uses(operand, dim)]
 
     def _numbers(self, operand: int) -> list[int]:
-        """Which of the different elements that a unit reads of an input each step has."""
+        """Return, for each step, the position of its element among the distinct elements that a unit reads."""
         used = self._used(operand)
         numbers = []
         for digits in self._digits:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels of products with few rows, a vector times a matrix: each element of the matrix is read once, by one thread.
+"""Kernels of products with few rows, such as vector times matrix: one thread reads each matrix element once.
 
-Nothing is worth a copy to shared memory, so threads share the steps of the reduction, too. At last they put together
-what each of them has summed, pair by pair.
+No element is reused, so copies to shared memory do not pay off. Threads also share the reduction's steps, and combine
+their sums pairwise at the end.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from ....emit.combiner import combiners
 from ....emit.numbers import Number, as_index, number
 from ....passes.schedule.vector_body import Lanes
 from ..emit.memory_access import load, shared_memory, store, wait_for_block
+from .dequantized_operand import made_of
 from .group import PlannedGroup
+from .index_arithmetic import Indices, index_of
 from .kernel import Kernel
-from .made import made_of
-from .places import Indices, index_of
 from .step_vectors import Unit
 
 
 class StripKernel(Kernel):
-    """Threads along the columns and the steps: the last of the plan's `threads` are neighbours."""
+    """Threads along the columns and the steps. The last loop of the plan's `threads` varies fastest."""
 
     def __init__(self, group: PlannedGroup, block: Number, thread: Number):
         plan = group.plan
@@ -65,7 +65,7 @@ class StripKernel(Kernel):
         loops.when(self._part == 0, finish)
 
     def _steps(self, first: Number, *sums: Value) -> list[Value]:
-        """The sums with what a thread's next steps give."""
+        """Add the products of a thread's next steps to the sums."""
         read: dict[tuple[int, int, int], list[Value]] = {}
         places = self._unit.places(first)
         for operand in range(self.op.input_count):
@@ -97,7 +97,7 @@ class StripKernel(Kernel):
         return found
 
     def _key(self, operand: int, row: int, vector: int) -> tuple[int, int, int]:
-        """What distinguishes an input's elements that a thread reads."""
+        """Return a key that distinguishes the elements of an input that a thread reads."""
         by_row, by_column = (self._is_along(operand, chain) for chain in (self.tile.rows, self.tile.columns))
         return operand, row if by_row else 0, vector if by_column else 0
 
@@ -111,7 +111,7 @@ class StripKernel(Kernel):
         return [self.results.read(memref, access, row, vector, indices) for indices in places]
 
     def _together(self, sums: Sequence[Value]) -> list[Value]:
-        """The sums of all threads with the same columns, which the first of them has at last."""
+        """Combine the sums of all threads with the same columns. The first of these threads receives the result."""
         if self._parts == 1:
             return list(sums)
         lanes, columns = self.tile.lanes, self.tile.threads_along(self.tile.columns)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A second plan for products with a dynamic number of rows: a token after the other has one, a prompt has many.
+"""A second plan for products with a dynamic number of rows: decoding steps have one row, a prompt has many.
 
-For few rows each of them is a strip. Weights that are made of codes take too long to be made for absent rows.
+The second plan computes few rows as strips. For the first plan, quantized weights would be dequantized for absent rows,
+too.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from ....emit.structured import StructuredOp, analyze, structured_ops
 from ....passes.schedule.plan import Plan, plan_of
 from ....passes.schedule.planning import first_plan
 from ....passes.schedule.registry import PlanRule
-from ...core.backend import Machine
-from ..planned.made import made_of
+from ...core.machine import Machine
+from ..planned.dequantized_operand import made_of
 from .product import check_reduction, sides_of
 from .strip import strip_of
 
-#: The most rows of the plan for few, in addition to that for any number.
+#: Most rows for the second plan.
 MOST_ROWS = 4
 
 
@@ -27,9 +28,9 @@ def plan_few_rows(op: StructuredOp, machine: Machine) -> Plan:
     check_reduction(op)
     sides = sides_of(op)
     if all(op.sizes[dim] is not None for dim in sides.rows):
-        raise Decline("its rows are known")
+        raise Decline("its number of rows is static")
     if not any(made_of(op, each) for each in sides.inputs):
-        raise Decline("it has no weights of codes")
+        raise Decline("it has no dequantized weights")
     batches = tuple(sorted((*sides.batches, *sides.rows)))
     return strip_of(op, sides._replace(batches=batches, rows=()), machine)
 
@@ -38,7 +39,7 @@ _RULE = PlanRule("gpu", "few_rows", plan_few_rows, __name__)
 
 
 def plan_for_few(function: Operation, machine: Machine) -> None:
-    """Gives products of a function that have a plan the second one."""
+    """Add the second plan to the planned products of a function."""
     for operation in structured_ops(function):
         if PLAN not in operation.attributes or not isinstance(plan_of(operation), Plan):
             continue

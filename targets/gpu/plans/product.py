@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products of matrices and convolutions: blocks of threads compute rectangles of the result.
 
-Loops that one input has and the other has not are rows or columns, in convolutions several together; loops of both are
-batches. So each step of the reduction brings rows of one input and columns of the other to shared memory.
+Loops that index only one input are rows or columns; in convolutions several loops form one chain. Loops that index both
+inputs are batches. Each step of the reduction stages rows of one input and columns of the other in shared memory.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from ....passes.schedule.fitting import check_reads_outputs
 from ....passes.schedule.loop_collapsing import asks_for_result
 from ....passes.schedule.plan import Parts, Plan
 from ....passes.schedule.vector_body import number_bits
-from ...core.backend import Machine
+from ...core.machine import Machine
 from ..planned.group import GAP_BYTES, loops_of_no_input
 
-#: What a thread loads from shared memory at once.
+#: Bits that a thread loads from shared memory at once.
 _VECTOR_BITS, _MOST_LANES = 128, 4
-#: Cores where their number is unknown.
+#: Assumed number of cores if unknown.
 _USUAL_CORES = 100
-#: Of a core: blocks that are on it together, at least, where blocks share a reduction.
+#: Minimum blocks per core if blocks share a reduction.
 _BLOCKS_OF_CORE = 2
-#: Steps of a part, at least: fewer take less time than to launch what puts parts together.
+#: Minimum steps per part. Fewer steps take less time than the launch that combines the parts.
 STEPS_OF_PART = 256
-#: What a core does in the time of that launch, and while an element of a part goes to memory and back, in products.
-#: Of f32, 64 for each clock of an A100, these are 2.9 microseconds, and half the time of 8 bytes by its memory: parts
-#: stay in its cache.
+#: Products that a core computes during that launch, and during the round trip of a partial result through memory. An
+#: A100 computes 64 products of f32 per clock, so these are 2.9 microseconds, and half the time of 8 bytes at its memory
+#: bandwidth, because parts stay in the cache.
 _LAUNCH, _ELEMENT = 1 << 18, 32
-#: Steps whose numbers are in shared memory: those that are multiplied, and the next.
+#: Blocks of steps in shared memory: the current one and the next one.
 _STAGES = 2
-#: The assumed length of loops of dynamic size.
+#: Assumed length of dynamic loops.
 _USUAL_SIZE = 512
 
 
 class BlockShape(NamedTuple):
-    """What a thread computes, and the threads of a block."""
+    """Numbers of rows and vectors per thread, and the threads of a block."""
 
     rows: int
     vectors: int
     threads_of_rows: int
     threads_of_columns: int
     depth: int
-    #: The part of the time in which it multiplies: the more each number loaded is used, the more.
+    #: Fraction of the time spent on multiplication. It grows with the reuse of each loaded number.
     efficiency: float
 
     @property
@@ -63,13 +63,13 @@ class BlockShape(NamedTuple):
         return self.threads_of_rows * self.threads_of_columns
 
     def stage_bytes(self, lanes: int, element: int) -> int:
-        """Of shared memory, for a block's steps of both inputs, whatever their layouts."""
+        """Return the bytes of shared memory for a block's steps of both inputs, whatever their layouts."""
         rows, columns, gap = self.height, self.columns_of_vectors * lanes, GAP_BYTES // element
         sides = (max(extent * (self.depth + gap), self.depth * (extent + gap)) for extent in (rows, columns))
         return sum(sides) * element
 
 
-#: Two blocks of the largest have room on a core: 128 registers for each of 256 threads.
+#: Two blocks of the largest shape fit on a core, with 128 registers for each of 256 threads.
 _SHAPES = (
     BlockShape(8, 2, 16, 16, 8, 1.0),
     BlockShape(8, 1, 8, 16, 16, 0.75),
@@ -78,7 +78,7 @@ _SHAPES = (
     BlockShape(4, 1, 4, 32, 8, 0.45),
     BlockShape(4, 1, 2, 32, 8, 0.4),
 )
-#: Numbers of 64 bits take two registers.
+#: 64-bit numbers take two registers.
 _WIDE_SHAPES = (
     BlockShape(4, 2, 16, 16, 8, 1.0),
     BlockShape(4, 2, 8, 8, 8, 0.8),
@@ -88,7 +88,7 @@ _WIDE_SHAPES = (
 
 
 class Sides(NamedTuple):
-    """The loops of a product, and the two inputs that blocks of threads share."""
+    """Loops of a product, and the two inputs that blocks of threads share."""
 
     batches: tuple[int, ...]
     rows: tuple[int, ...]
@@ -113,32 +113,35 @@ def plan_product(op: StructuredOp, machine: Machine) -> Plan:
 
 
 def check_reduction(op: StructuredOp) -> None:
-    """Raises Decline where the body is no reduction in an order that is free."""
+    """Raise Decline unless the body is a reduction with a free order of combination."""
     if not op.reductions:
         raise Decline("it reduces nothing")
     check_reads_outputs(op)
     if len(combiners(op)) != 1 or asks_for_result(op):
-        raise Decline("it is no sum of one number that is the same wherever it is")
+        raise Decline("it reduces to several numbers, or its body uses the index of a result")
     if 0 in op.sizes:
-        raise Decline("it has a loop of no steps")
+        raise Decline("it has a loop with 0 steps")
 
 
 def sides_of(op: StructuredOp, least: int = 2) -> Sides:
-    """Raises Decline where no two inputs share the loops of the result between them, at `least` that many."""
-    # A window of a pool has sizes and no numbers.
+    """Return the sides of a product.
+
+    Raises Decline if no two inputs divide the loops of the result, with at least `least` nonempty sides.
+    """
+    # The window operand of a pool only states sizes; its elements are not read.
     inputs = [
         operand
         for operand in range(op.input_count)
         if any(op.uses(operand, dim) for dim in op.reductions) and any(op.block.arguments[operand].uses)
     ]
     if len(inputs) < 2:
-        raise Decline("it is no sum over two inputs")
+        raise Decline("it does not reduce over two inputs")
     order = _output_order(op)
     if not order:
         raise Decline("its result is a single element")
     alone = [_only_in(op, order, one, other) for one, other in (inputs[:2], inputs[1::-1])]
     if sum(map(bool, alone)) < least:
-        raise Decline("one of two inputs has no rows or columns of its own")
+        raise Decline("one of the two inputs has no rows or columns of its own")
     columns = next((side for side in alone if order[-1] in side), alone[1])
     rows = alone[1] if columns is alone[0] else alone[0]
     batches = tuple(dim for dim in op.parallels if dim not in rows and dim not in columns)
@@ -146,7 +149,7 @@ def sides_of(op: StructuredOp, least: int = 2) -> Sides:
 
 
 def _output_order(op: StructuredOp) -> list[int]:
-    """The loops of the result, the contiguous one last."""
+    """Return the loops of the result, the contiguous one last."""
     return [index.dim for index in op.output_accesses[0] if index.dim is not None]
 
 
@@ -155,7 +158,7 @@ def _only_in(op: StructuredOp, dims: Sequence[int], operand: int, other: int) ->
 
 
 def _step_order(op: StructuredOp, inputs: Sequence[int]) -> tuple[int, ...]:
-    """The reductions as an input has them that has each as an axis: a filter."""
+    """Return the reduction loops in the axis order of an input that has all of them as axes, such as a filter."""
     for operand in reversed(inputs):
         axes = [index.dim for index in op.accesses[operand]]
         if all(dim in axes or op.sizes[dim] == 1 for dim in op.reductions):
@@ -166,8 +169,10 @@ def _step_order(op: StructuredOp, inputs: Sequence[int]) -> tuple[int, ...]:
 def best_shape(
     op: StructuredOp, sides: Sides, shapes: Sequence[BlockShape], lanes: int, machine: Machine, speed: int = 1
 ) -> tuple[BlockShape, Parts | None]:
-    """The shape that takes the least time, with the parts that blocks share the steps in: rounds of blocks, as many as
-    cores at once, of what a block computes. Instructions may be `speed` times as fast as a product for each thread.
+    """Return the fastest shape, with the parts in which blocks share the steps.
+
+    The time is the number of rounds in which the cores process all blocks, times the work per block. Instructions may
+    be `speed` times as fast as a product per thread.
     """
     batches, cores = loop_size(op, sides.batches, 1), cores_of(machine)
     rows, columns, steps = (loop_size(op, side) for side in (sides.rows, sides.columns, sides.steps))
@@ -187,7 +192,10 @@ def best_shape(
     in_parts = [(shape, parts_of(op, sides, count(shape, 1), machine)) for shape in shapes]
 
     def order(choice: tuple[BlockShape, Parts | None]) -> tuple[float, bool]:
-        """Of two that take as long, that with one launch for certain: the host's part of another is not counted."""
+        """Return the sort key.
+
+        At equal times a choice with a single launch wins, as the host's work is not in the estimate.
+        """
         parts = choice[1]
         return time(choice), parts is not None and parts.steps is None
 
@@ -195,19 +203,20 @@ def best_shape(
 
 
 def parts_of(op: StructuredOp, sides: Sides, fewest: int, machine: Machine) -> Parts | None:
-    """Parts of the steps where so few blocks would leave cores without work. Where sizes are dynamic there may be more
-    blocks, decided at run time.
+    """Return the parts of the steps if few blocks would leave cores idle, else None.
+
+    With dynamic sizes the number of parts is decided at run time, as there may be more blocks.
     """
     blocks, chain = _BLOCKS_OF_CORE * cores_of(machine), chains_of(sides).index(sides.steps)
     wanted = min(blocks // fewest, loop_size(op, sides.steps, blocks * STEPS_OF_PART) // STEPS_OF_PART)
-    # A loop that no input has would be taken for that of the parts.
+    # A loop without inputs would be mistaken for the loop over parts.
     if wanted < 2 or loops_of_no_input(op):
         return None
     return Parts(chain, blocks, STEPS_OF_PART) if None in op.sizes else Parts(chain, wanted)
 
 
 def loop_size(op: StructuredOp, dims: Sequence[int], unknown: int = _USUAL_SIZE) -> int:
-    """How many points loops have together, as far as it is known."""
+    """Return the number of points of loops. Dynamic loops count as `unknown`."""
     return math.prod(op.sizes[dim] or unknown for dim in dims)
 
 

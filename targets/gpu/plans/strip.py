@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products with few rows, a vector times a matrix above all: memory is the limit, so a thread reads much at once."""
+"""Products with few rows, mainly vector times matrix. Memory is the limit, so each thread reads many bytes at once."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_body import number_bits
-from ...core.backend import Machine
+from ...core.machine import Machine
 from ..emit.threads import usual_threads
-from ..planned.made import made_of
+from ..planned.dequantized_operand import made_of
 from ..planned.step_vectors import steps_at_once, steps_of_code
 from .product import Sides, chains_of, check_reduction, cores_of, loop_size, parts_of, sides_of
 
-#: From this number on rows make use of blocks in shared memory.
+#: From this number of rows on, blocks in shared memory pay off.
 MANY_ROWS = 8
 _NEIGHBOURS = 32
-#: Threads along the columns, neighbours in memory: fewer where there would be too few blocks.
+#: Minimum threads along the columns, which are adjacent in memory. Fewer threads make more blocks.
 _FEWEST_COLUMNS = 8
 _VECTOR_BITS, _MOST_LANES = 128, 8
-#: Bytes of a thread's sums, all of which are in shared memory at last.
+#: Most bytes of a thread's sums, which are all in shared memory at the end.
 _MOST_BYTES = 128
-#: Steps that a thread takes at once where neighbours are columns: that many loads are in flight.
+#: Steps that a thread takes at once if columns are adjacent. That many loads are in flight.
 _STEPS = 4
-#: Columns of codes that a thread has at once, and numbers of the other input in addition, at most.
+#: Most quantized columns that a thread computes at once, and most elements of the other input in registers.
 _MOST_COLUMNS, _MOST_NUMBERS = 2, 48
 
 
@@ -35,7 +35,7 @@ def plan_strip(op: StructuredOp, machine: Machine) -> Plan:
 
 
 def strip_of(op: StructuredOp, sides: Sides, machine: Machine) -> Plan:
-    """A block of threads for some columns: `rows`, which are few, or none."""
+    """Plan a block of threads for some columns. The rows are few, or none."""
     (matrix,) = [each for each in sides.inputs if any(op.uses(each, dim) for dim in sides.columns)]
     last = op.last_dim(matrix)
     lanes = min(_VECTOR_BITS // op.element(matrix).width, _MOST_LANES)
@@ -71,7 +71,7 @@ def strip_of(op: StructuredOp, sides: Sides, machine: Machine) -> Plan:
 
 
 def _threads_with_room(sums: int, machine: Machine) -> int:
-    """Of a block, where each thread has so many bytes of sums in shared memory."""
+    """Return the threads of a block, with `sums` bytes of sums in shared memory for each thread."""
     threads = usual_threads(machine.block_threads)
     while threads > _NEIGHBOURS and threads * sums > machine.shared_bytes:
         threads //= 2
@@ -86,17 +86,20 @@ def _narrow_sides(op: StructuredOp) -> Sides:
     if not columns:
         rows, columns = columns, rows
     if rows and not is_few(op, rows):
-        raise Decline(f"it has {MANY_ROWS} rows and more")
+        raise Decline(f"it has {MANY_ROWS} rows or more")
     return sides._replace(rows=rows, columns=columns)
 
 
 def is_few(op: StructuredOp, side: tuple[int, ...]) -> bool:
-    """Whether there are known to be few rows."""
+    """Check whether the number of rows is known and small."""
     return all(op.sizes[dim] is not None for dim in side) and loop_size(op, side) < MANY_ROWS
 
 
 def _unit_along(op: StructuredOp, sides: Sides, matrix: int, lanes: int) -> int:
-    """Steps whose elements of the matrix are a vector; the other input's take registers, where they are more."""
+    """Return the number of steps for which the matrix elements fill a vector.
+
+    The other input's elements take registers if there are more of them.
+    """
     if made_of(op, matrix) is None:
         return _whole(op, sides.steps, lanes)
     codes = _VECTOR_BITS // op.element(matrix).width
@@ -107,7 +110,7 @@ def _unit_along(op: StructuredOp, sides: Sides, matrix: int, lanes: int) -> int:
 
 
 def _columns_of_thread(op: StructuredOp, sides: Sides, threads: int, machine: Machine) -> int:
-    """Columns for which a thread uses what it has read of the other input, while there are blocks for all cores."""
+    """Return the number of columns per thread that reuse the other input, as long as all cores have blocks."""
     count, total = _MOST_COLUMNS, loop_size(op, sides.batches) * loop_size(op, sides.columns)
     while count > 1 and total < count * threads * cores_of(machine):
         count //= 2
@@ -115,13 +118,13 @@ def _columns_of_thread(op: StructuredOp, sides: Sides, threads: int, machine: Ma
 
 
 def _whole(op: StructuredOp, side: tuple[int, ...], count: int) -> int:
-    """As many as divide the last loop."""
+    """Return the largest number of steps up to `count` that divides the last loop."""
     size = op.sizes[side[-1]]
     return 1 if size is None else math.gcd(size, count)
 
 
 def _parts(op: StructuredOp, sides: Sides, unit: int) -> int:
-    """Into how many parts threads can divide the steps: a power of two."""
+    """Return the number of threads that can share the steps, a power of two."""
     return 1 << max(loop_size(op, sides.steps) // unit, 1).bit_length() - 1
 
 

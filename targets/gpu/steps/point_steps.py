@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A thread for each of some adjacent points, as steps."""
+"""Schedule steps that assign adjacent points to each thread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..unplanned.transpose import Turned
 
 
 def schedule_points(sch: Schedule, block: Block, epilogues: Sequence[Block], lanes: int, threads: int) -> None:
-    """Threads, so many a block, compute `lanes` adjacent elements of the output each, whose sums stay in registers."""
+    """Assign `lanes` adjacent output elements to each thread, `threads` threads per block. Sums stay in registers."""
     handle = sch.get_block(block.name)
     loops = sch.get_loops(handle)
     parallel, reduced = (by_kind(block, loops, kind) for kind in (SPATIAL, REDUCE))
@@ -36,7 +36,7 @@ def schedule_points(sch: Schedule, block: Block, epilogues: Sequence[Block], lan
 
 
 def _bound(sch: Schedule, loop: LoopRV, lanes: int, threads: int) -> list[LoopRV]:
-    """Blocks of threads, threads, and where there are several the lanes of a thread."""
+    """Bind a loop to blocks and threads. Return these loops, and the lane loop if `lanes` exceeds 1."""
     made: list[LoopRV] = sch.split(loop, [None, threads, *([lanes] if lanes > 1 else [])])
     sch.bind(made[0], "blockIdx.x")
     sch.bind(made[1], "threadIdx.x")
@@ -44,7 +44,7 @@ def _bound(sch: Schedule, loop: LoopRV, lanes: int, threads: int) -> list[LoopRV
 
 
 def by_kind(block: Block, loops: Sequence[LoopRV], kind: str) -> list[LoopRV]:
-    """Those of a block's loops that are of a kind, those of its output in the order of elements in memory."""
+    """Return a block's loops of a kind. Loops that index the output come in the order of elements in memory."""
     indices = list(block.writes[0].indices)
     numbers = [number for number, each in enumerate(block.iters) if each.kind == kind]
     places = [iter_variable(each) for each in block.iters]
@@ -54,7 +54,7 @@ def by_kind(block: Block, loops: Sequence[LoopRV], kind: str) -> list[LoopRV]:
 def in_registers(
     sch: Schedule, handle: BlockRV, block: Block, epilogues: Sequence[Block], loop: LoopRV
 ) -> list[BlockRV]:
-    """What takes a reduction's results out of registers in a loop: what is done to each of them, or copies."""
+    """Keep a reduction's results in registers inside a loop. Return the blocks that read them: epilogues or copies."""
     if not epilogues:
         if block.inits is None:
             return []
@@ -73,13 +73,13 @@ def in_registers(
 
 
 def block_of(sch: Schedule, handle: BlockRV) -> Block:
-    """As it stands."""
+    """Return the current text of a block."""
     _, tree = sch.read_of(handle.function)
     return tree.block(handle.name)
 
 
 def schedule_turned(sch: Schedule, block: Block, tile: Turned, chains: Sequence[Sequence[int]], threads: int) -> None:
-    """A block of threads for each tile, which they read along the one loop and write along the other."""
+    """Schedule a transposition: a block of threads per tile, which reads along one loop and writes along the other."""
     handle = sch.get_block(block.name)
     if any(len(chain) > 1 for chain in chains) or len(chains) < len(block.iters):
         names = [each.name for each in block.iters]
@@ -102,13 +102,13 @@ def schedule_turned(sch: Schedule, block: Block, tile: Turned, chains: Sequence[
 
 
 def _reads(tile: Turned) -> list[int]:
-    """Of what a block reads those that are turned: scalars are none."""
+    """Return the numbers of the transposed reads. Scalars are not reads."""
     operands = tile.points.operands
     return [sum(hasattr(operands[each].type, "shape") for each in range(place)) for place in tile.places]
 
 
 def _turned_copy(sch: Schedule, handle: BlockRV, block: Block, number: int, tile: Turned) -> BlockRV:
-    """An input's tiles in shared memory, in whose columns neighbours are in different banks."""
+    """Stage an input's tiles in shared memory, padded so that the elements of a column are in different banks."""
     used = {name for index in block.reads[number].indices for name in variables_of(index)}
     names = [each.name for each in block.iters]
     last = [tile.outside, tile.inside]
@@ -120,7 +120,7 @@ def _turned_copy(sch: Schedule, handle: BlockRV, block: Block, number: int, tile
 
 
 def _share_tile(sch: Schedule, rows: LoopRV, columns: LoopRV, lanes: int, threads: int) -> None:
-    """A warp has rows, a thread of it adjacent columns."""
+    """Assign rows of a tile to warps, and adjacent columns to their threads."""
     _, warp = sch.split(rows, [None, threads // WARP])
     _, thread, *lane = sch.split(columns, [None, WARP, *([lanes] if lanes > 1 else [])])
     sch.bind(warp, "threadIdx.y")
@@ -130,7 +130,7 @@ def _share_tile(sch: Schedule, rows: LoopRV, columns: LoopRV, lanes: int, thread
 
 
 def joined_map(block: Block, names: Sequence[str], of: Mapping[int, str], chains: Sequence[Sequence[int]]) -> IndexMap:
-    """A block's loops as chains of them, by the names that they have; one without a name has one step."""
+    """Return the index map that joins a block's loops to chains. A loop without a name has a single step."""
     found: list[Size] = []
     for chain in chains:
         index: Size = 0

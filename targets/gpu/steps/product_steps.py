@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Planned products as steps: rectangles of the result in registers, blocks of what is read in shared memory."""
+"""Schedule steps of planned products: rectangles of the result in registers, blocks of the inputs in shared memory."""
 
 from __future__ import annotations
 
@@ -13,28 +13,31 @@ from ....passes.loops.handles import BlockRV, IndexMap, LoopRV
 from ....passes.loops.schedule import Schedule
 from ....passes.loops.tree import Access, Block, iter_variable, variable
 from ....passes.schedule.plan_steps import fused, in_registers
-from ...core.backend import Machine
+from ...core.machine import Machine
+from ..planned.dequantized_operand import made_of
 from ..planned.group import PlannedGroup, Tile
-from ..planned.made import made_of
 from .point_steps import block_of, joined_map
 
 
 def schedule_product(
     sch: Schedule, block: Block, epilogues: Sequence[Block], group: PlannedGroup, threads: int
 ) -> None:
-    """Raises Decline where no steps say what the plan does. Of parts whose number is only known at run time there is
-    one: kernels do so too where one block's threads are enough."""
+    """Schedule a planned product.
+
+    Raises Decline if no steps express the plan. If the number of parts is only known at run time, the schedule has one
+    part. Kernels do the same if the threads of one block are enough.
+    """
     op, plan = group.op, group.plan
     if plan.instruction is not None:
-        raise Decline(f"'{block.name}' is multiplied by {plan.instruction}, an instruction that is no intrinsic")
+        raise Decline(f"'{block.name}' is multiplied by {plan.instruction}, an instruction without an intrinsic")
     if any(made_of(op, operand) for operand in range(op.input_count)):
-        raise Decline(f"'{block.name}' makes its weights of codes for a thread's rows together, which no step says")
+        raise Decline(f"'{block.name}' dequantizes weights once for all rows of a thread, which no step expresses")
     is_strip = plan.order[-1] in dict(plan.threads)
     (_Strips if is_strip else _Tiles)(sch, group, block, epilogues, threads).schedule()
 
 
 class _Cut(NamedTuple):
-    """A loop by blocks of threads, and the parts of what one of these has of it, by their names."""
+    """Loop over blocks of threads, and the named parts of the loop within a block."""
 
     outer: LoopRV
     inner: Mapping[str, LoopRV]
@@ -44,42 +47,42 @@ class _Cut(NamedTuple):
 
 
 def _cut(sch: Schedule, loop: LoopRV, **factors: int) -> _Cut:
-    """In these parts, outermost first; those of one step are left out."""
+    """Split a loop into the named factors, outermost first. Factors of 1 are left out."""
     kept = {name: count for name, count in factors.items() if count > 1}
     outer, *inner = sch.split(loop, [None, *kept.values()]) if kept else [loop]
     return _Cut(outer, dict(zip(kept, inner, strict=True)))
 
 
 def _places(block: Block, access: Access) -> list[int | None]:
-    """For each of a block's iters the dimension whose index it is; None for one of one step."""
+    """Return, for each iter of a block, the dimension that it indexes; None for an iter of extent 1."""
     indices = list(access.indices)
     places = [iter_variable(each) for each in block.iters]
     return [indices.index(each) if each in indices else None for each in places]
 
 
 class _Product:
-    """The block that computes a product, and its loops: those of the plan, which run as one joined."""
+    """Block that computes a product, and its loops. The loops of a plan's chain are fused."""
 
     def __init__(self, sch: Schedule, group: PlannedGroup, block: Block, epilogues: Sequence[Block], threads: int):
-        #: Of a block of the kernel that adds parts up.
+        #: Threads per block of the kernel that adds the parts.
         self._threads = threads
         self._sch, self._group, self._tile = sch, group, Tile(group.plan)
         self._whole: BlockRV = sch.get_block(block.name)
-        #: What takes results out of registers.
+        #: Blocks that read the results from registers.
         self._done = [sch.get_block(each.name) for each in epilogues] or [sch.cache_write(self._whole, 0, "global")]
         plan = group.plan
         is_joined = any(len(chain) > 1 for chain in plan.joined)
         if is_joined:
             self._join()
         loops = sch.get_loops(self._whole)
-        #: The loops of the block that sums, and those of what adds up its parts, where there is that.
+        #: Loops of the block that sums. The combination of parts has loops of its own.
         self._loops = {chain: loops[chain if is_joined else dims[0]] for chain, dims in enumerate(plan.joined)}
         self._batches = [self._loops[chain] for chain in self._tile.batches]
-        #: Inputs' copies in shared memory.
+        #: Copies of the inputs in shared memory.
         self._copies = [self._staged(operand, is_joined) for operand in plan.shared]
 
     def _join(self) -> None:
-        """One iter for each of the plan's loops, and one dimension of what is in registers for each of the result's."""
+        """Fuse the block's iters to one per chain, and the dimensions of the results in registers accordingly."""
         sch, plan = self._sch, self._group.plan
         spatial = [chain for number, chain in enumerate(plan.joined) if number != plan.order[-1]]
         block = self._block(self._whole)
@@ -102,8 +105,8 @@ class _Product:
             sch.transform_block_layout(handle, joined_map(block, names, of_reader, spatial))
 
     def _staged(self, operand: int, is_joined: bool) -> BlockRV:
-        """A copy of what the block reads of an input, by its iters."""
-        read = sum(hasattr(self._group.op.operands[each].type, "shape") for each in range(operand))  # scalars are none
+        """Return a copy in shared memory of the elements that the block reads of an input, indexed by its iters."""
+        read = sum(hasattr(self._group.op.operands[each].type, "shape") for each in range(operand))  # without scalars
         if not is_joined:
             copy: BlockRV = self._sch.cache_read(self._whole, read, "shared")
             return copy
@@ -119,7 +122,7 @@ class _Product:
         return block_of(self._sch, handle)
 
     def _split_in_parts(self) -> None:
-        """Goes on with parts of the reduction, which what is the whole now adds up."""
+        """Split the reduction into parts. The original block adds the parts from then on."""
         parts, steps = self._group.plan.parts, self._tile.steps
         if parts is None or parts.steps is not None:
             self._sums = self._whole
@@ -134,13 +137,16 @@ class _Product:
         return _cut(self._sch, loop, vectors=tile.vectors_of_thread, threads=across, lanes=tile.lanes)
 
     def _bind_blocks(self, column: LoopRV, others: Sequence[LoopRV]) -> None:
-        """Adjacent blocks of threads have adjacent columns."""
+        """Bind the block loops. Adjacent blocks of threads have adjacent columns."""
         self._sch.bind(column, "blockIdx.x")
         if others:
             self._sch.bind(fused(self._sch, others), "blockIdx.y")
 
     def _finish(self, sums: BlockRV, loop: LoopRV) -> list[BlockRV]:
-        """In a loop, what is done to each of its results; or a copy, where others add them up."""
+        """Keep results in registers inside a loop.
+
+        Return the blocks that read them: epilogues, or a copy for partial sums.
+        """
         if self._sums is not self._whole and sums is self._sums:
             copy = self._sch.cache_write(sums, 0, "local")
             self._sch.reverse_compute_at(copy, loop)
@@ -151,7 +157,7 @@ class _Product:
         return self._done
 
     def _add_up(self) -> None:
-        """Where blocks of threads have parts, another kernel adds them up: a thread for each result."""
+        """Schedule the kernel that adds the parts, with a thread for each result."""
         if self._sums is self._whole:
             return
         sch = self._sch
@@ -164,7 +170,7 @@ class _Product:
 
 
 class _Tiles(_Product):
-    """Threads share rows and columns; what they read comes to shared memory by blocks of steps."""
+    """Product with threads that share rows and columns. Blocks of steps are staged in shared memory."""
 
     def schedule(self) -> None:
         self._split_in_parts()
@@ -195,7 +201,7 @@ class _Tiles(_Product):
         self._add_up()
 
     def _share(self, operand: int, copy: BlockRV, loop: LoopRV) -> None:
-        """Has all threads of a block fetch what a block of steps reads of an input."""
+        """Distribute the copy of an input's block of steps over all threads of a block."""
         sch, tile = self._sch, self._tile
         sch.compute_at(copy, loop)
         loops = sch.get_loops(copy)
@@ -210,7 +216,7 @@ class _Tiles(_Product):
 
 
 class _Strips(_Product):
-    """Threads share columns and steps; what they have summed is added up in the end."""
+    """Product with threads that share columns and steps, and add their sums at the end."""
 
     def schedule(self) -> None:
         self._split_in_parts()
@@ -218,11 +224,11 @@ class _Strips(_Product):
         steps = _cut(sch, self._loops[tile.steps], threads=tile.threads_along(tile.steps),
                      points=plan.tile.get(tile.steps, 1))  # fmt: skip
         if not steps.of("threads"):
-            raise Decline(f"'{self._whole.name}' has few rows, and no thread shares its steps")
+            raise Decline(f"'{self._whole.name}' has few rows, and its steps are not shared by threads")
         own = sch.get_loops(self._sums)
         sch.reorder(*steps.of("threads"), steps.outer, *steps.of("points"))
         part = sch.rfactor(steps.inner["threads"], len(self._block(self._sums).writes[0].indices))
-        # What adds up has loops of its own, in the same order; it is the second of each pair.
+        # The adding block has its own loops in the same order; it is the second of each pair.
         of_whole = dict(zip([each.name for each in own], sch.get_loops(self._sums), strict=False))
         last = sch.get_loops(self._sums)[-1]
         sides = [lambda loop: loop, lambda loop: of_whole[loop.name]]

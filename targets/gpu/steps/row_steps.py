@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rows of which a team of threads does each, as steps: reductions in parts, whose sums are in shared memory."""
+"""Schedule steps of rows with a team of threads each: reductions in parts, with partial sums in shared memory."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ....passes.loops.schedule import Schedule
 from ....passes.loops.tree import REDUCE, SPATIAL, Block
 from ....passes.schedule.plan_steps import fused
 from ..unplanned.reduce import FOR_REDUCTIONS, shape_for
-from ..unplanned.teams import TeamShape
+from ..unplanned.row_teams import TeamShape
 from .point_steps import block_of, by_kind, schedule_points
 
-#: Of what adds up parts: elements that a thread reads at once, and their bytes.
+#: For the sum of parts: elements that a thread reads at once, and the bytes of an element.
 _LANES, _BYTES = 4, 4
 
 
 class Member(NamedTuple):
-    """A block that works on rows, and which of its loops these are."""
+    """Block that works on rows, and the numbers of its row loops."""
 
     block: Block
     rows: tuple[int, ...]
 
 
 class _Nest(NamedTuple):
-    """What is done of a row in one nest: a reduction's parts, or all there is along the row; or what is one number."""
+    """Loop nest of a row: partial reduction (`is_part`), elementwise work (`is_along`), or a scalar computation."""
 
     handle: BlockRV
     rows: list[LoopRV]
@@ -40,7 +40,7 @@ class _Nest(NamedTuple):
 def schedule_rows(
     sch: Schedule, members: Sequence[Member], shape: TeamShape, teams: int, epilogues: Sequence[Block] = ()
 ) -> None:
-    """All blocks row by row, as many rows in a block of threads as there are teams."""
+    """Schedule all blocks row by row, with `teams` rows per block of threads."""
     inlined = _inlined(sch, members, shape)
     nests = [nest for member in members if member.block not in inlined for nest in _nests(sch, member, shape)]
     for epilogue in epilogues:
@@ -67,7 +67,10 @@ def schedule_rows(
 
 
 def _inlined(sch: Schedule, members: Sequence[Member], shape: TeamShape) -> list[Block]:
-    """What is computed again where it is used: for rows that are long, or as long as sizes say, there is no room."""
+    """Inline elementwise blocks of long or dynamic rows, because registers have no room for them.
+
+    Return these blocks.
+    """
     found = []
     for member in members:
         (made, *others) = member.block.writes
@@ -92,20 +95,20 @@ def _nests(sch: Schedule, member: Member, shape: TeamShape) -> list[_Nest]:
     if not along:
         return [_Nest(handle, rows)]
     if block.is_reduction and any(each.kind == SPATIAL for n, each in enumerate(block.iters) if n not in member.rows):
-        raise Decline(f"'{block.name}' reduces to more than a number of each row, which no step says")
+        raise Decline(f"'{block.name}' reduces each row to more than one number, which no step expresses")
     line = fused(sch, along)
     if not block.is_reduction:
         return [_Nest(handle, rows, is_along=True)]
     outer, thread, *lane = sch.split(line, _factors(shape))
     sch.reorder(thread, outer, *lane)
     part = sch.rfactor(thread, len(block.writes[0].indices))
-    # What adds up has loops of its own, in the order of the block's iters.
+    # The adding block has its own loops, in the order of the block's iters.
     kept = sorted(member.rows)
     return [_Nest(part, rows, is_part=True), _Nest(handle, _rows(sch, handle, [kept.index(n) for n in member.rows]))]
 
 
 def _rows(sch: Schedule, handle: BlockRV, numbers: Sequence[int]) -> list[LoopRV]:
-    """The loops over rows, the outermost ones around a block."""
+    """Return the loops over rows, moved outermost around the block."""
     loops = sch.get_loops(handle)
     rows = [loops[number] for number in numbers]
     if not rows:
@@ -116,7 +119,7 @@ def _rows(sch: Schedule, handle: BlockRV, numbers: Sequence[int]) -> list[LoopRV
 
 
 def _bind_part(sch: Schedule, part: BlockRV, shape: TeamShape) -> None:
-    """What a thread sums, in a register."""
+    """Bind a partial reduction to threads, with the sum in a register."""
     lanes = int(shape.lanes > 1)
     loops = sch.get_loops(part)
     thread, steps = loops[-2 - lanes], loops[-1 - lanes]
@@ -130,7 +133,7 @@ def _bind_part(sch: Schedule, part: BlockRV, shape: TeamShape) -> None:
 
 
 def _read_vectors(sch: Schedule, part: BlockRV, steps: LoopRV, lane: LoopRV, count: int) -> None:
-    """What a thread sums of its lanes comes to registers as a vector."""
+    """Load the elements of a thread's lanes into registers as vectors."""
     lanes, block = LaneLoop(lane.name, count), block_of(sch, part)
     for number, access in enumerate(block.reads):
         is_once = sum(each.buffer is access.buffer for each in block.accesses) == 1
@@ -143,7 +146,7 @@ def _read_vectors(sch: Schedule, part: BlockRV, steps: LoopRV, lane: LoopRV, cou
 def schedule_parts(
     sch: Schedule, block: Block, epilogues: Sequence[Block], parts: int, shape: TeamShape | None, threads: int
 ) -> None:
-    """A reduction in parts, each by a block of threads or by a thread; what adds them up is another kernel."""
+    """Schedule a reduction in parts, with a block of threads or a thread per part. Another kernel adds the parts."""
     handle = sch.get_block(block.name)
     loops = sch.get_loops(handle)
     spatial, reduced = (by_kind(block, loops, kind) for kind in (SPATIAL, REDUCE))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tells what a GPU chooses for kernels as steps."""
+"""Registration of the schedule steps of a GPU's kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @register_steps("gpu")
 def steps_of_kernels(function: Operation, context: ScheduleContext) -> Schedule:
-    """Kernels as steps."""
-    from .kernel_steps import schedule_of_kernels  # seldom asked for, and all primitives with it
+    """Return the schedule of a PrimFunc's kernels as steps."""
+    from .kernel_steps import schedule_of_kernels  # rarely needed, and imports all primitives
 
     return schedule_of_kernels(function, context)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the threads of a block do together.
+"""Cooperation of the threads of a block.
 
-All of them run the scalar code and the loops and branches around what they share, alike. An operation of linalg and a
-loop marked `tir.parallel` they share; what writes in some order is the first thread's alone. Where one reads what
-another one writes, they wait for each other.
+All threads run the scalar code, and the loops and branches around shared work, alike. They share the points of linalg
+operations and the steps of loops marked `tir.parallel`. Only the first thread runs ordered writes. Barriers separate
+conflicting accesses.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from ..parallel_work import READS, WRITES, has_work, is_shared, is_structured
 from .collapse import collapse_loops
 from .points import Points
 from .reduce import is_combined, reduce_row
-from .teams import Team
+from .row_teams import Team
 from .vectors import Lanes
 
 
 class Together:
-    """Rewrites a kernel's code for the threads of its blocks."""
+    """Rewriter of a kernel's code for the threads of its blocks."""
 
     def __init__(self, kernel: Operation):
         self._kernel = kernel
         self._threads = threads_of(kernel)
-        #: Whether memory was read, or written, since all threads have waited for each other.
+        #: Reads and writes since the last barrier.
         self._is_read = self._is_written = False
 
     def share(self, block: Block) -> None:
-        """The code of a block of operations that all threads run alike."""
+        """Rewrite a block of operations that all threads run alike."""
         if self._threads == 1:
             return
         for op in operations_of(block):
@@ -51,7 +51,7 @@ class Together:
             self._share_steps(op)
             self._is_read = self._is_written = True
         elif op.regions and has_work(op):
-            # Around a loop, what ends a round comes before what begins one.
+            # Around a loop, a barrier at the end of each step separates it from the next one.
             self._before_writing()
             for block in blocks_of(op):
                 self.share(block)
@@ -74,7 +74,7 @@ class Together:
         wait_for_block()
         self._is_read = self._is_written = False
 
-    # ---- what is shared ----
+    # ---- shared work ----
 
     def _share_points(self, op: Operation) -> None:
         op = collapse_loops(op)
@@ -91,7 +91,7 @@ class Together:
         wait_for_block()
 
     def _is_for_all(self, points: Points) -> bool:
-        """Whether all threads work on one result, of which there are few."""
+        """Check whether all threads cooperate on one result at a time, because there are few results."""
         if not is_combined(points):
             return False
         results, steps = map(points.known_count, (points.parallels, points.reductions))
@@ -103,10 +103,10 @@ class Together:
         loop.operands[0] = (number(first) + thread_id() * number(step)).value
         loop.operands[2] = (number(step) * self._threads).value
 
-    # ---- what one does ----
+    # ---- work of the first thread ----
 
     def _by_one(self, op: Operation) -> None:
-        """The first thread runs the operation, and hands the others what it gives."""
+        """Run the operation in the first thread only, which passes the results to the others."""
         slots = [shared_memory(self._kernel, [1], kept_type(result.type)) for result in op.results]
         uses = [list(result.uses) for result in op.results]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Loop collapsing for operations on memory: dimensions that are contiguous in every operand become one.
 
-Loops of one step are left out, and those of results come in their order in memory: adjacent threads
-write adjacent elements (coalescing).
+Loops of one step are removed. Loops over results come in memory order, so that adjacent threads write adjacent elements
+(coalescing).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .points import Points
 
 
 def collapse_loops(op: Operation) -> Operation:
-    """Replaces a linalg.generic by such an operation, which is returned; the same one where nothing changes."""
+    """Collapse the loops of a linalg.generic. Return the new operation, or the same one if nothing changes."""
     joining = _Joining(Points(op))
     if joining.changes_nothing():
         return op
@@ -31,7 +31,7 @@ def collapse_loops(op: Operation) -> Operation:
 
 
 def joined_loops(op: Operation) -> list[list[int]]:
-    """The loops that such an operation would have, each with what it is made of; those of one step are left out."""
+    """Return the loops after collapsing, each as a list of original loops, without loops of one step."""
     return _Joining(Points(op)).chains
 
 
@@ -45,13 +45,15 @@ class _Joining:
         every = [*points.parallels, *points.reductions]
         self.units = self._units({dim for dim in every if points.known_size(dim) == 1})
         self.walks = [self._walk(operand, map_) for operand, map_ in zip(self.operands, points.maps, strict=True)]
-        #: The loops in their new order, the parallel ones first, each with what it is made of.
+        #: The loops in their new order, the parallel ones first, each with its original loops.
         ordered = sorted((dim for dim in every if dim not in self.units), key=self._place)
         self.chains = chains(ordered, self.walks, self._are_neighbours)
 
     def _units(self, units: set[int]) -> set[int]:
-        """Of the loops of one step those that are left out. Of 2 * i + k without i the loop of k would be left, which
-        MLIR takes for as long as the axis is: where it is not, i stays."""
+        """Return the loops of one step that can be removed.
+
+        If i is removed from 2 * i + k, MLIR infers the size of k from the whole axis. If this size is wrong, i stays.
+        """
         dims = len(self.points.kinds)
         inside = [ir.AffineExpr.get_constant(0) if dim in units else ir.AffineExpr.get_dim(dim) for dim in range(dims)]
         alone = ir.AffineMap.get(dims, 0, inside)
@@ -75,11 +77,11 @@ class _Joining:
         ]
 
     def _stays(self, expr: AffineExpr) -> bool:
-        """Whether an index is that of the first element at all points."""
+        """Check whether an index is 0 at all points."""
         return str(expr) == "0" or plain_dim(expr) in self.units
 
     def _place(self, dim: int) -> tuple[bool, int, int]:
-        """By what loops are sorted: as the first output has them, reductions as they were."""
+        """Return the sort key of a loop: the axis order of the first output, then reductions in original order."""
         exprs = self.points.maps[self.points.input_count].results
         place = next((axis for axis, expr in enumerate(exprs) if plain_dim(expr) == dim), -1)
         return dim in self.points.reductions, place, dim
@@ -90,7 +92,7 @@ class _Joining:
         return are_neighbours(self.walks, left, right, self._has_no_gap)
 
     def _has_no_gap(self, operand: int, outer: int, inner: int) -> bool:
-        """Whether the last element along an axis is followed by the first one of the next step along another."""
+        """Check whether the end of an inner axis is adjacent to the next step of the outer axis."""
         type_ = self.operands[operand].type
         if is_dense(type_):
             return True
@@ -118,7 +120,7 @@ class _Joining:
         return made
 
     def _collapsed(self, place: int, number: dict[int, int]) -> tuple[Value, AffineMap]:
-        """An operand with its axes joined, and how the new loops go through it."""
+        """Return an operand with collapsed axes, and its map from the new loops."""
         operand, map_ = self.operands[place], self.points.maps[place]
         groups = self._groups(place)
         zero = ir.AffineExpr.get_constant(0)
@@ -128,7 +130,7 @@ class _Joining:
         return collapse(operand, groups), ir.AffineMap.get(len(self.chains), 0, exprs)
 
     def _groups(self, place: int) -> list[list[int]]:
-        """The axes of an operand that become one; the first says where each is."""
+        """Group the axes of an operand that become one. The first axis of a group determines the index."""
         operand, walk = self.operands[place], self.walks[place]
         if not _shape(operand):
             return []

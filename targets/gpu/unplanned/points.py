@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The points of a linalg operation on memory, written one by one: what a thread does."""
+"""Points of a linalg operation on memory, and the code of a thread for one point."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from ....emit.loops import load, nest, store, when
 from ....emit.memrefs import flat, is_dense
 from ....emit.numbers import Number, Size, as_index, number, operation
 
-#: Of rows that a block's threads reduce together.
+#: Minimum length of rows that a block's threads reduce together.
 _LONG = 8
-#: Divisions of 32 bits take a part of the time of those of 64.
+#: 32-bit divisions are cheaper than 64-bit divisions.
 _NARROW = 1 << 31
-#: Among indices: how many points come before.
+#: Key of a point's linear index in `Indices`.
 WHOLE = -1
-#: Of loops, and how many points come before where that is known.
+#: Index of each loop, and under WHOLE the linear index if it is known.
 Indices = dict[int, Value]
 
 
 class Points(GenericOp):
-    """A linalg.generic on memory: how many points it has, and what is computed at one."""
+    """A linalg.generic on memory: its number of points, and the computation at a point."""
 
     def known_count(self, dims: Sequence[int]) -> int | None:
-        """How many points loops have together as far as types state it."""
+        """Return the number of points of loops, or None if the types do not state it."""
         sizes = [self.known_size(dim) for dim in dims]
         return None if None in sizes else math.prod(size for size in sizes if size is not None)
 
     def known_factor(self, dim: int) -> int:
-        """What a loop's size is a multiple of."""
+        """Return a known factor of a loop's size."""
         return max((_factor(operand, axis) for operand, axis in self.axes_along(dim)), default=1)
 
     def reduces_rows(self) -> bool:
-        """Whether many contiguous elements become one."""
+        """Check whether the operation reduces many contiguous elements to one."""
         count = self.known_count(self.reductions)
         if not self.reductions or (count is not None and count < _LONG):
             return False
@@ -50,18 +50,21 @@ class Points(GenericOp):
         return all(plain_dim(last) in self.reductions for last in lasts)
 
     def count(self) -> Size:
-        """How many points the parallel loops have."""
+        """Return the number of points of the parallel loops."""
         return product([self.size(dim) for dim in self.parallels])
 
     def at(self, point: Value, dims: Sequence[int] | None = None) -> Indices:
-        """The indices of loops (the parallel ones) at a point counted through, the last loop fastest."""
+        """Return the loop indices at a linear index, with the last loop fastest.
+
+        By default the loops are the parallel ones.
+        """
         loops = self.parallels if dims is None else list(dims)
         sizes = [self.size(dim) for dim in loops]
         found = dict(zip(loops, taken_apart(as_index(point), sizes), strict=True))
         return {**found, WHOLE: point} if dims is None else found
 
     def element(self, place: int, indices: Indices) -> tuple[Value, list[Number]]:
-        """The memory of an operand, and where in it is what it has at these indices."""
+        """Return an operand's memory and the indices of its element at a point."""
         memref = self.operands[place]
         if WHOLE in indices and self._goes_through(place):
             return flat(memref), [as_index(indices[WHOLE])]
@@ -71,19 +74,19 @@ class Points(GenericOp):
         return indices[dim] if dim in indices else as_index(0).value
 
     def _goes_through(self, place: int) -> bool:
-        """Whether an operand's elements are those of the points, one after the other."""
+        """Check whether an operand's elements are the points in order."""
         type_ = self.operands[place].type
         dims = tuple(plain_dim(expression) for expression in self.maps[place].results)
         return isinstance(type_, ir.MemRefType) and len(dims) > 1 and dims == self.parallels and is_dense(type_)
 
     def first(self, indices: Indices) -> list[Value]:
-        """What the outputs hold before."""
+        """Return the initial contents of the outputs."""
         return [self.load(place, indices) for place in self.output_numbers]
 
     def reduced(
         self, indices: Indices, first: Sequence[Value | None], step: Callable[[Indices, Sequence[Value]], list[Value]]
     ) -> list[Value]:
-        """What `step(indices, before)` makes of values at all steps of the reductions, one after the other."""
+        """Fold `step(indices, before)` over all steps of the reductions, one after the other."""
         dims = self.reductions
 
         def inside(*values: Value) -> list[Value]:
@@ -93,12 +96,12 @@ class Points(GenericOp):
         return nest([self.size(dim) for dim in dims], inside, *[value for value in first if value is not None])
 
     def write(self, indices: Indices) -> None:
-        """Computes and stores the outputs' elements at these indices."""
+        """Compute and store the outputs' elements at these indices."""
         before = self.first(indices) if self.reads_outputs() else [None] * len(self.outputs)
         self.store(self.reduced(indices, before, self.body) if self.reductions else self.body(indices, before), indices)
 
     def write_all(self) -> None:
-        """The same, one after the other."""
+        """Compute and store the outputs' elements at all points, one after the other."""
         nest(
             [as_index(self.size(dim)) for dim in self.parallels],
             lambda *at: self.write(dict(zip(self.parallels, at, strict=True))),
@@ -110,16 +113,16 @@ class Points(GenericOp):
             store(value, memref, *at)
 
     def reads_outputs(self) -> bool:
-        """Whether what outputs hold before is asked for."""
+        """Check whether the initial contents of the outputs are read."""
         return bool(self.reductions) or any(map(self.is_read, self.output_numbers))
 
     def body(self, indices: Indices, before: Sequence[Value | None]) -> list[Value]:
-        """What the body yields at a point."""
+        """Return the values that the body yields at a point."""
         inputs = {place: self.load(place, indices) for place in self.read_inputs}
         return self.evaluated(indices, inputs, before)
 
     def evaluated(self, indices: Indices, inputs: Mapping[int, Value], before: Sequence[Value | None]) -> list[Value]:
-        """The same with inputs that were read before."""
+        """Return the values that the body yields for inputs that are already loaded."""
         arguments = self.block.arguments
         outputs = {place: held for place, held in enumerate(before, self.input_count) if held is not None}
         made = {arguments[place]: value for place, value in {**inputs, **outputs}.items()}
@@ -139,7 +142,7 @@ class Points(GenericOp):
 
 
 def _factor(memref: Value, axis: int) -> int:
-    """What the size of an axis is a multiple of, which may be several that became one."""
+    """Return a known factor of the size of an axis. A collapsed axis has the product of its axes' factors."""
     joined = made_by(memref, "memref.collapse_shape")
     if memref.type.shape[axis] != DYNAMIC or joined is None:
         return int(memref.type.shape[axis]) if memref.type.shape[axis] != DYNAMIC else 1
@@ -147,7 +150,10 @@ def _factor(memref: Value, axis: int) -> int:
 
 
 def taken_apart(point: Number, sizes: Sequence[Size]) -> list[Value]:
-    """The index of each loop, the last one the fastest, at a point that is below the product of their sizes."""
+    """Return the index of each loop at a linear index, with the last loop fastest.
+
+    The index is below the product of the sizes.
+    """
     if len(sizes) < 2:
         return [point.value] * len(sizes)
     total = product(sizes)

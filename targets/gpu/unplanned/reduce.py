@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A reduction of which a team of threads does each result."""
+"""Reductions with a team of threads for each result."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ....emit.loops import for_range
 from ....emit.numbers import Number, Size, as_index, number, select
 from ..emit.memory_access import elements, load, wait_for_block
 from .points import Indices, Points
-from .teams import FOR_REDUCTIONS, Team, TeamShape, lanes_for, shape_for
+from .row_teams import FOR_REDUCTIONS, Team, TeamShape, lanes_for, shape_for
 from .vectors import Lanes, is_vector
 
 
 def is_combined(points: Points) -> bool:
-    """Whether a reduction's parts can be put together."""
+    """Check whether partial results of a reduction can be combined."""
     try:
         return bool(points.reductions) and bool(combiners(points))
     except Decline:
@@ -27,7 +27,7 @@ def is_combined(points: Points) -> bool:
 
 
 def shape_of_row(points: Points) -> TeamShape:
-    """Which team reduces a row."""
+    """Choose the team that reduces a row."""
     length, last = points.known_count(points.reductions), points.known_size(points.reductions[-1])
     moving = _moving(points)
     types = [points.operands[place].type.element_type for place in moving]
@@ -38,15 +38,16 @@ def shape_of_row(points: Points) -> TeamShape:
 
 
 def _moving(points: Points) -> list[int]:
-    """The inputs that the last of the reduction's loops goes through."""
+    """Return the inputs that the last reduction loop indexes."""
     last = points.reductions[-1]
     return [place for place in range(points.input_count) if last in dims_in(*points.maps[place].results)]
 
 
 def reduce_row(lanes: Lanes, team: Team, row: Value, count: int = 1, *, is_part: bool = False) -> None:
-    """A team reduces to the outputs' elements at a point, its threads reading `count` adjacent elements at once.
+    """Emit the reduction to the outputs' elements at a point by a team. Threads read `count` adjacent elements at once.
 
-    `is_part`: the last parallel loop says which part of the steps is reduced, without what the outputs hold.
+    With `is_part`, the last parallel loop selects the part of the steps to reduce, and the outputs' contents are not
+    read.
     """
     points = lanes.points
     indices = points.at(row)
@@ -79,13 +80,13 @@ def reduce_row(lanes: Lanes, team: Team, row: Value, count: int = 1, *, is_part:
         lanes.finish([each.apply(*pair) for each, *pair in zip(combining, before, wholes, strict=True)], indices)
 
     if lanes.overwrites_inputs():
-        # The team's other threads have read what one is about to overwrite.
+        # The team's other threads must have read the memory that this thread is about to overwrite.
         wait_for_block()
     team.once(finish)
 
 
 def _neighbours(points: Points, at: Indices, count: int) -> dict[int, Sequence[Value]]:
-    """What the body reads at `count` steps of the last loop."""
+    """Load the inputs of the body at `count` steps of the last loop."""
     moving = _moving(points) if count > 1 else []
     found: dict[int, Sequence[Value]] = {}
     for place in points.read_inputs:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The steps of a loop that each work on a row, as softmaxes and norms do: a team of threads for each.
+"""Loops over rows, as in softmax and normalization: a team of threads for each step.
 
-Each operation maps the row's elements, reduces them, or computes scalars of scalars. A thread has the same elements in
-all of them, so there are barriers only where a row is reduced, whose result all threads have. What several operations
-use of a row stays in registers where it fits: it is read once, and only its last form is written.
+Each operation maps the row's elements, reduces them, or computes scalars from scalars. A thread has the same elements
+in all operations, so that barriers are only needed for reductions, with results in all threads. A row that several
+operations use stays in registers if it fits: it is read once, and only its last contents are written.
 """
 
 from __future__ import annotations
@@ -26,16 +26,19 @@ from ..parallel_work import is_structured, touches
 from .collapse import collapse_loops
 from .points import Points
 from .reduce import is_combined
-from .teams import Team, TeamShape, guarded, lanes_for, shape_for
+from .row_teams import Team, TeamShape, guarded, lanes_for, shape_for
 from .vectors import is_vector
 
 _SAME_MEMORY = ("memref.collapse_shape", "memref.expand_shape", "memref.cast")
-#: What a register has at least.
+#: Minimum bytes of a register.
 _REGISTER_BYTES = 4
 
 
 def rows_of(loop: Operation) -> Rows | None:
-    """What a loop's steps are as rows; its operations may have fewer loops afterwards. None where they are not."""
+    """Return the rows that a loop's steps compute, or None for other loops.
+
+    This may collapse the loops of its operations.
+    """
     body = operations_of(body_of(loop))[:-1]
     if any(touches(op) and op.name != "linalg.generic" for op in body):
         return None
@@ -44,7 +47,7 @@ def rows_of(loop: Operation) -> Rows | None:
 
 
 class Rows:
-    """The operations of a step."""
+    """Operations of one step of a loop over rows."""
 
     def __init__(self, ops: Sequence[Operation], loop: Operation):
         self.ops = [Points(op) for op in ops]
@@ -56,12 +59,12 @@ class Rows:
 
     @property
     def along(self) -> list[Points]:
-        """The operations that go along the row."""
+        """Operations that process the row's elements."""
         return [points for points in self.ops if len(points.kinds)]
 
     @property
     def length(self) -> int | None:
-        """None where it is dynamic."""
+        """Length of a row, or None if it is dynamic."""
         return self.along[0].known_size(0)
 
     def _is_of_row(self, points: Points) -> bool:
@@ -75,7 +78,7 @@ class Rows:
         return all((_is_along if points.parallels else _is_scalar)(points, place) for place in outputs)
 
     def _overlap(self) -> bool:
-        """Whether something that is written is read at another place, too."""
+        """Check whether an element that is written is also read at another index."""
         written = {root_of(operand): key_of(operand) for points in self.ops for operand in points.outputs}
         for points in self.ops:
             for place, operand in enumerate(points.operands):
@@ -88,7 +91,7 @@ class Rows:
 
     @cached_property
     def kept(self) -> dict[Hashable, tuple[int, range]]:
-        """What several operations use of the row: the bytes of an element, and from which of them to which."""
+        """Row data that several operations use: bytes per element, and the range of these operations."""
         used: dict[Hashable, tuple[int, list[int]]] = {}
         for number_, points in enumerate(self.ops):
             for place, operand in enumerate(points.operands):
@@ -98,7 +101,7 @@ class Rows:
         return {key: (bytes_, range(at[0], at[-1])) for key, (bytes_, at) in used.items() if at[0] < at[-1]}
 
     def _kept_bytes(self) -> int:
-        """Of an element, at most at a time."""
+        """Return the maximum bytes per row element that are live at the same time."""
         kept = self.kept.values()
         return max(sum(bytes_ for bytes_, lives in kept if at in lives) for at in range(len(self.ops)))
 
@@ -116,7 +119,10 @@ class Rows:
         return shape_for(self.length, lanes, bytes_)
 
     def _is_vector(self, points: Points, lanes: int) -> bool:
-        """Whether all that it goes through may be vectors. Where lengths are dynamic, so is where they begin."""
+        """Check whether all accesses along the row may be vectors.
+
+        For dynamic lengths the alignment of the begin is checked at run time.
+        """
         operands = points.operands
         fits = _is_without_gaps if self.length is None else partial(is_vector, lanes=lanes, dim=0)
         return all(
@@ -126,7 +132,7 @@ class Rows:
         )
 
     def is_own(self, memref: Value) -> bool:
-        """Whether memory is a step's."""
+        """Check whether memory belongs to a single step."""
         alloc = made_by(root_of(memref), "memref.alloc", "memref.alloca")
         return alloc is not None and self._loop in ancestors(alloc)
 
@@ -135,7 +141,7 @@ class Rows:
 
 
 def write_rows(rows: Rows, team: Team, shape: TeamShape, own: Callable[[Value], bool]) -> None:
-    """What a thread does, written here."""
+    """Emit the code of a thread."""
     if rows.length is not None:
         _RowWriter(rows, team, shape, own).write()
         return
@@ -156,7 +162,7 @@ def write_rows(rows: Rows, team: Team, shape: TeamShape, own: Callable[[Value], 
 
 
 def _first_place(points: Points, place: int) -> Number:
-    """Where in its memory a row begins."""
+    """Return the offset of a row in its memory."""
     return number(strided_metadata(points.operands[place]).results[1])
 
 
@@ -165,7 +171,7 @@ class _RowWriter:
         self._rows, self._team, self._shape, self._own = rows, team, shape, own
         self._is_kept = shape.chunks > 0
         self._scalars: dict[Hashable, Value] = {}
-        #: Of what is kept: the thread's elements of each chunk.
+        #: Registers of kept row data: the thread's elements of each chunk.
         self._held: dict[Hashable, list[list[Value]]] = {}
         self._last = {key_of(operand): points for points in rows.ops for operand in points.outputs}
 
@@ -228,7 +234,7 @@ class _RowWriter:
         self._tell(points, [each.apply(*pair) for each, *pair in zip(combining, before, wholes, strict=True)])
 
     def _over_chunks(self, points: Points, step: Callable[..., list[Value]], held: list[Value]) -> list[Value]:
-        """What a step carries from one chunk to the next."""
+        """Emit `step` for each chunk, with loop-carried values. Return the last values."""
         if not self._is_kept:
             return self._loop(points, lambda first, *values: step(0, first, *values), held)
         for chunk in range(self._shape.chunks):
@@ -247,7 +253,7 @@ class _RowWriter:
         return for_range(self._team.thread * lanes, points.size(0), step, *held, step=stride)
 
     def _chunk(self, points: Points, chunk: int) -> tuple[Number, Number | None]:
-        """The first of a thread's elements, and whether they are there; None where they always are."""
+        """Return the first element of a thread's chunk, and the condition that it exists (None: always)."""
         stride = self._shape.threads * self._shape.lanes
         first = self._team.thread * self._shape.lanes + chunk * stride
         known = points.known_size(0)
@@ -259,7 +265,7 @@ class _RowWriter:
     def _where_there(
         self, points: Points, chunk: int, make: Callable[[Number], list[Value]], types: Sequence[ir.Type]
     ) -> list[Value]:
-        """What is made from the first of a thread's elements on, where they are there."""
+        """Emit `make` from the first element of a thread's chunk, if the chunk exists."""
         first, condition = self._chunk(points, chunk)
         return make(first) if condition is None else guarded(condition, partial(make, first), types)
 
@@ -300,7 +306,7 @@ class _RowWriter:
         store(values[0] if len(values) == 1 else from_elements(values), memref, at)
 
     def _prepare(self, points: Points) -> None:
-        """What is kept of the row is read for all chunks before it is used."""
+        """Load kept row data for all chunks before its first use."""
         if not self._is_kept:
             return
         for place in self._read_along(points):
@@ -317,7 +323,7 @@ class _RowWriter:
         return [place for place in range(len(points.maps)) if _is_along(points, place) and points.is_read(place)]
 
     def _inputs(self, points: Points, chunk: int, first: Number) -> dict[int, list[Value]]:
-        """What the body reads, for each lane."""
+        """Return the inputs of the body, for each lane."""
         found: dict[int, list[Value]] = {}
         last = points.input_count if points.reductions else len(points.maps)
         for place in [place for place in range(last) if points.is_read(place)]:
@@ -338,7 +344,7 @@ class _RowWriter:
 
 
 def key_of(value: Value) -> Hashable:
-    """Equal for values that are the same part of memory."""
+    """Return a key that is equal for values that refer to the same part of memory."""
     view = made_by(value, *_SAME_MEMORY)
     if view is not None:
         return key_of(view.operands[0])
@@ -350,13 +356,13 @@ def key_of(value: Value) -> Hashable:
 
 
 def _is_scalar(points: Points, place: int) -> bool:
-    """Whether an operand is the same at all points."""
+    """Check whether an operand has the same element at all points."""
     exprs = points.maps[place].results
     return all(isinstance(expr, ir.AffineConstantExpr) for expr in exprs)
 
 
 def _is_along(points: Points, place: int) -> bool:
-    """Whether an operand's elements are the row's."""
+    """Check whether an operand's elements are the row's elements."""
     *outer, last = points.maps[place].results or [None]
     return isinstance(last, ir.AffineDimExpr) and all(isinstance(expr, ir.AffineConstantExpr) for expr in outer)
 

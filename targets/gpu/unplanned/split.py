@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Split reductions: long ones to few results are partial reductions at first, which a second kernel combines.
+"""Split reductions: a long reduction to few results becomes partial reductions and a second kernel that combines them.
 
-How many parts there are depends on sizes alone: results are the same at each run.
+The number of parts depends on sizes only, so that results are reproducible.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from .reduce import is_combined
 
 @dataclass(frozen=True)
 class _SplitKind:
-    """Which reductions are worth two launches: how many steps, for fewer results than `results`."""
+    """Limits for splitting: fewer than `results` results, and at least `steps` steps."""
 
     results: int
     steps: int
-    #: Of a part, at least; and all parts of all results, at most.
+    #: Minimum steps per part, and most parts of all results together.
     steps_of_part: int
     parts_of_all: int
 
 
-#: A block of threads for each part, of contiguous elements; a thread for each.
+#: A block of threads for each part of contiguous elements, or a thread for each part.
 _OF_BLOCKS, _OF_THREADS = _SplitKind(128, 1 << 13, 1 << 12, 256), _SplitKind(1 << 15, 1 << 8, 64, 1 << 16)
-#: Parts of one result.
+#: Most parts per result.
 _MOST_PARTS = 512
 
 
 @dataclass(frozen=True)
 class InParts:
-    """An operation as two, by the memory between them."""
+    """Reduction that is split into two operations, with the memory between them."""
 
     first: Operation
     second: Operation
@@ -52,7 +52,7 @@ class InParts:
 
 
 def in_parts(op: Operation) -> InParts | None:
-    """The operation in parts, in its place; None where it stays as it is."""
+    """Split an operation into parts, in its place. Return None if it stays whole."""
     points = Points(op)
     by_rows, parts = points.reduces_rows(), count_of_parts(points)
     if parts is None:
@@ -61,7 +61,7 @@ def in_parts(op: Operation) -> InParts | None:
         sizes = [points.size(dim) for dim in points.parallels]
         shape = [*sizes, parts]
         between = [memrefs.allocate(shape, each.type.element_type) for each in points.outputs]
-        # First what reads the operation's body, which then moves.
+        # Build the combination first, because it reads the operation's body, which moves afterwards.
         second = _together(points, between)
         with ir.InsertionPoint(second):
             first = _apart(points, between)
@@ -70,7 +70,7 @@ def in_parts(op: Operation) -> InParts | None:
 
 
 def count_of_parts(points: Points) -> Size | None:
-    """How many; a size computed at the insertion point where dynamic."""
+    """Return the number of parts, emitted at the insertion point if dynamic, or None for no split."""
     if not is_combined(points):
         return None
     kind = _OF_BLOCKS if points.reduces_rows() else _OF_THREADS
@@ -87,14 +87,16 @@ def count_of_parts(points: Points) -> Size | None:
 
 
 def _apart(points: Points, between: list[Value]) -> Operation:
-    """The operation with a loop for the parts behind its own; it says what all of them together would be."""
+    """Clone the operation with an additional loop over the parts. Its indices refer to the whole reduction."""
     places = [ir.AffineDimExpr.get(dim) for dim in (*points.parallels, len(points.kinds))]
     return with_loop(points, [places] * len(between), between)
 
 
 def with_loop(generic: GenericOp, places: Sequence[Sequence[AffineExpr]], outputs: Sequence[Value]) -> Operation:
-    """The operation with one more loop, for parts, behind its own, and other outputs, where their elements are at
-    `places`; its body moves there."""
+    """Clone an operation with an additional innermost loop over parts, and with other outputs.
+
+    The outputs are indexed by `places`. The body moves to the new operation.
+    """
     op, parallel = generic.operation, ir.Attribute.parse(f"#linalg.iterator_type<{PARALLEL}>")
     results = [*(map_.results for map_ in generic.maps[: generic.input_count]), *places]
     maps = [ir.AffineMap.get(len(generic.kinds) + 1, 0, list(each)) for each in results]
@@ -113,7 +115,7 @@ def with_loop(generic: GenericOp, places: Sequence[Sequence[AffineExpr]], output
 
 
 def _together(points: Points, between: list[Value]) -> Operation:
-    """What puts the parts together with what the outputs hold."""
+    """Emit the combination of the parts with the outputs' contents."""
     kept, combining = len(points.parallels), combiners(points)
     places = {dim: place for place, dim in enumerate(points.parallels)}
     own = linalg.select_dims(kept + 1, list(map(places.get, range(len(points.kinds)))))
@@ -128,11 +130,11 @@ def _together(points: Points, between: list[Value]) -> Operation:
 
 
 def reduce_part(points: Points, thread: Number) -> None:
-    """Of points made apart: one part, by one thread."""
+    """Emit the reduction of one part by one thread."""
     *parallels, part_dim = points.parallels
     parts = as_index(points.size(part_dim))
     results = as_index(product([points.size(dim) for dim in parallels]))
-    # Adjacent results are of adjacent threads.
+    # Adjacent threads compute adjacent results.
     indices = {**points.at(thread % results, parallels), part_dim: (thread // results).value}
     count = product([points.size(dim) for dim in points.reductions])
 

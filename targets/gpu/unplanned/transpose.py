@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Transposing kernels: inputs are contiguous along another loop than outputs, tiles are transposed in shared memory.
+"""Transposing kernels: inputs and outputs are contiguous along different loops.
 
-A warp reads neighbours of an input, a row of the tile, and computes neighbours of the output, a column of it.
+Tiles are transposed in shared memory. A warp reads adjacent elements of an input as a row of the tile. It computes
+adjacent elements of the output from a column of the tile.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ from ....emit.numbers import Number, Size, as_index, ceil_divided, number
 from ....emit.vectors import from_elements
 from ..emit.memory_access import elements, load, store, wait_for_block
 from ..emit.threads import WARP, block_id, from_kept, kept_type, shared_memory, thread_id, threads_of, to_keep
-from ..planned.places import is_multiple
+from ..planned.index_arithmetic import is_multiple
 from .points import Indices, Points, taken_apart
 from .vectors import is_vector
 
-#: Loops of fewer steps are no tiles; the most bytes of these that a block has.
+#: Minimum steps of a tiled loop, and most bytes of a block's tiles.
 _LEAST, _MOST_BYTES = 8, 40 << 10
-#: What a thread moves at once where it can, and so what banks of shared memory are wide.
+#: Bytes that a thread moves at once if possible, equal to the width of a shared memory bank.
 _WORD_BYTES = 4
 
 
 @dataclass(frozen=True)
 class Turned:
-    """An operation whose inputs at these places are contiguous along the loop `inside`, all outputs along `outside`."""
+    """Operation with the inputs `places` contiguous along the loop `inside`, and all outputs along `outside`."""
 
     points: Points
     places: tuple[int, ...]
@@ -41,13 +42,13 @@ class Turned:
 
     @property
     def width(self) -> int:
-        """Of a tile, both ways."""
+        """Width and height of a tile."""
         widest = max(storage_bytes(self._element(place)) for place in self.places)
         return WARP * max(_WORD_BYTES // widest, 1)
 
     @property
     def lanes(self) -> int:
-        """How many neighbours a thread moves at once."""
+        """Number of adjacent elements that a thread moves at once."""
         lanes, points = self.width // WARP, self.points
         outputs = points.output_numbers
         ways = [*((place, self.inside) for place in self.places), *((place, self.outside) for place in outputs)]
@@ -60,14 +61,17 @@ class Turned:
 
     @property
     def shape(self) -> list[int]:
-        """Of a tile in memory: threads that go down a column find it in different banks."""
+        """Shape of a tile in shared memory, padded so that the elements of a column are in different banks."""
         return [self.width, self.width + 1]
 
     def bytes(self) -> int:
         return sum(byte_count(self.shape, kept_type(self._element(place))) for place in self.places)
 
     def tiles(self) -> list[Size]:
-        """How many tiles there are along each loop, one alone along the others."""
+        """Return the number of tiles along each loop.
+
+        Loops other than `inside` and `outside` have tiles of one step.
+        """
         width = {self.inside: self.width, self.outside: self.width}
         return [ceil_divided(self.points.size(dim), width.get(dim, 1)) for dim in self.points.parallels]
 
@@ -76,7 +80,7 @@ class Turned:
 
 
 def turned(points: Points, most: int = _MOST_BYTES) -> Turned | None:
-    """The operation so, where it is worth it. `most`: the bytes of shared memory that a block may have."""
+    """Return the transposition of an operation if it is worth it. A block may have `most` bytes of shared memory."""
     outsides = {_last_dim(points, place) for place in points.output_numbers}
     outside = next(iter(outsides))
     if points.reductions or len(outsides) != 1 or outside is None:
@@ -98,7 +102,7 @@ def turned(points: Points, most: int = _MOST_BYTES) -> Turned | None:
 
 
 def _last_dim(points: Points, place: int) -> int | None:
-    """The loop along which an operand's elements are neighbours."""
+    """Return the loop along which an operand's elements are contiguous."""
     exprs = points.maps[place].results
     memref = points.operands[place].type
     if not len(exprs) or not isinstance(memref, ir.MemRefType) or memref.get_strides_and_offset()[0][-1] != 1:
@@ -107,7 +111,7 @@ def _last_dim(points: Points, place: int) -> int | None:
 
 
 def write_turned(kernel: Operation, op: Turned) -> None:
-    """What a thread of a block does, written here."""
+    """Emit the code of a thread of a block."""
     _TransposeWriter(kernel, op).write()
 
 
@@ -132,7 +136,10 @@ class _TransposeWriter:
         self._over(self._op.inside, self._op.outside, self._compute)
 
     def _over(self, slow: int, fast: int, do: Callable[[Number, Number, Indices], None]) -> None:
-        """`do(row, column, indices)` for what a thread has of a tile: rows are a warp's, columns a thread's."""
+        """Emit `do(row, column, indices)` for a thread's elements of a tile.
+
+        Rows belong to warps, columns to threads.
+        """
         count = self._op.width // WARP
         for step in range(self._op.width // self._warps):
             row = self._warp + step * self._warps

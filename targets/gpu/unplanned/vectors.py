@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Vectorization per thread: adjacent points, whose contiguous elements are read and written as one vector."""
+"""Vectorization per thread: adjacent points access their contiguous elements as one vector."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ from ....emit.memrefs import root_of, storage_bytes
 from ....emit.numbers import Number, number
 from ....emit.structured import is_storable
 from ....emit.vectors import from_elements
-from ...core.backend import Machine
+from ...core.machine import Machine
 from ..emit.memory_access import elements, load, store
 from ..parallel_work import FUNCTION, code_of
 from .points import WHOLE, Indices, Points
 
-#: What a thread reads or writes at once.
+#: Bytes that a thread reads or writes at once.
 _VECTOR_BYTES = Machine.thread_bytes
-#: Operations of all of a thread's points, at most: code that is longer is loaded slower than it saves.
+#: Most operations of all of a thread's points. Longer code costs more to load than it saves.
 _MOST_CODE = 256
-#: Fewer results of reductions are worth a thread each.
+#: With fewer results, a reduction gets one thread per result.
 _MANY = 1 << 14
 
 
 def lanes_of(points: Points, epilogues: Sequence[Points]) -> int:
-    """How many points a thread does: as many as there are in 16 bytes of the widest operand, one where the outputs
-    cannot be written so. Epilogues work on each of its results."""
+    """Return the number of points per thread: 16 bytes of the widest operand, or 1 if the outputs are not vectors.
+
+    Epilogues work on each of the results.
+    """
     places = _contiguous(points)
     if not places or not _is_worth(points):
         return 1
@@ -45,7 +47,7 @@ def lanes_of(points: Points, epilogues: Sequence[Points]) -> int:
 
 
 def _contiguous(points: Points) -> list[int]:
-    """The operands that are contiguous along the last loop."""
+    """Return the operands that are contiguous along the last loop."""
     if not points.parallels:
         return []
     last = points.parallels[-1]
@@ -71,15 +73,19 @@ def _fits(points: Points, lanes: int, code: int) -> bool:
 
 
 def is_vector(points: Points, place: int, lanes: int, dim: int | None = None) -> bool:
-    """Whether an operand's elements at `lanes` steps of a loop, the last one of results if none is said, are contiguous
-    and aligned to a vector's bytes."""
+    """Check whether an operand's elements at `lanes` steps of a loop are contiguous and aligned to a vector.
+
+    The loop defaults to the last parallel one.
+    """
     starts = _starts(points, place, points.parallels[-1] if dim is None else dim)
     return starts is not None and not any(start % lanes for start in starts)
 
 
 def _starts(points: Points, place: int, dim: int) -> list[int] | None:
-    """What the places of an operand's elements where a loop begins are sums of multiples of; None where the loop does
-    not go from neighbour to neighbour."""
+    """Return the factors of an operand's start offset for a loop, or None if the loop is not contiguous.
+
+    The offset is a sum of multiples of these factors.
+    """
     memref = points.operands[place]
     exprs = points.maps[place].results
     if not isinstance(memref.type, ir.MemRefType) or not exprs or not is_storable(memref.type.element_type):
@@ -96,13 +102,13 @@ def _starts(points: Points, place: int, dim: int) -> list[int] | None:
 
 
 def _behind(expr: AffineExpr, dim: int) -> int | None:
-    """How far behind a loop's index this one is, where it is that."""
+    """Return the constant offset of an index from a loop's index, or None for other expressions."""
     form = linear_form(expr)
     return form.constant if form is not None and form.factors == ((dim, 1),) else None
 
 
 def _begin(memref: Value, offset: int) -> list[int]:
-    """What the first element's place is a sum of multiples of, as far as its type or what made it says."""
+    """Return the known factors of the offset of a memref's first element."""
     unknown = ir.ShapedType.get_dynamic_stride_or_offset()
     part = made_by(memref, "memref.subview")
     if offset != unknown or part is None:
@@ -119,8 +125,7 @@ def _begin(memref: Value, offset: int) -> list[int]:
 
 
 class Lanes:
-    """What a thread does of `count` adjacent points, one maybe: of an operation, or of a reduction with its prologue
-    and epilogues."""
+    """Code of a thread for `count` adjacent points of an operation, or of a reduction with fused operations."""
 
     def __init__(self, group: Group, count: int):
         self._group = group
@@ -130,11 +135,11 @@ class Lanes:
         self._epilogues = [Points(each) for each in group.epilogues]
 
     def write(self, first: Number, count: Number) -> None:
-        """The points from one on, as far as there are any of them."""
+        """Compute and store the points from `first` on, unless they are beyond `count`."""
         if self.count == 1 or self.points.known_factor(self.points.parallels[-1]) % self.count == 0:
             when(first < count, lambda: self._write(self.points.at(first)))
             return
-        # Of one loop alone: it is the last thread that has less to do.
+        # This happens for a single loop only: the last thread has fewer points.
         when(first + self.count <= count, lambda: self._write(self.points.at(first)), lambda: self._rest(first, count))
 
     def _rest(self, first: Number, count: Number) -> None:
@@ -149,19 +154,19 @@ class Lanes:
         )
 
     def first(self, indices: Indices) -> list[Value]:
-        """What the outputs hold before, those of an output contiguous."""
+        """Return the initial contents of the outputs, output by output."""
         if self._starts:
             return [start for start in self._starts for _ in range(self.count)]
         places = self.points.output_numbers
         return [value for place in places for value in self._read(self.points, place, indices)]
 
     def overwrites_inputs(self) -> bool:
-        """Whether what is stored at the end is memory that the reduction reads."""
+        """Check whether the final stores overwrite memory that the reduction reads."""
         written = {root_of(memref) for memref in [self.points, *self._epilogues][-1].outputs}
         return any(root_of(self.points.operands[place]) in written for place in self.points.read_inputs)
 
     def finish(self, values: Sequence[Value], indices: Indices) -> None:
-        """Stores the outputs' values, or what epilogues make of them."""
+        """Apply the epilogues and store the outputs' values."""
         points = self.points
         for epilogue in self._epilogues:
             memory = root_of(points.outputs[0])
@@ -183,7 +188,7 @@ class Lanes:
         before: Sequence[Value | None],
         known: Mapping[int, Sequence[Value]],
     ) -> list[Value]:
-        """The outputs' values at all points, those of an output contiguous. `known` are inputs that are not read."""
+        """Return the outputs' values at all points, output by output. Inputs in `known` are not loaded."""
         places = points.read_inputs
         inputs = {place: known.get(place) or self._read(points, place, indices) for place in places}
         found = [
@@ -203,7 +208,7 @@ class Lanes:
         return {**indices, **moved}
 
     def _read(self, points: Points, place: int, indices: Indices) -> Sequence[Value]:
-        """An operand's elements at each point."""
+        """Load an operand's elements at each point."""
         if self.count > 1 and is_vector(points, place, self.count):
             memref, at = points.element(place, indices)
             return elements(load(memref, at, self.count))

@@ -167,7 +167,8 @@ func.func private @note_failure(%job: !ptr, %start: i64) attributes {llvm.cold, 
 // ---- workers ----
 
 // What a worker does as long as the process lives: for 50 microseconds after each job it looks for the next one, then
-// it sleeps.
+// it sleeps. A new thread has the mode of the thread that started it, which may flush denormal numbers: a worker begins
+// without, and programs that flush set the mode for their parts (host-flush-denormals).
 llvm.func internal @serve(%worker: !ptr) -> !ptr {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
   %c64 = arith.constant 64 : i64  %patience = arith.constant 50000 : i64
@@ -175,6 +176,7 @@ llvm.func internal @serve(%worker: !ptr) -> !ptr {
   %sleeps = llvm.getelementptr %worker[8] : (!ptr) -> !ptr, i8
   %semaphore = llvm.getelementptr %worker[64] : (!ptr) -> !ptr, i8
   %own_at = llvm.getelementptr %worker[24] : (!ptr) -> !ptr, i8  %own = llvm.load %own_at : !ptr -> i64
+  func.call @keep_denormals() : () -> ()
   cf.br ^idle
 ^idle:
   %now = func.call @nanoseconds() : () -> i64

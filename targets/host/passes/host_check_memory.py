@@ -128,6 +128,7 @@ def _require_memory(op: Operation) -> None:
         there = operation("memref.extract_aligned_pointer_as_index", [memref], ir.IndexType.get()) != 0
         shown = constant(count, "i64")
         if COUNTED in op.attributes:
+            del op.attributes[COUNTED]
             for size in dynamic:
                 shown = shown * as_i64(size)
         elif dynamic:

@@ -133,8 +133,16 @@ def expm1(x: Number) -> Number:
 
 @expansion("tir.sigmoid")
 def sigmoid(x: Number) -> Number:
-    e = exp_scaled(-magnitude(x))
-    return select(x < 0.0, e, 1.0) / (e + 1.0)
+    """Return 1 / (1 + exp(-x)), as 2**-k / (2**-k + exp(-x) * 2**-k).
+
+    The exponential of -x would overflow where the result is subnormal. Its product with 2**-k does not, so only the
+    division rounds the result. Below the lower bound of -x, the result is 1.
+    """
+    form, k = format_of(x), int(pick(x, 32, 64))
+    x = -at_least(at_most(x, pick(x, 40.0, 60.0)), pick(x, -105.0, -747.0))
+    r, exponent = _reduced(x, LOG2_E, LN_2, above=form.bias - k)
+    power = from_bits(exponent << form.mantissa, x.element)
+    return 2.0**-k / fma(_exp_near_0(r), power, 2.0**-k)
 
 
 @expansion("tir.sigmoid", fast_math=True)

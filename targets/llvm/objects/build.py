@@ -10,13 +10,13 @@ from ....bindings.mlir import string_value
 from ....dialects.core.codec import decode
 from ....dialects.core.elements import elements_bytes, is_resource
 from ....dialects.core.infos import TensorInfo
-from ....dialects.core.ir_attributes import CALLS, ENTRIES, PLACED_CONSTANTS
+from ....dialects.core.ir_attributes import CALLS, ENTRIES, NUMERICS, PLACED_CONSTANTS
 from ....dialects.relax.constants import array_of_attribute
 from ....passes.core.journal import timed
 from ....runtime.artifact import Artifact, Constant
 from ....support.errors import RefusalError
 from ...core.backend import ChosenTarget
-from ...core.code import CodeOptions
+from ...core.code_options import CodeOptions
 from ...host.passes.host_define_support import define_support
 from .code_target import code_target
 from .native_code import native_code
@@ -40,13 +40,17 @@ def build(module: Module, target: ChosenTarget, options: CodeOptions) -> Artifac
         )
     constants = tuple(map(_constant, _noted(operation, PLACED_CONSTANTS)))
     calls = tuple(map(string_value, _noted(operation, CALLS)))
+    numerics = tuple(map(string_value, _noted(operation, NUMERICS)))
     _drop_notes(operation)
     machine = code_target(target)
     with timed("code"):
         made = native_code(module, machine, options)
     code = tuple(memoryview(each) for each in made.objects)
     pool = None if made.pool is None else memoryview(made.pool)
-    return Artifact(tuple(entries), code, constants, machine.triple, machine.required, calls=calls, pool=pool)
+    requires = machine.required
+    return Artifact(
+        tuple(entries), code, constants, machine.triple, requires, calls=calls, pool=pool, numerics=numerics
+    )
 
 
 def assembly(module: Module, target: ChosenTarget, options: CodeOptions) -> str:

@@ -5,25 +5,36 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass
+from functools import partial
 
 from ....runtime.cpu import KNOWN_FEATURES, host_caches, host_cores, host_features, host_triple
 from ....support.byte_sizes import byte_size
 from ....support.errors import OptionError, RelaxError
 from ....support.suggest import suggest
-from ...core.backend import ORDINARY_CACHES, ChosenTarget, Machine
+from ...core.backend import ChosenTarget
+from ...core.machine import ORDINARY_CACHES, Machine
 from ...core.registry import TargetOption
+from ...host.flush_modes import FLUSH_MODES
 from .cpus import GENERIC, Architecture, architectures
 from .dot_instructions import dot_instructions
 
 OPTIONS = (
-    TargetOption("cpu", "the CPU by LLVM's name: haswell, x86-64-v3, neoverse-n1; generic: the plainest one"),
-    TargetOption("features", "what it has in addition or lacks, by LLVM's names: +avx512vnni,-avx512bf16"),
+    TargetOption("cpu", "CPU by LLVM's name: haswell, x86-64-v3, neoverse-n1, or generic for the baseline"),
+    TargetOption("features", "features to add or remove, by LLVM's names: +avx512vnni,-avx512bf16"),
     TargetOption("triple", "architecture and system: x86_64-linux-gnu, aarch64-linux-gnu, riscv64-linux-gnu"),
-    TargetOption("vector-bytes", "the vectors that loops are made of, in bytes; else the longest that the CPU has"),
-    TargetOption("caches", "a core's data caches, innermost first: 32K,1M; else this machine's, of others 32K,512K"),
-    TargetOption("cores", "how many cores there are; else this machine's, 1 of others"),
-    TargetOption("winograd", "results a side of tiles by which 3x3 convolutions take fewer products: 2, 4; else none"),
+    TargetOption("vector-bytes", "bytes of the vectors in loops; default: the longest of the CPU"),
+    TargetOption(
+        "caches", "data caches of a core, innermost first: 32K,1M; default: this machine's, for others 32K,512K"
+    ),
+    TargetOption("cores", "number of cores; default: this machine's, for others 1"),
+    TargetOption(
+        "numerics", "same: equal bits on all CPUs; fast: any order of sums; default: same but for bf16 instructions"
+    ),
+    TargetOption("winograd", "tile size of Winograd's algorithm for 3x3 convolutions, 2 or 4; default: none"),
+    TargetOption("denormals", "flush makes denormal (subnormal) f32 and f64 numbers zero; default: keep"),
 )
+#: Values of the option `numerics`: the same bits on every CPU, or any order of sums.
+NUMERICS = ("same", "fast")
 _ENVIRONMENTS = ("gnu", "musl")
 
 
@@ -42,8 +53,12 @@ class CodeTarget:
     #: Bytes, innermost first.
     caches: tuple[int, ...] = ORDINARY_CACHES
     cores: int = 1
+    #: "same", "fast", or "" for the default.
+    numerics: str = ""
     #: Results along a side of the largest tile that 3x3 convolutions may use; 0 selects direct sums.
     winograd: int = 0
+    #: True if denormal operands and results of f32 and f64 operations become zero.
+    flushes_denormals: bool = False
 
     @property
     def is_host(self) -> bool:
@@ -55,14 +70,16 @@ class CodeTarget:
 
     @property
     def required(self) -> tuple[str, ...]:
-        """Return the features that the loader checks: those that an operating system reports about its CPU."""
+        """Return the features of a CPU that an operating system reports, which the loader checks."""
         return tuple(sorted(self.enabled & KNOWN_FEATURES))
 
 
 def code_target(chosen: ChosenTarget) -> CodeTarget:
     """Return the machine that the options describe. Raise RelaxError for unknown names."""
     try:
-        return _code_target(chosen)
+        found = _code_target(chosen)
+        _check_numerics(found)
+        return found
     except RelaxError as error:
         raise OptionError(f"target '{chosen}': {error.message}", notes=error.notes) from None
 
@@ -71,12 +88,19 @@ def _code_target(chosen: ChosenTarget) -> CodeTarget:
     triple, cpu, features = (chosen.option(name) for name in ("triple", "cpu", "features"))
     # Without an option, the CPU is this machine's if the machine is, else the plainest one.
     is_this = not triple and not cpu
-    vector_bytes = _vector_bytes(chosen.option("vector-bytes"))
-    caches, cores = _caches(chosen.option("caches"), is_this), _cores(chosen.option("cores"), is_this)
-    winograd = _winograd(chosen.option("winograd"))
-    if is_this and not features:
-        return CodeTarget(host_triple(), "", "", host_features(), vector_bytes, caches, cores, winograd)
     full = _triple(triple) if triple else host_triple()
+    made = partial(
+        CodeTarget,
+        full,
+        vector_bytes=_vector_bytes(chosen.option("vector-bytes")),
+        caches=_caches(chosen.option("caches"), is_this),
+        cores=_cores(chosen.option("cores"), is_this),
+        numerics=_numerics(chosen.option("numerics")),
+        winograd=_winograd(chosen.option("winograd")),
+        flushes_denormals=_flushes_denormals(chosen.option("denormals"), full.partition("-")[0]),
+    )
+    if is_this and not features:
+        return made("", "", host_features())
     architecture = _architecture(full.partition("-")[0])
     has = _host_features(architecture) if is_this else architecture.features_of(cpu or GENERIC)
     enabled = _changed(architecture, has, features)
@@ -87,7 +111,7 @@ def _code_target(chosen: ChosenTarget) -> CodeTarget:
         enabled = architecture.without(enabled, "zvl256b")
     removed, added = sorted(named - enabled), sorted(enabled - named)
     text = ",".join([*(f"-{each}" for each in removed), *(f"+{each}" for each in added)])
-    return CodeTarget(full, name, text, enabled, vector_bytes, caches, cores, winograd)
+    return made(name, text, enabled)
 
 
 def _triple(text: str) -> str:
@@ -156,6 +180,27 @@ def _cores(text: str, is_this: bool) -> int:
     return int(text)
 
 
+def _numerics(text: str) -> str:
+    if text not in ("", *NUMERICS):
+        raise OptionError(f"numerics={text}: expected one of {', '.join(NUMERICS)}{suggest(text, NUMERICS)}")
+    return text
+
+
+def _check_numerics(code: CodeTarget) -> None:
+    """Refuse the same numerics for code that cannot have them."""
+    if code.numerics != "same":
+        return
+    if not machine_of(code).has_fused_multiply_add:
+        raise OptionError(
+            "numerics=same: the CPU has no fused multiply-add, so its sums are rounded more often than those of others",
+            notes=["x86-64 CPUs have it from x86-64-v3 on: cpu=x86-64-v3 or features=+fma"],
+        )
+    if code.winograd:
+        raise OptionError(
+            "numerics=same and winograd exclude each other: Winograd's sums depend on the machine's tiles"
+        )
+
+
 def _winograd(text: str) -> int:
     allowed = ["2", "4"]
     if text and text not in allowed:
@@ -163,9 +208,25 @@ def _winograd(text: str) -> int:
     return int(text or 0)
 
 
+def _flushes_denormals(text: str, architecture: str) -> bool:
+    allowed = ["keep", "flush"]
+    if text and text not in allowed:
+        raise OptionError(f"denormals={text}: expected one of {', '.join(allowed)}{suggest(text, allowed)}")
+    if text == "flush" and architecture not in FLUSH_MODES:
+        able = " and ".join(FLUSH_MODES)
+        raise OptionError(
+            f"denormals=flush: {architecture} has no mode that flushes denormal numbers, {able} have one; "
+            f"leave the option out"
+        )
+    return text == "flush"
+
+
 def machine(target: ChosenTarget) -> Machine:
     """Return the machine that the target's options describe, by default this machine."""
-    code = code_target(target)
+    return machine_of(code_target(target))
+
+
+def machine_of(code: CodeTarget) -> Machine:
     vector_bytes = code.vector_bytes or _longest_vector(code.architecture, code.enabled)
     registers = _registers(code.architecture, vector_bytes)
     dots = dot_instructions(code.architecture, code.enabled, vector_bytes)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import combinations_with_replacement
 from typing import NamedTuple
 
-from ...core.backend import DotInstruction
+from ...core.machine import DotInstruction
 
 #: Element types of the factors and sums, the intrinsic, the vector bits, and the alternative sets of required features.
 _X86 = (
@@ -29,11 +29,11 @@ _AARCH64 = (
     ("u8", "u8", "i32", "llvm.aarch64.neon.udot.v4i32.v16i8", 128, ("dotprod",)),
     ("u8", "s8", "i32", "llvm.aarch64.neon.usdot.v4i32.v16i8", 128, ("i8mm",)),
 )
-#: Pairs of 16-bit numbers, for CPUs without instructions for bytes.
+#: Pairs of 16-bit numbers, for CPUs without instructions for bytes; and pairs of bytes, with 16-bit sums that saturate.
 _X86_PAIRS = (
-    ("llvm.x86.sse2.pmadd.wd", 128, "sse2"),
-    ("llvm.x86.avx2.pmadd.wd", 256, "avx2"),
-    ("llvm.x86.avx512.pmaddw.d.512", 512, "avx512bw"),
+    ("llvm.x86.sse2.pmadd.wd", "llvm.x86.ssse3.pmadd.ub.sw.128", 128, ("sse2", "ssse3")),
+    ("llvm.x86.avx2.pmadd.wd", "llvm.x86.avx2.pmadd.ub.sw", 256, ("avx2", "avx2")),
+    ("llvm.x86.avx512.pmaddw.d.512", "llvm.x86.avx512.pmaddubs.w.512", 512, ("avx512bw", "avx512bw")),
 )
 _BYTES = ("s8", "u8")
 #: Tiles of 16 rows of 64 bytes: element types of the factors and sums, the intrinsic, the feature.
@@ -51,7 +51,9 @@ _TABLES = {"x86_64": _X86, "aarch64": _AARCH64}
 
 def all_dot_instructions() -> list[tuple[DotInstruction, Sequence[str]]]:
     """Return the vector instructions of all CPUs, with the alternative sets of required features."""
-    return [(each.instruction, each.needed) for each in (*_of_table(_X86), *_of_table(_AARCH64), *_of_pairs())]
+    return [
+        (each.instruction, each.needed) for each in (*_of_table(_X86), *_of_table(_AARCH64), *_of_pairs(frozenset()))
+    ]
 
 
 class _Known(NamedTuple):
@@ -67,10 +69,12 @@ def _of_table(table: Iterable[tuple[str, str, str, str, int, Sequence[str]]]) ->
         yield _Known(DotInstruction(intrinsic, left, right, total, bits // 32), bits, needed)
 
 
-def _of_pairs() -> Iterator[_Known]:
-    for intrinsic, bits, needed in _X86_PAIRS:
+def _of_pairs(features: frozenset[str]) -> Iterator[_Known]:
+    for intrinsic, byte_pairs, bits, (needed, of_bytes) in _X86_PAIRS:
+        there = byte_pairs if of_bytes in features else ""
         for left, right in combinations_with_replacement(_BYTES, 2):
-            yield _Known(DotInstruction(intrinsic, left, right, "i32", bits // 32, by_halves=True), bits, (needed,))
+            found = DotInstruction(intrinsic, left, right, "i32", bits // 32, by_halves=True, byte_pairs=there)
+            yield _Known(found, bits, (needed,))
 
 
 @lru_cache(maxsize=64)
@@ -83,7 +87,7 @@ def dot_instructions(architecture: str, features: frozenset[str], vector_bytes: 
 
     of_vectors = there(_of_table(_TABLES.get(architecture, ())))
     if architecture == "x86_64" and not any(each.total == "i32" for each in of_vectors):
-        of_vectors += there(_of_pairs())
+        of_vectors += there(_of_pairs(features))
     if architecture != "x86_64" or vector_bytes < _TILE_ROWS * 4:
         return tuple(of_vectors)
     of_tiles = (

@@ -17,7 +17,7 @@ from ....support.errors import RelaxError
 from ....support.processes.background import BackgroundRun
 from ....support.processes.pool import PoolCall, process_pool
 from ....support.temporary import is_any_size_written
-from ...core.code import CodeOptions, check_opt_level
+from ...core.code_options import CodeOptions, check_opt_level
 from ...host.passes.host_call_parallel import THREAD_TABLE, THREAD_TABLE_TEXT
 from ...host.passes.host_define_support import define_support, parsed_unit
 from ...host.support import Support, named_in

@@ -8,7 +8,7 @@ from ....bindings.navigation import operations_in
 from ....bindings.objects import exported_functions, object_of
 from ....dialects.verification import verify_ir
 from ....support.errors import RefusalError, RelaxError
-from ...core.code import check_opt_level
+from ...core.code_options import check_opt_level
 from ...host.passes.host_define_support import define_support
 
 

@@ -31,7 +31,7 @@ from ....passes.tir_bufferize import is_on_tensors
 from ....runtime.cpu import host_caches, host_cores
 from ....support.registry import extensions_digest
 from ...core.backend import ChosenTarget
-from ...core.code import CodeOptions
+from ...core.code_options import CodeOptions
 from ...host.passes.host_call_parallel import THREAD_TABLE
 from ...host.passes.host_name_functions import name_in_program
 from ...host.units import find_function

@@ -15,7 +15,7 @@ from ....runtime.cpu import cpu_identity
 from ....support.processes.background import BackgroundRun
 from ....support.processes.pool import PoolCall, process_pool
 from ....support.temporary import is_any_size_written
-from ...core.code import CodeOptions
+from ...core.code_options import CodeOptions
 from .code_target import CodeTarget
 from .units import Unit
 

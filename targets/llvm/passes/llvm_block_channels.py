@@ -22,7 +22,7 @@ from ....dialects.relax.values import stated
 from ....passes.core.registry import register_pass
 from ....passes.decompose.registry import decomposed, find_decomposition
 from ....passes.relax_convert_layout import ConvertLayout
-from ...core.backend import Machine
+from ...core.machine import Machine
 from ...core.machine_pass import MachinePass
 
 #: A shorter vector does not justify a layout of its own.
@@ -85,15 +85,19 @@ def _layouts(op: OpView, processor: Machine) -> tuple[str, ...] | None:
         return ()
     if read == 1:
         return "NCHW", f"OIHW{written}o", f"NCHW{written}c"
-    return f"NCHW{read}c", f"OIHW{read}i{written}o", f"NCHW{written}c"
+    # Sums run over taps, then over channels. Their order, and so the result's bits, do not depend on the blocks.
+    return f"NCHW{read}c", f"OHWI{read}i{written}o", f"NCHW{written}c"
 
 
 def _block(channels: int, bits: int, processor: Machine) -> int:
     """Return the channels per block, or 1 without blocks.
 
-    The block divides the channels. It has the lanes of a vector or fewer, in whole groups of a dot product.
+    The block divides the channels. It has the lanes of a vector or fewer, in whole groups of a dot product. All CPUs
+    have blocks for the same channels, since the order of a sum may follow from the layout.
     """
-    lanes = processor.lanes(max(bits, 32))
+    if channels % _SHORTEST_BLOCK:
+        return 1
+    lanes = max(processor.lanes(max(bits, 32)), _SHORTEST_BLOCK)
     # Without mask registers, a block that is not a power of two would be loaded and stored element by element.
     has_masks = "avx512f" in processor.features
     group = max(32 // bits, 1)

@@ -16,7 +16,7 @@ from ....dialects.relax.known_constants import elements_of
 from ....dialects.relax.nbits import WORD
 from ....passes.core.registry import register_pass
 from ....passes.layout.conversion import constant_like
-from ...core.backend import Machine
+from ...core.machine import Machine
 from ...core.machine_pass import MachinePass
 from ..plans.matmul import row_tile
 

@@ -24,7 +24,7 @@ from ....dialects.relax.known_constants import elements_of
 from ....dialects.relax.winograd import TAPS, TILES
 from ....passes.core.registry import register_pass
 from ....passes.layout.conversion import constant_like
-from ...core.backend import Machine
+from ...core.machine import Machine
 from ...core.machine_pass import MachinePass
 from ...core.registry import parse_target
 from ..objects.code_target import code_target
@@ -112,7 +112,7 @@ def _padding(op: OpView) -> list[int]:
 def _sizes(op: OpView, processor: Machine) -> _WinogradSizes | None:
     """Return the sizes, or None for a convolution that this method cannot compute."""
     lanes = processor.lanes(32)
-    layouts = (f"NCHW{lanes}c", f"OIHW{lanes}i{lanes}o", f"NCHW{lanes}c")
+    layouts = (f"NCHW{lanes}c", f"OHWI{lanes}i{lanes}o", f"NCHW{lanes}c")
     if (op.data_layout, op.kernel_layout, op.out_layout or op.data_layout) != layouts or op.groups != 1:
         return None
     infos = [decode(value.type) for value in (op.data, op.weight, op.result)]
@@ -125,7 +125,7 @@ def _sizes(op: OpView, processor: Machine) -> _WinogradSizes | None:
     weight = elements_of(op.weight)
     if weight is None:
         return None
-    outer, inner, *_ = weight.shape
+    outer, _, _, inner, *_ = weight.shape
     batch, _, *places, _ = infos[2].shape  # type: ignore[union-attr, misc]
     is_known = all(isinstance(size, int) for size in (batch, *places))
     known = tuple(size if isinstance(size, int) else _ORDINARY_PLACES for size in places)
@@ -230,14 +230,14 @@ def _kernel(weight: Value, side: int, columns: int, made: _Kernels) -> Value:
 
 
 def _panels(weight: Value, side: int, columns: int) -> ndarray:
-    """Transform OIHW16i16o to [panels, points, channels, columns]; computed in f64."""
+    """Transform OHWI16i16o to [panels, points, channels, columns]; computed in f64."""
     import numpy
 
     elements = elements_of(weight)
     assert elements is not None
-    outer, inner, *_, lanes, _ = elements.shape
+    outer, _, _, inner, lanes, _ = elements.shape
     transform = transform_of_kernel(side)
-    taps = elements.transpose(0, 5, 1, 4, 2, 3).reshape(-1, TAPS * TAPS).astype("float64")
+    taps = elements.transpose(0, 5, 3, 4, 1, 2).reshape(-1, TAPS * TAPS).astype("float64")
     points = (taps @ numpy.kron(transform, transform).T).astype("float32")
     panels = points.reshape(outer * lanes // columns, columns, inner * lanes, side * side)
     return numpy.ascontiguousarray(panels.transpose(0, 3, 2, 1))

@@ -7,7 +7,7 @@ from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_body import widest_bits
-from ...core.backend import Machine
+from ...core.machine import Machine
 from .elementwise import fitting_lanes, fitting_tile, outer_loops
 from .matmul import check_contraction, column_tile, outside_of_step, row_loop, row_tile, tile_of
 from .reduction import reduction_order, vector_across
@@ -45,6 +45,5 @@ def conv(op: StructuredOp, vector: int, lanes: int, machine: Machine) -> Plan:
         most = _ROWS if columns > 1 else _ROWS_OF_BLOCKS
         tile.update({dim: min(row_tile(machine, columns, op.sizes[dim]), most) for dim in last})
     outer = [dim for dim in around if dim not in last]
-    # Along the vectors, the data are contiguous for any tap, but single elements of the filter are not.
-    filters = [operand for operand in range(op.input_count) if not op.uses(operand, vector)]
-    return Plan((*outer, vector, *last, *reduction_order(op, filters)), len(op.reductions), vector, lanes, tile)
+    order = (*outer, vector, *last, *reduction_order(op))
+    return Plan(order=order, carried=len(op.reductions), vector=vector, lanes=lanes, tile=tile)

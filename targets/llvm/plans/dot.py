@@ -9,7 +9,8 @@ from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
 from ....passes.schedule.dots import dots_of, factor_kinds, instructions_for
 from ....passes.schedule.plan import Dot, Plan
-from ...core.backend import DotInstruction, Machine
+from ....passes.schedule.reduction_order import check_free
+from ...core.machine import DotInstruction, Machine
 from .conv import conv
 from .elementwise import fitting_lanes
 from .matmul import across, along, check_contraction
@@ -24,6 +25,7 @@ def plan_dot(op: StructuredOp, machine: Machine) -> Plan:
     if not machine.dots:
         raise Decline("the machine has no instruction for sums of products of narrow numbers")
     check_contraction(op)
+    check_free(op)
     found = instructions_for(op, machine)
     if found[0].by_halves:
         machine = replace(machine, registers=machine.registers - _HALVES)

@@ -11,7 +11,7 @@ from ....passes.schedule.dynamic_slices import fills_border
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_access import is_lanewise, is_transposed, loop_between
 from ....passes.schedule.vector_body import widest_bits
-from ...core.backend import Machine
+from ...core.machine import Machine
 
 #: Vectors per step. A shorter body would be mostly loop overhead, a longer body waits for its own operations.
 _TILE = 4
@@ -45,7 +45,8 @@ def plan_elementwise(op: StructuredOp, machine: Machine) -> Plan:
         tile, lanes = 1, min(lanes, _MOST_LANES_SCATTERED if is_scattered else MOST_LANES_ONE_BY_ONE)
     if fills_border(op):
         tile = 1  # the loop takes no time, but its compilation would
-    return Plan(output_order(op, vector), 0, vector, lanes, {vector: fitting_tile(tile, lanes, op.sizes[vector])})
+    tiles = {vector: fitting_tile(tile, lanes, op.sizes[vector])}
+    return Plan(order=output_order(op, vector), vector=vector, lanes=lanes, tile=tiles)
 
 
 def _repeated(op: StructuredOp, copies: int, machine: Machine) -> Plan | None:
@@ -62,7 +63,7 @@ def _repeated(op: StructuredOp, copies: int, machine: Machine) -> Plan | None:
     is_row = all(not op.uses(each, copies) and not is_lanewise(op, vector, each) for each in inputs)
     if lanes < _FEWEST_REPEATED or not is_row or loop_between(op, vector, op.output_start, tile) is None:
         return None
-    return Plan(output_order(op, copies), 0, vector, lanes, tile)
+    return Plan(order=output_order(op, copies), vector=vector, lanes=lanes, tile=tile)
 
 
 def _is_slice(value: Value) -> bool:
@@ -86,7 +87,7 @@ def _in_squares(op: StructuredOp, vector: int, square: int, lanes: int) -> Plan:
     """Plan the transposition of squares in registers: the loop reads rows and writes columns."""
     lanes = min(lanes, _LONGEST_SQUARE)
     outer = [dim for dim in output_order(op, vector) if dim not in (vector, square)]
-    return Plan((*outer, vector, square), 0, vector, lanes, {square: lanes}, square=square)
+    return Plan(order=(*outer, vector, square), vector=vector, lanes=lanes, tile={square: lanes}, square=square)
 
 
 def output_vector(op: StructuredOp) -> int:

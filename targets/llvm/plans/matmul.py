@@ -13,9 +13,9 @@ from ....emit.structured import StructuredOp
 from ....passes.schedule.fitting import check_reads_outputs
 from ....passes.schedule.plan import Panel, Plan
 from ....passes.schedule.vector_body import widest_bits
-from ...core.backend import Machine
+from ...core.machine import Machine
 from .elementwise import fitting_lanes, fitting_tile, outer_loops
-from .reduction import is_over, reduction_order, vector_across, vector_along
+from .reduction import is_over, partial_results, reduction_order, vector_across, vector_along
 
 #: Register count that allows wide tiles, and the vectors of columns with that many or fewer registers.
 _MANY_REGISTERS, _COLUMNS, _FEWER_COLUMNS = 32, 4, 2
@@ -44,17 +44,22 @@ def check_contraction(op: StructuredOp) -> None:
         raise Decline("it is no sum of products of two inputs")
 
 
-def plan_matmul(op: StructuredOp, machine: Machine) -> Plan:
+def check_product(op: StructuredOp) -> None:
+    """Raise Decline if the operation is no contraction, or moves a window."""
     check_contraction(op)
     if any(len(index.factors) > 1 for access in op.accesses for index in access):
         raise Decline("its indices are sums")
+
+
+def plan_matmul(op: StructuredOp, machine: Machine) -> Plan:
+    check_product(op)
     vector = vector_across(op)
     if vector is not None:
         return across(op, vector, fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector]), machine)
     vector = vector_along(op)
     if vector is None:
         raise Decline("no loop has the inputs' elements contiguous")
-    return along(op, vector, fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector]), machine)
+    return along(op, vector, machine.lanes(widest_bits(op)), machine)
 
 
 def across(op: StructuredOp, vector: int, lanes: int, machine: Machine, group: int = 1) -> Plan:
@@ -71,9 +76,9 @@ def across(op: StructuredOp, vector: int, lanes: int, machine: Machine, group: i
     outer = [dim for dim in outside_of_step(op, vector, tile, machine) if dim != rows]
     order = (*outer, vector, rows, *reduction_order(op))
     panel = _panel(op, vector, rows, lanes * columns, _longest_panel(machine) * group)
-    is_cut = panel is not None and op.sizes[panel.dim] != panel.length
-    blocks = ((panel.dim, panel.length),) if panel is not None and is_cut else ()
-    return Plan(order, len(op.reductions), vector, lanes, tile, blocks, panel=panel)
+    blocks = ((panel.dim, panel.length),) if panel is not None and op.sizes[panel.dim] != panel.length else ()
+    carried = len(op.reductions)
+    return Plan(order=order, carried=carried, vector=vector, lanes=lanes, tile=tile, blocks=blocks, panel=panel)
 
 
 def _panel(op: StructuredOp, vector: int, rows: int, width: int, longest: int) -> Panel | None:
@@ -110,28 +115,29 @@ def _one_row(op: StructuredOp, vector: int, lanes: int, columns: int) -> Plan:
     outer = [dim for dim in outer_loops(op) if dim != vector]
     *others, innermost = reduction_order(op)
     tile = {vector: columns, innermost: _STEPS_OF_ONE_ROW}
-    return Plan((*outer, *others, innermost, vector), 0, vector, lanes, tile)
+    return Plan(order=(*outer, *others, innermost, vector), vector=vector, lanes=lanes, tile=tile)
 
 
 def _one_row_of_groups(op: StructuredOp, vector: int, lanes: int) -> Plan:
     """Plan sums of groups in registers, with enough accumulators that no addition waits for the previous one."""
-    outer = [dim for dim in outer_loops(op) if dim != vector]
+    order = (*(dim for dim in outer_loops(op) if dim != vector), vector, *reduction_order(op))
     tile = {vector: fitting_tile(_COLUMNS_OF_ONE_ROW, lanes, op.sizes[vector])}
-    return Plan((*outer, vector, *reduction_order(op)), len(op.reductions), vector, lanes, tile)
+    return Plan(order=order, carried=len(op.reductions), vector=vector, lanes=lanes, tile=tile)
 
 
 def along(op: StructuredOp, vector: int, lanes: int, machine: Machine) -> Plan:
     """Plan vectors along the reduction, which is the last dimension of both matrices."""
+    lanes, partials = partial_results(op, vector, lanes, 1)
     outer = outer_loops(op)
     wide = [dim for dim in outer if op.sizes[dim] != 1][-2:]
-    if not wide:
-        raise Decline("its result is a single element")
-    accumulators = machine.registers // 2
-    counts = (accumulators // 2,) if len(wide) == 1 else (accumulators // 4, 4)
-    tile = {dim: _at_most(count, op.sizes[dim]) for dim, count in zip(wide, counts, strict=True)}
+    accumulators = machine.registers // 2 // partials
+    counts = (max(accumulators // 2, 1),) if len(wide) == 1 else (max(accumulators // 4, 1), min(accumulators, 4))
+    tile = {dim: _at_most(count, op.sizes[dim]) for dim, count in zip(wide, counts, strict=False)}
     outer = [*(dim for dim in outer if dim not in wide), *reversed(wide)]
     order = (*outer, *(dim for dim in reduction_order(op) if dim != vector), vector)
-    return Plan(order, len(op.reductions), vector, lanes, tile)
+    if partials > 1:
+        tile[vector] = partials
+    return Plan(order=order, carried=len(op.reductions), vector=vector, lanes=lanes, tile=tile)
 
 
 def _at_most(count: int, size: int | None) -> int:
@@ -174,7 +180,8 @@ def _rows_of(op: StructuredOp, vector: int, rows: int, columns: int, machine: Ma
     tile = {rows: row_tile(machine, columns, op.sizes[rows])}
     others = [dim for dim in row_loops(op, vector) if dim != rows]
     while others and all(points == op.sizes[dim] for dim, points in tile.items()):
-        points = row_tile(machine, columns * math.prod(tile.values()), op.sizes[others[-1]])
+        accumulators = _accumulators(machine, columns) // (columns * math.prod(tile.values()))
+        points = _even(accumulators, op.sizes[others[-1]])
         if points == 1:
             break
         tile[others.pop()] = points
@@ -245,7 +252,16 @@ def column_tile(machine: Machine) -> int:
 
 def row_tile(machine: Machine, columns: int, size: int | None) -> int:
     """Return the rows that fit into the registers left by the columns and their operands. Steps are even."""
-    most = max(machine.registers * 3 // 4, machine.registers - columns - 2) // columns
+    return _even(_accumulators(machine, columns) // columns, size)
+
+
+def _accumulators(machine: Machine, columns: int) -> int:
+    """Return the registers for results, beside the vectors of the columns and an element of the rows."""
+    return max(machine.registers * 3 // 4, machine.registers - columns - 2)
+
+
+def _even(most: int, size: int | None) -> int:
+    """Return the points of even steps of at most `most` points."""
     if size is None or most < 1:
         return max(most, 1)
     steps = -(-size // most)

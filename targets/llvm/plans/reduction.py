@@ -7,16 +7,18 @@ from collections.abc import Iterable
 
 from ....bindings.rewriting import Decline
 from ....emit.combiner import combiners
+from ....emit.reduction_order import ReductionOrder, order_of
 from ....emit.structured import StructuredOp
 from ....passes.schedule.fitting import check_reads_outputs
 from ....passes.schedule.plan import Plan
+from ....passes.schedule.reduction_order import stated_reductions
 from ....passes.schedule.vector_access import is_lanewise
 from ....passes.schedule.vector_body import runs_on_whole_vectors, usual_bits
-from ...core.backend import Machine
+from ...core.machine import Machine
 from .elementwise import MOST_LANES_ONE_BY_ONE, fitting_lanes, fitting_tile, outer_loops, output_order, output_vector
 
 #: Independent vector accumulators: an addition takes several cycles, and two can start per cycle.
-_IN_FLIGHT = 4
+IN_FLIGHT = 4
 #: Number of steps from which a reduction is worth more than one pass over its results, and the tile of a pass.
 _LONG, _ROWS, _COLUMNS = 32, 8, 2
 
@@ -33,11 +35,25 @@ def plan_reduction(op: StructuredOp, machine: Machine) -> Plan:
     if along is not None:
         return _along(op, along, machine.lanes(bits))
     # Scattered elements are loaded one by one, but the arithmetic on them is still vectorized.
-    return _across(op, output_vector(op), min(machine.lanes(bits), MOST_LANES_ONE_BY_ONE), tile=1)
+    return _across(op, _any_output(op), min(machine.lanes(bits), MOST_LANES_ONE_BY_ONE), tile=1)
+
+
+def _any_output(op: StructuredOp) -> int:
+    """Return the outputs' last loop, or one of a single step if the steps of a single result follow each other."""
+    order = order_of(op.operation)
+    units = [dim for dim in op.parallels if op.sizes[dim] == 1]
+    is_single = bool(units) and len(units) == len(op.parallels)
+    return units[-1] if is_single and order is not None and order.lanes == 1 else output_vector(op)
 
 
 def vector_across(op: StructuredOp) -> int | None:
-    """Return the outputs' last loop, or None unless an input is contiguous there and no input is scattered."""
+    """Return the outputs' last loop, or None unless an input is contiguous there and no input is scattered.
+
+    Return None as well if the operation states lanes along a reduction.
+    """
+    order = order_of(op.operation)
+    if order is not None and order.lanes > 1:
+        return None
     try:
         vector = output_vector(op)
     except Decline:
@@ -48,7 +64,10 @@ def vector_across(op: StructuredOp) -> int | None:
 
 
 def vector_along(op: StructuredOp) -> int | None:
-    """Return a reduction along which the inputs are contiguous, or None unless its order is free."""
+    """Return a reduction along which the inputs are contiguous, or None unless its order is free or states lanes."""
+    order = order_of(op.operation)
+    if order is not None and order.lanes == 1:
+        return None
     try:
         combiners(op)
     except Decline:
@@ -56,7 +75,7 @@ def vector_along(op: StructuredOp) -> int | None:
     if runs_on_whole_vectors(op):
         return None
     inputs = range(op.input_count)
-    for dim in sorted(op.reductions, reverse=True):
+    for dim in sorted(op.reductions, reverse=True) if order is None else reduction_order(op)[-1:]:
         is_used = any(op.is_contiguous(operand, dim) for operand in inputs)
         if is_used and op.sizes[dim] != 1 and not _is_scattered(op, dim, inputs):
             return dim
@@ -67,16 +86,16 @@ def _is_scattered(op: StructuredOp, dim: int, operands: Iterable[int]) -> bool:
     return any(is_lanewise(op, dim, operand) for operand in operands)
 
 
-def _across(op: StructuredOp, vector: int, lanes: int, tile: int = _IN_FLIGHT) -> Plan:
+def _across(op: StructuredOp, vector: int, lanes: int, tile: int = IN_FLIGHT) -> Plan:
     lanes = fitting_lanes(lanes, op.sizes[vector])
     *others, innermost = reduction_order(op)
     if tile > 1 and is_over(op.sizes[innermost], _LONG) and is_over(op.sizes[vector], lanes * tile):
         # Some whole rows at a time are added to results in the cache: columns would be read with a stride.
-        outer = output_order(op, vector)[:-1]
-        order = (*outer, *others, innermost, vector)
-        return Plan(order, 0, vector, lanes, {innermost: _ROWS, vector: _COLUMNS})
+        order = (*output_order(op, vector)[:-1], *others, innermost, vector)
+        return Plan(order=order, vector=vector, lanes=lanes, tile={innermost: _ROWS, vector: _COLUMNS})
     order = (*output_order(op, vector), *reduction_order(op))
-    return Plan(order, len(op.reductions), vector, lanes, {vector: fitting_tile(tile, lanes, op.sizes[vector])})
+    tiles = {vector: fitting_tile(tile, lanes, op.sizes[vector])}
+    return Plan(order=order, carried=len(op.reductions), vector=vector, lanes=lanes, tile=tiles)
 
 
 def is_over(size: int | None, limit: int) -> bool:
@@ -84,26 +103,40 @@ def is_over(size: int | None, limit: int) -> bool:
 
 
 def _along(op: StructuredOp, vector: int, lanes: int) -> Plan:
-    lanes = fitting_lanes(lanes, op.sizes[vector])
+    lanes, tile = partial_results(op, vector, lanes, IN_FLIGHT)
     order = (*outer_loops(op), *(dim for dim in reduction_order(op) if dim != vector), vector)
-    return Plan(order, len(op.reductions), vector, lanes, {vector: partial_results(lanes, op.sizes[vector])})
+    return Plan(order=order, carried=len(op.reductions), vector=vector, lanes=lanes, tile={vector: tile})
 
 
-def partial_results(lanes: int, size: int | None) -> int:
-    """Return the number of accumulators per element.
+def partial_results(op: StructuredOp, vector: int, lanes: int, accumulators: int) -> tuple[int, int]:
+    """Return the lanes, and the vectors of partial results per element, as the operation's order states.
 
-    The number is a power of two, because accumulators are merged in pairs.
+    If none is stated, there are `accumulators` vectors.
     """
-    tile = _IN_FLIGHT
-    while size is not None and tile > 1 and tile * lanes > size:
-        tile //= 2
-    return tile
+    order = order_of(op.operation) or ReductionOrder(((vector,),), lanes, accumulators)
+    wide, several = order.partial_results(op.sizes[vector])
+    lanes = min(lanes, wide)
+    return lanes, several * wide // lanes
 
 
-def reduction_order(op: StructuredOp, operands: Iterable[int] | None = None) -> list[int]:
-    """Return the reductions in memory order of the first input that has them all, for contiguous reads."""
-    for operand in range(op.input_count) if operands is None else operands:
-        dims = [dim for index in op.accesses[operand] for dim, _ in index.factors if dim in op.reductions]
-        if set(dims) == {dim for dim in op.reductions if op.sizes[dim] != 1}:
-            return [*(dim for dim in sorted(op.reductions) if dim not in dims), *dict.fromkeys(dims)]
-    return sorted(op.reductions)
+def reduction_order(op: StructuredOp) -> list[int]:
+    """Return the reductions in the stated order.
+
+    If none is stated: windows' taps, then the others in memory order of the first input that has them all. This order
+    is the same for images of any layout.
+    """
+    stated = stated_reductions(op)
+    if stated is not None:
+        return stated
+    taps = [dim for dim in sorted(op.reductions) if _is_tap(op, dim)]
+    others = op.reductions.difference(taps)
+    for operand in range(op.input_count):
+        dims = [dim for index in op.accesses[operand] for dim, _ in index.factors if dim in others]
+        if set(dims) == {dim for dim in others if op.sizes[dim] != 1}:
+            return [*taps, *(dim for dim in sorted(others) if dim not in dims), *dict.fromkeys(dims)]
+    return [*taps, *sorted(others)]
+
+
+def _is_tap(op: StructuredOp, dim: int) -> bool:
+    """Check whether a loop moves a window: an index is a sum with it."""
+    return any(index.factor(dim) and len(index.factors) > 1 for access in op.accesses for index in access)

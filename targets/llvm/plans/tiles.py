@@ -10,7 +10,8 @@ from ....emit.structured import StructuredOp
 from ....passes.schedule.dots import factor_kinds, instructions_for
 from ....passes.schedule.fitting import check_plan
 from ....passes.schedule.plan import Dot, Panel, Plan, Tiles
-from ...core.backend import Machine
+from ....passes.schedule.reduction_order import check_free
+from ...core.machine import Machine
 from .elementwise import outer_loops, output_vector
 from .matmul import block_loop, check_contraction, row_loop
 from .reduction import reduction_order
@@ -32,6 +33,7 @@ def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
     if not sides:
         raise Decline("the machine has no tiles")
     check_contraction(op)
+    check_free(op)
     kinds, _ = factor_kinds(op)
     (instruction, *_) = instructions_for(op, machine, rows=max(sides))
     vector = output_vector(op)
@@ -59,12 +61,12 @@ def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
     inside = [rows, *([through] if is_of_taps else []), vector]
     step = tile[through] * instruction.lanes
     plan = Plan(
-        (*(each for each in outer_loops(op) if each not in inside), *inside, *reduction_order(op)),
-        len(op.reductions),
-        vector,
-        instruction.lanes,
-        tile,
-        () if is_of_taps else _blocks(op, vector, row_bytes, step, machine),
+        order=(*(each for each in outer_loops(op) if each not in inside), *inside, *reduction_order(op)),
+        carried=len(op.reductions),
+        vector=vector,
+        lanes=instruction.lanes,
+        tile=tile,
+        blocks=() if is_of_taps else _blocks(op, vector, row_bytes, step, machine),
         panel=None if is_of_taps else Panel(columns[0], dim, steps),
         dot=Dot(dim, instruction.group),
         tiles=Tiles(rows, instruction.rows),

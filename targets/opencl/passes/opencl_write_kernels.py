@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules of kernels become text in OpenCL C, for devices whose drivers take no SPIR-V."""
+"""Conversion of kernel modules to OpenCL C, for devices with drivers that accept no SPIR-V."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..source.kernel_text import source_of
 @register_pass
 @dataclass(frozen=True)
 class WriteKernels(Pass):
-    """Writes kernels as text in OpenCL C, which the module has as an attribute from here on."""
+    """Write kernels as text in OpenCL C, which becomes an attribute of the module."""
 
     name: ClassVar[str] = "opencl-write-kernels"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels as text: a variable for each value, loops and branches as C has them.
+"""Text of kernels: a variable for each value, and loops and branches of C.
 
-What is written still has its loops, and its memory by operations of the dialect spirv, which spirv-lower-memory makes.
+The input still has loops, and accesses memory by operations of the dialect spirv, which spirv-lower-memory creates.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ....runtime.opencl.source_text import kernel_name
 from ....support.errors import RelaxError
 from ...gpu.emit.threads import dimension_of, threads_of
 from ...spirv.device_code import kernels_of
-from ...text import structured_control
+from ...text.structured_control import CONTROL_RULES
 from ...text.text_writer import INDENT, TextWriter
 from .operation_text import RULES, Rule
 from .type_text import (
@@ -35,12 +35,12 @@ from .type_text import (
 
 _EXTENSIONS = {"half": "cl_khr_fp16", "double": "cl_khr_fp64"}
 _WORD = re.compile(r"\w+")
-#: What of OpenCL C says where a thread is.
+#: Functions of OpenCL C that return a thread's indices.
 _IDS = {
     "gpu.thread_id": "get_local_id", "gpu.block_id": "get_group_id", "gpu.block_dim": "get_local_size",
     "gpu.grid_dim": "get_num_groups",
 }  # fmt: skip
-#: Functions that read a place and write it at once: what they are of 32 and of 64 bits, whether of numbers with a sign.
+#: Atomic functions: the name after the prefix for 32 or 64 bits, and True for signed operands.
 _ATOMICS = {
     "IAdd": ("add", False), "ISub": ("sub", False), "SMin": ("min", True), "SMax": ("max", True),
     "UMin": ("min", False), "UMax": ("max", False), "And": ("and", False), "Or": ("or", False), "Xor": ("xor", False),
@@ -59,7 +59,7 @@ static float add_at(volatile __global float *place, float value) {
 
 
 def source_of(module: Operation) -> str:
-    """Of a gpu.module. Raises RelaxError for an operation that has no text."""
+    """Return the text of a gpu.module. Raises RelaxError for an operation without a counterpart."""
     texts = [_Kernel(kernel).text() for kernel in kernels_of(module)]
     body = "\n".join(texts)
     if "add_at(" in body:
@@ -148,7 +148,7 @@ class _Kernel(TextWriter[str]):
         self._define(op.results[0], f"{_IDS[op.name]}({'xyz'.index(dimension_of(op))})")
 
     def extended(self, op: Operation) -> None:
-        """A product of twice as many bits: its lower half, and its upper one."""
+        """Write the lower and upper halves of a product with twice as many bits."""
         x, y = self._all(op.operands)
         low, high = op.results
         type_ = c_type(low.type)
@@ -167,12 +167,12 @@ class _Kernel(TextWriter[str]):
     # ---- memory ----
 
     def array(self, op: Operation) -> None:
-        """Memory of a thread's own, or the block's."""
+        """Declare an array in a thread's own memory or in the block's."""
         is_shared = op.name == "spirv.mlir.addressof"
         element, size, space = pointer_parts(op.results[0].type)
         name = self._shared_name(op) if is_shared else self.fresh("v")
         text = f"{space}{c_type(element)} {name}[{size}];"
-        # Blocks' memory stands at the begin of a kernel.
+        # Memory of blocks is declared at the begin of a kernel.
         if not is_shared:
             self.line(text)
         elif INDENT + text not in self.lines:
@@ -192,7 +192,7 @@ class _Kernel(TextWriter[str]):
 
     def other_pointer(self, op: Operation) -> None:
         if not str(op.results[0].type).startswith("!spirv.ptr"):
-            raise RelaxError("of pointers alone")
+            raise RelaxError("only pointers can be cast")
         (pointer,) = self._all(op.operands)
         self._pointer(op.results[0], f"({pointer_type(op.results[0].type)}){pointer}")
 
@@ -222,10 +222,10 @@ class _Kernel(TextWriter[str]):
         pointer, *values = self._all(op.operands)
         type_ = op.results[0].type
         if lanes_of(type_) > 1 or is_truth(type_):
-            raise RelaxError(f"not of {type_}")
+            raise RelaxError(f"it does not support {type_}")
         prefix = {32: "atomic_", 64: "atom_"}.get(8 * storage_bytes(type_))
         if prefix is None:
-            raise RelaxError("of 32 and of 64 bits alone")
+            raise RelaxError("only 32 and 64 bits are supported")
         function, is_signed = _ATOMICS[op.name.removeprefix("spirv.Atomic")]
         of, space = c_type(type_), pointer_parts(op.operands[0].type)[2]
         if function == "cmpxchg":
@@ -238,7 +238,7 @@ class _Kernel(TextWriter[str]):
 
     def add_floats(self, op: Operation) -> None:
         if c_type(op.results[0].type) != "float":
-            raise RelaxError(f"not of {op.results[0].type}: of f32 alone")
+            raise RelaxError(f"only f32 is supported, not {op.results[0].type}")
         pointer, value = self._all(op.operands)
         self._define(op.results[0], f"add_at({pointer}, {value})")
 
@@ -246,12 +246,12 @@ class _Kernel(TextWriter[str]):
         self.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);")
 
     def nothing(self, op: Operation) -> None:
-        """What no one needs to write: any number is one that is not defined."""
+        """Write an undefined value as 0."""
         self._define(op.results[0], f"({c_type(op.results[0].type)})(0)")
 
 
 def _is_aligned(op: Operation, type_: Type) -> bool:
-    """Whether a place is one that a value may have by itself."""
+    """Check whether an access has the natural alignment of the vector type."""
     lanes = lanes_of(type_)
     if lanes == 1:
         return True
@@ -273,7 +273,7 @@ def _of_expression(rule: Rule) -> Callable[[_Kernel, Operation], None]:
 
 
 _WRITERS: Mapping[str, Callable[[_Kernel, Operation], None]] = {
-    **structured_control.RULES,
+    **CONTROL_RULES,
     **{name: _of_expression(rule) for name, rule in RULES.items()},
     **{f"spirv.Atomic{kind}": _Kernel.atomic for kind in _ATOMICS},
     "arith.constant": _Kernel.constant,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations on numbers as expressions of OpenCL C, of scalars and of vectors."""
+"""Expressions of OpenCL C for operations on numbers, scalars and vectors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ....bindings.ir import Operation, Type
 from ....support.errors import RelaxError
 from .type_text import bits_of, c_type, is_truth, lanes_of, room_of, scalar_type, signed, signed_integer
 
-#: Gives the expression of an operation's only result from those of its operands.
+#: Returns the expression of an operation's only result for the expressions of its operands.
 Rule = Callable[[Operation, Sequence[str]], str]
 _FEWER_BITS_THAN_INT = 32
 
@@ -19,7 +19,10 @@ def converted(text: str, to: str, lanes: int) -> str:
 
 
 def _as_signed(text: str, type_: Type) -> str:
-    """Numbers with a sign; where a type has fewer bits than room, the upper ones become the sign's."""
+    """Return a number as a signed integer.
+
+    If a type has fewer bits than its C type, the upper bits become copies of the sign.
+    """
     name, more = signed(c_type(type_)), room_of(type_) - bits_of(type_)
     if not more:
         return f"as_{name}({text})"
@@ -27,7 +30,7 @@ def _as_signed(text: str, type_: Type) -> str:
     return converted(f"as_{name}({moved}) >> {more}", name, lanes_of(type_))
 
 
-#: What arithmetic of one bit comes to.
+#: Operators that implement the arithmetic of one bit.
 _OF_TRUTHS = {"&": "&", "|": "|", "^": "^", "+": "^", "-": "^", "*": "&"}
 
 
@@ -40,12 +43,12 @@ def _of_integers(sign: str) -> Rule:
         type_, (x, y) = op.results[0].type, operands
         if is_truth(type_):
             if sign not in _OF_TRUTHS:
-                raise RelaxError("not of truth values")
+                raise RelaxError("it does not support truth values")
             return f"{x} {_OF_TRUTHS[sign]} {y}"
         if room_of(type_) != bits_of(type_):
-            raise RelaxError(f"not of {type_}")
+            raise RelaxError(f"it does not support {type_}")
         if lanes_of(type_) == 1 and bits_of(type_) < _FEWER_BITS_THAN_INT:
-            # C does it on ints, which have less than products of ushorts.
+            # C promotes operands to int, which overflows for products of ushorts.
             return f"({c_type(type_)})((uint){x} {sign} (uint){y})"
         return f"{x} {sign} {y}"
 
@@ -56,7 +59,7 @@ def _of_signed(sign: str) -> Rule:
     def rule(op: Operation, operands: Sequence[str]) -> str:
         type_ = op.results[0].type
         if room_of(type_) != bits_of(type_):
-            raise RelaxError(f"not of {type_}")
+            raise RelaxError(f"it does not support {type_}")
         x, y = (_as_signed(each, type_) for each in operands)
         y = operands[1] if sign == ">>" else y
         text = f"{x} {sign} {y}"
@@ -73,7 +76,7 @@ def _of_signed_function(name: str) -> Rule:
     def rule(op: Operation, operands: Sequence[str]) -> str:
         type_ = op.results[0].type
         if room_of(type_) != bits_of(type_):
-            raise RelaxError(f"not of {type_}")
+            raise RelaxError(f"it does not support {type_}")
         text = f"{name}({', '.join(_as_signed(each, type_) for each in operands)})"
         return f"as_{c_type(type_)}({text})"
 
@@ -85,7 +88,7 @@ def _absolute(op: Operation, operands: Sequence[str]) -> str:
 
 
 def _truth(text: str, op: Operation) -> str:
-    """A comparison, which has for vectors as many bits as what it compares."""
+    """Return a comparison as int. For vectors it has as many bits as its operands, and is converted."""
     lanes = lanes_of(op.results[0].type)
     return f"convert_int{lanes}({text})" if lanes > 1 else f"(int)({text})"
 
@@ -96,7 +99,7 @@ _FIRST_UNSIGNED = 6
 
 def _compare_integers(op: Operation, operands: Sequence[str]) -> str:
     predicate, type_ = op.attributes["predicate"].value, op.operands[0].type
-    # Of truth values as numbers with a sign the true one is -1, as it is of vectors.
+    # True is -1 as a signed number, which vectors contain already.
     is_signed = 1 < predicate < _FIRST_UNSIGNED
     x, y = operands
     if is_truth(type_):
@@ -108,7 +111,7 @@ def _compare_integers(op: Operation, operands: Sequence[str]) -> str:
     return _truth(f"{x} {_INTEGER_SIGNS[predicate]} {y}", op)
 
 
-#: By arith's numbers, 1 to 14: of ordered ones, then of those that are true for NaN.
+#: Comparisons by arith's numbers, 1 to 14: first the ordered ones, then the ones that are true for NaN.
 _FLOAT_COMPARISONS = {
     1: "{0} == {1}", 2: "{0} > {1}", 3: "{0} >= {1}", 4: "{0} < {1}", 5: "{0} <= {1}", 6: "islessgreater({0}, {1})",
     7: "isordered({0}, {1})", 8: "!islessgreater({0}, {1})", 9: "!({0} <= {1})", 10: "!({0} < {1})",
@@ -124,7 +127,11 @@ def _compare_floats(op: Operation, operands: Sequence[str]) -> str:
 
 
 def _extreme(above: str, zeros: str) -> Rule:
-    """NaN where one of both is, and of zeros the one with the right sign: their bits say that, equal ones are alike."""
+    """Return the rule of a maximum or minimum.
+
+    The result is NaN if an operand is. Zeros of different sign are combined by their bits; equal operands have the same
+    bits otherwise.
+    """
 
     def rule(op: Operation, operands: Sequence[str]) -> str:
         type_, (x, y) = op.results[0].type, operands
@@ -229,7 +236,7 @@ def _from_elements(op: Operation, operands: Sequence[str]) -> str:
 def _extract(op: Operation, operands: Sequence[str]) -> str:
     type_, places = op.operands[0].type, list(op.attributes["static_position"])
     if len(places) != len(type_.shape) or len(operands) > 1:
-        raise RelaxError("only single lanes, whose place is known, are taken out of vectors")
+        raise RelaxError("only single lanes at constant positions can be extracted from vectors")
     place = 0
     for size, each in zip(type_.shape, places, strict=True):
         place = place * size + each
@@ -271,7 +278,7 @@ _CONVERSIONS: Mapping[str, Rule] = {
     "arith.bitcast": _bitcast,
     "vector.bitcast": _bitcast,
 }
-#: Of math, by their names in C where these differ.
+#: Functions of the math dialect, with their names in C if different.
 _FUNCTIONS = {
     "absf": "fabs", "ceil": "", "floor": "", "round": "", "roundeven": "rint", "trunc": "", "sqrt": "", "rsqrt": "",
     "fma": "", "copysign": "", "exp": "", "exp2": "", "expm1": "", "log": "", "log2": "", "log10": "", "log1p": "",

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Types in OpenCL C, and numbers of them. Integers are unsigned, as their operations say whether there is a sign; truth
-values are ints, 0 or 1, those of vectors 0 or -1, as comparisons give them."""
+"""Types and constants in OpenCL C.
+
+Integers are unsigned, because operations state the signedness. A truth value is an int, 0 or 1. In vectors it is 0 or
+-1, as comparisons return it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from ....support.errors import RelaxError
 
 _INTEGERS = {8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}
 _FLOATS = {16: "half", 32: "float", 64: "double"}
-#: Of addresses, by the storage class of SPIR-V.
+#: Address spaces by SPIR-V's storage class.
 _SPACES = {"CrossWorkgroup": "__global ", "Workgroup": "__local ", "Function": ""}
 _POINTER = re.compile(r"!spirv\.ptr<(.*), (\w+)>")
 _ARRAY = re.compile(r"!spirv\.array<(\d+) x (.*)>")
@@ -23,7 +26,7 @@ INDEX_BITS = 64
 
 
 def lanes_of(type_: Type) -> int:
-    """Of a vector; 1 for a scalar, and for a vector of one lane, which is one here."""
+    """Return the number of lanes of a vector; 1 for a scalar or a vector of one lane, which is a scalar in C."""
     return math.prod(type_.shape) if isinstance(type_, ir.VectorType) else 1
 
 
@@ -38,7 +41,7 @@ def bits_of(type_: Type) -> int:
 
 
 def scalar_type(type_: Type) -> str:
-    """Of an element. Raises RelaxError for what OpenCL C has not."""
+    """Return the C type of an element. Raises RelaxError for types that OpenCL C lacks."""
     element = element_type(type_)
     if is_truth(element):
         return "int"
@@ -50,7 +53,7 @@ def scalar_type(type_: Type) -> str:
 
 
 def room_of(type_: Type) -> int:
-    """The bits in which integers of a type are: of four bits there are eight, whose upper ones are 0."""
+    """Return the bits of an integer's C type: four bits are stored in eight, and the upper ones are 0."""
     return max(8, 1 << (bits_of(type_) - 1).bit_length())
 
 
@@ -60,17 +63,17 @@ def c_type(type_: Type) -> str:
 
 
 def signed(name: str) -> str:
-    """The type of integers with a sign: ulong4 is long4."""
+    """Return the signed type: long4 for ulong4."""
     return name.removeprefix("u")
 
 
 def signed_integer(type_: Type) -> str:
-    """Of as many bits as an element; of truth values an int, which they are."""
+    """Return the signed integer type with an element's bits; int for truth values."""
     return "int" if is_truth(type_) else signed(_INTEGERS[room_of(type_)])
 
 
 def pointer_parts(type_: Type) -> tuple[Type, int, str]:
-    """What a pointer is to, how many of them are an array (0: none), and the space of its address."""
+    """Return a pointer's element type, its array length (0: no array), and its address space."""
     pointee, storage = _POINTER.fullmatch(str(type_)).groups()  # type: ignore[union-attr]
     array = _ARRAY.fullmatch(pointee)
     count, element = (int(array[1]), array[2]) if array else (0, pointee)
@@ -83,7 +86,7 @@ def pointer_type(type_: Type) -> str:
 
 
 def number_text(value: float | int, type_: Type) -> str:
-    """A number of an element's type, exactly."""
+    """Return the exact text of a constant of an element type."""
     name = scalar_type(type_)
     if isinstance(value, float):
         if math.isfinite(value):

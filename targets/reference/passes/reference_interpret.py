@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions become calls of the interpreter, which the program has the module for, as bytecode."""
+"""Replacement of functions by calls of the interpreter. The program contains the module as bytecode."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from ....passes.params.signature import state_type
 from ....support.errors import RefusalError
 from ....support.external_part import ExternalPart
 
-#: The part of the program that is interpreted, and what runs it (interpreter/external/reference.py).
+#: Name and version of the interpreted part, which interpreter/external/reference.py runs.
 PART, VERSION = "reference", "1"
-#: What tvm-ffi registers: gives an element of a list.
+#: Function of tvm-ffi that returns an element of a list.
 _ITEM = "ffi.ArrayGetItem"
 
 
 @register_pass
 class Interpret(Pass):
-    """Has each public function call the interpreter, and keeps the module for that as a part of the program."""
+    """Replace public functions by calls of the interpreter, and add the module to the program as a part."""
 
     name: ClassVar[str] = "reference-interpret"
     sees_externals: ClassVar[bool] = True
@@ -37,10 +37,10 @@ class Interpret(Pass):
 
     def run(self, op: Operation) -> None:
         if EXTERNAL_MODS in op.attributes:
-            raise RefusalError("parts of codegens are code, which is not interpreted: leave out partition=")
+            raise RefusalError("parts compiled by codegens cannot be interpreted: remove partition=")
         functions = [each for each in graph_functions(op) if not is_private(each)]
         if any(GROWN in each.attributes for each in functions):
-            raise RefusalError("arguments that grow in place are for code: leave out donate=")
+            raise RefusalError("arguments that grow in place require compiled code: remove donate=")
         stream = io.BytesIO()
         op.write_bytecode(stream)
         writes = bool(operations_named(op, "relax.call_packed"))
@@ -80,5 +80,5 @@ def _call(call: str, name: str, operands: list[Value], type_: Type) -> Value:
 
 
 def _given(type_: Type) -> Type:
-    """What a call of a packed function can give: a shape is an object."""
+    """Return a type that a packed function can return. A shape is an object."""
     return ir.Type.parse("!relax.object", type_.context) if isinstance(decode(type_), ShapeInfo) else type_

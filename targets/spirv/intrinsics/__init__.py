@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What SPIR-V's targets say of tir's intrinsics beside llvm's polynomials."""
+"""Lowerings of TIR intrinsics for SPIR-V's targets, in addition to llvm's polynomials."""

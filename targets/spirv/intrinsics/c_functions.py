@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions that other targets have from C's library: gamma functions, IEEE's remainders."""
+"""Functions that other targets take from C's library: gamma functions, IEEE's remainders."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ....emit.special.series import exp, in_f64, is_nan, log, size_of
 from ....passes.intrinsics.registry import register_legalize_intrinsic
 
 _DTYPES = ("f32", "f64")
-#: Stirling's series is exact from here on: the steps of 1 until there.
+#: Stirling's series is exact from here on. Smaller arguments are shifted by steps of 1.
 _FAR = 12
 #: B(2k) / (2k (2k - 1)), for k from 1 on.
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
-#: Factors of C's largest number.
+#: Powers of two near the largest finite number.
 _LARGEST = {"f32": float.fromhex("0x1p126"), "f64": float.fromhex("0x1p1022")}
 
 
@@ -33,13 +33,13 @@ def tgamma(op: OpView) -> Number:
 
 @register_legalize_intrinsic("tir.remainder", "spirv", dtypes=_DTYPES)
 def remainder(op: OpView) -> Number:
-    """The nearest multiple of y taken off, the even one of two as near."""
+    """Return x minus the nearest multiple of y, and of two equally near ones the even one."""
     x, y = numbers(op)
     size, step = size_of(x), size_of(y)
     can_double = step <= _LARGEST[x.dtype]
     rest = select(can_double, intrinsic("fmod", size, select(can_double, step + step, step)), size)
     half = step * 0.5
-    # What half of the smallest numbers is, is rounded.
+    # Half of a subnormal number is rounded.
     is_above = select(step < 1.0, rest + rest > step, rest > half)
     rest = select(is_above, rest - step, rest)
     is_above_still = is_above & select(step < 1.0, rest + rest >= step, rest >= half)
@@ -50,7 +50,7 @@ def remainder(op: OpView) -> Number:
 
 
 def _shifted(x: Number) -> tuple[Number, Number, Number]:
-    """x and as many ones as take it far, the product of the numbers before, what the sum has lost."""
+    """Return x shifted up to `_FAR`, the product of the numbers passed, and the rounding error of the sum."""
     y, factors, lost = x, x.constant(1.0), x.constant(0.0)
     for _ in range(_FAR):
         is_near = y < float(_FAR)
@@ -66,19 +66,19 @@ def _tail(y: Number) -> Number:
 
 
 def _zeta_minus_1(k: int, first: int = 60) -> float:
-    """The sum of n**-k from 2 on, by Euler and Maclaurin from `first` on."""
+    """Return the sum of n**-k from 2 on, by the Euler-Maclaurin formula from `first` on."""
     tail = [first ** (1 - k) / (k - 1), first**-k / 2, k * first ** (-k - 1) / 12]
     tail.append(-k * (k + 1) * (k + 2) * first ** (-k - 3) / 720)
     tail.append(math.prod(range(k, k + 5)) * first ** (-k - 5) / 30240)
     return math.fsum([*(n**-k for n in range(2, first)), *tail])
 
 
-#: Of log(gamma(2 + z)) / z, for z from -0.5 to 0.5.
+#: Coefficients of log(gamma(2 + z)) / z, for z from -0.5 to 0.5.
 _NEAR_2 = (0.42278433509846713, *((-1) ** k * _zeta_minus_1(k) / k for k in range(2, 30)))
 
 
 def _near(x: Number) -> Number:
-    """log(gamma(x)) from 0.5 to `_FAR`: a series at 2, and the logarithm of the factors to there."""
+    """Return log(gamma(x)) from 0.5 to `_FAR`: a series at 2, plus the logarithm of the factors from there."""
     below = x < 1.5
     y, factors = select(below, x + 1.0, x), x.constant(1.0)
     for _ in range(_FAR - 2):
@@ -91,7 +91,7 @@ def _near(x: Number) -> Number:
 
 @in_f64
 def _log_gamma(x: Number) -> Number:
-    """By reflection below 0.5."""
+    """Return the logarithm of |gamma(x)|, by reflection below 0.5."""
     is_below = x < 0.5
     y = select(is_below, 1.0 - x, x)
     is_far = y >= float(_FAR)
@@ -106,7 +106,10 @@ def _log_gamma(x: Number) -> Number:
 
 @in_f64
 def _gamma(x: Number) -> Number:
-    """By reflection below 0.5. Powers in two halves, as the whole is too large before the result is."""
+    """Return gamma(x), by reflection below 0.5.
+
+    The power is computed in two halves, because the whole power overflows before the result does.
+    """
     is_below = x < 0.5
     y, factors, lost = _shifted(select(is_below, 1.0 - x, x))
     power = intrinsic("pow", y, y * 0.5 - 0.25)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""bf16 is carried as the integers of its bits: devices have no such type, and upstream would make it f32 in memory.
+"""Storage of bf16 as integers of its bits. Devices have no such type, and upstream would store f32.
 
-Arithmetic has been made f32's before, and conversions integers' (arith-emulate-unsupported-floats, arith-expand): what
-is left loads, stores, selects and passes on.
+Earlier passes have lowered arithmetic to f32 and conversions to integers (arith-emulate-unsupported-floats,
+arith-expand). The remaining operations load, store, select and pass on values.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..device_code import kernel_modules
 
-#: What may have them among its operands or results.
+#: Operations that may have bf16 operands or results.
 _MOVES = ("arith.constant", "arith.select", "arith.bitcast", "memref.", "scf.", "vector.", "builtin.", "gpu.", "spirv.")
 
 
 @register_pass
 class CarryFloats(Pass):
-    """Has kernels carry bf16 as i16."""
+    """Replace bf16 by i16 in kernels."""
 
     name: ClassVar[str] = "spirv-carry-floats"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "vector")
@@ -49,13 +49,13 @@ def _carry(op: Operation) -> None:
     if not changed:
         return
     if not op.name.startswith(_MOVES):
-        raise located_error(f"'{op.name}' op computes with bf16, which SPIR-V's devices do not", op.location)
+        raise located_error(f"'{op.name}' op computes with bf16, which SPIR-V devices do not support", op.location)
     if op.name == "arith.constant":
         op.attributes["value"] = _bits(op.attributes["value"], op.results[0].type)
 
 
 def _retype(op: Operation) -> None:
-    """What says the types of arguments or memory once more."""
+    """Update the type attribute of a function or global."""
     name = "function_type" if op.name == "gpu.func" else "type"
     type_ = op.attributes[name].value
     if name == "type":
@@ -66,7 +66,7 @@ def _retype(op: Operation) -> None:
 
 
 def _carried(type_: Type) -> Type | None:
-    """What is carried instead; None for other types."""
+    """Return the replacement of a type, or None for other types."""
     if type_ == ir.BF16Type.get():
         return ir.IntegerType.get_signless(16)
     if isinstance(type_, (ir.MemRefType, ir.VectorType)):

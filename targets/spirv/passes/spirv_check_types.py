@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Refuses kernels that work with types which the device lacks: drivers would say so when programs are loaded."""
+"""Check of kernels for types that the device lacks.
+
+Otherwise drivers would only report them when programs are loaded.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,9 @@ from ...gpu.kernels.outline import kernels_in
 from ..options import SEPARATOR
 
 _VIEWS = ("memref.extract_strided_metadata", "memref.reinterpret_cast")
-#: What is nobody's: constants have lost their places.
+#: Operations that are not checked: they do not compute, or have lost their locations.
 _PASSED_OVER = ("arith.constant", "builtin.unrealized_conversion_cast", *_VIEWS)
-#: What a device with a type says that it has, as Vulkan and OpenCL call it.
+#: Device features for each type, as Vulkan and OpenCL name them.
 _CAPABILITIES = {
     "vulkan": {
         "f64": "shaderFloat64",
@@ -29,20 +32,20 @@ _CAPABILITIES = {
     },
     "opencl": {"f64": "cl_khr_fp64", "f16": "cl_khr_fp16"},
 }
-#: Bytes have truth values and numbers of less bits.
+#: Truth values and smaller integers are stored as bytes.
 _NAMES = {"i1": "i8", "bf16": "i16"}
 
 
 @register_pass
 @dataclass(frozen=True)
 class CheckTypes(Pass):
-    """Refuses kernels that work with types which a device lacks."""
+    """Refuse kernels that use types which a device lacks."""
 
     name: ClassVar[str] = "spirv-check-types"
 
-    #: The interface that the code is for: vulkan or opencl.
+    #: Interface of the generated code: vulkan or opencl.
     api: str = "vulkan"
-    #: The types' names, f64+f16.
+    #: Names of the missing types, such as f64+f16.
     lacks: str = ""
 
     def run(self, op: Operation) -> None:
@@ -52,9 +55,9 @@ class CheckTypes(Pass):
                 found = next((name for name in _types_of(each) if name in lacking), None)
                 if found is not None:
                     where = f"kernel '{symbol_name(kernel)}': '{each.name}' op"
-                    text = f"{where} works with {found}, which target '{self.api}{{lacks={self.lacks}}}' has not"
+                    text = f"{where} uses {found}, which target '{self.api}{{lacks={self.lacks}}}' lacks"
                     has = _CAPABILITIES[self.api].get(found)
-                    raise located_error(text, each.location, [f"devices that have it say so: {has}"] if has else [])
+                    raise located_error(text, each.location, [f"devices that support it report {has}"] if has else [])
 
 
 def _types_of(op: Operation) -> Iterator[str]:
@@ -62,5 +65,5 @@ def _types_of(op: Operation) -> Iterator[str]:
         type_ = value.type
         is_memory = isinstance(type_, ir.MemRefType)
         name = str(type_.element_type if is_memory or isinstance(type_, ir.VectorType) else type_)
-        # In registers truth values are no numbers.
+        # Truth values in registers are not numbers.
         yield _NAMES.get(name, name) if is_memory or name != "i1" else name

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules of kernels become modules of SPIR-V.
+"""Conversion of kernel modules to SPIR-V modules.
 
-For Vulkan one for each kernel, as drivers read all of a module when they make one kernel ready; for OpenCL one for all,
-as that builds programs.
+For Vulkan there is one module per kernel, because drivers read the whole module when they create a kernel's pipeline.
+For OpenCL, which builds programs, there is one module for all kernels.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ....bindings.pass_manager import run_upstream
 from ....dialects.core.ir_attributes import WORDS
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ...core.backend import Machine
+from ...core.machine import Machine
 from ..abi import SHUFFLES
 from ..device_code import kernel_modules, kernels_of
 from ..environment import EXTENSIONS, environment, spirv_version
@@ -27,27 +27,27 @@ from ..exact_arithmetic import require, say_exact
 
 _ENTRY = "spirv.entry_point_abi"
 _ENVIRONMENT = "spirv.target_env"
-#: Of a kernel's attributes; others would be decorations.
+#: Attributes of a kernel that stay. Others would become decorations.
 _KEPT = ("sym_name", "function_type", "gpu.kernel", "kernel")
-#: A block's size is first: it names the other ones.
+#: The block size comes first, because it refers to the other constants.
 _CONSTANTS = ("spirv.SpecConstantComposite", "spirv.SpecConstant")
-#: Of upstream's: what entry points say, and which capabilities there have to be.
+#: Upstream's passes for the declarations of entry points and capabilities.
 _FINISH = "spirv-lower-abi-attrs canonicalize cse spirv-update-vce".split()
 
 
 @register_pass
 @dataclass(frozen=True)
 class Convert(Pass):
-    """Takes kernels to the dialect spirv."""
+    """Convert kernels to the dialect spirv."""
 
     name: ClassVar[str] = "spirv-convert"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "gpu", "math", "scf", "spirv", "vector")
 
-    #: The interface that the code is for: vulkan or opencl.
+    #: Interface of the generated code: vulkan or opencl.
     api: str = "vulkan"
-    #: How many threads shuffle.
+    #: Number of threads per subgroup.
     subgroup: int = Machine.warp
-    #: Vulkan's, where the code is for that.
+    #: Version of Vulkan, if the code is for Vulkan.
     version: str = "1.2"
 
     def run(self, op: Operation) -> None:
@@ -93,13 +93,13 @@ class Convert(Pass):
             del kernel.attributes[name]
         said = f"workgroup_size = [{x}, {y}, {z}]"
         if self.api == "opencl" and operations_named(kernel, *SHUFFLES):
-            # Drivers of Vulkan are told when they make a kernel ready.
+            # For Vulkan the size is set at pipeline creation.
             said += f", subgroup_size = {self.subgroup}"
         kernel.attributes[_ENTRY] = ir.Attribute.parse(f"#spirv.entry_point_abi<{said}>")
 
 
 def _without_bindings(module: Operation) -> None:
-    """Upstream binds what is pushed, as if it were memory; what is other kernels' goes: variables, sizes of blocks."""
+    """Remove upstream's bindings of push constants, and the variables and block sizes of other kernels."""
     ops = operations_of(module.regions[0].blocks[0])
     used = _used_symbols(module, ops)
     for entry in [each for each in ops if each.name == "spirv.EntryPoint"]:
@@ -114,7 +114,7 @@ def _without_bindings(module: Operation) -> None:
 
 
 def _used_symbols(module: Operation, ops: Sequence[Operation]) -> set[str]:
-    """Of variables and constants; a block's size is used with the constant that it is made of."""
+    """Return the used variables and constants. A block size is used if its specialization constant is."""
     users = {"spirv.mlir.addressof": "variable", "spirv.mlir.referenceof": "spec_const"}
     used = {each.attributes[users[each.name]].value for each in operations_in(module) if each.name in users}
     for each in [each for each in ops if each.name == _CONSTANTS[0]]:
@@ -125,7 +125,7 @@ def _used_symbols(module: Operation, ops: Sequence[Operation]) -> set[str]:
 
 
 def _tell_atomics(module: Operation) -> None:
-    """Upstream forgets what atomic operations on 64 bits need."""
+    """Require the capability for 64-bit atomic operations, which upstream omits."""
     wide = ir.IntegerType.get_signless(64)
     atomics = [each for each in operations_in(module) if each.name.startswith("spirv.Atomic")]
     if any(each.results[0].type == wide for each in atomics):
@@ -133,8 +133,10 @@ def _tell_atomics(module: Operation) -> None:
 
 
 def _say_version(module: Operation, version: str) -> None:
-    """Upstream says the oldest, in which entry points would name less; what were extensions is part of this one, but
-    for those that are part of none.
+    """Set the version of SPIR-V.
+
+    Upstream states the oldest version, in which entry points list fewer variables. Extensions are part of the new
+    version, except for the ones in `EXTENSIONS`.
     """
     triple = str(module.attributes["vce_triple"])
     kept = ", ".join(each for each in EXTENSIONS["vulkan"].split() if each in triple)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""x * y + z rounded once, on devices that round twice: functions are made of it (targets/llvm/intrinsics).
+"""Emulation of x * y + z with a single rounding, for devices that round twice.
 
-Vulkan lets devices do so, and does not tell; nearly all have an instruction that does not.
+Intrinsic functions rely on it (targets/llvm/intrinsics). Vulkan allows devices to round twice and does not report it,
+but nearly all have a fused instruction.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ...gpu.kernels.outline import kernels_in
 
-#: Splits an f64 in two of half the bits.
+#: Factor that splits an f64 into two parts with half the bits.
 _SPLITTER = 2.0**27 + 1
 
 
 @register_pass
 class EmulateFma(Pass):
-    """Computes math.fma by other arithmetic that rounds it once, or hardly ever twice."""
+    """Compute math.fma by other arithmetic that rounds once, or very rarely twice."""
 
     name: ClassVar[str] = "spirv-emulate-fma"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
@@ -41,13 +42,16 @@ class EmulateFma(Pass):
 
 
 def _wide(x: Number, y: Number, z: Number) -> Number:
-    """The product is exact in f64."""
+    """Return the result in f64, in which the product is exact."""
     x, y, z = (each.to("f64") for each in (x, y, z))
     return (x * y + z).to("f32")
 
 
 def _in_parts(x: Number, y: Number, z: Number) -> Number:
-    """The product as a sum of two numbers, and the sum as one; of what is infinite as the device does it."""
+    """Return the result with the product and the sum as pairs of numbers.
+
+    Infinite values use the device's arithmetic.
+    """
     product = x * y
     (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
     product_rest = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arithmetic with a constant 0.0 on lavapipe, which takes x * 0.0 for 0.0, x + 0.0 for x, and leaves x / 0.0 to chance
-(gallivm's lp_build_mul, lp_build_add, lp_build_div), however exact it is told to be.
+"""Hiding of constant zeros from lavapipe.
+
+lavapipe folds x * 0.0 to 0.0 and x + 0.0 to x, and leaves x / 0.0 undefined (gallivm's lp_build_mul, lp_build_add,
+lp_build_div). It does so even if exact arithmetic is requested.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _ARITHMETIC = frozenset(f"arith.{name}" for name in ("addf", "subf", "mulf", "di
 
 @register_pass
 class HideZeros(Pass):
-    """Has arithmetic with a constant 0.0 read that where the driver does not see what it is."""
+    """Replace constant 0.0 operands by values that the driver cannot recognize."""
 
     name: ClassVar[str] = "spirv-hide-zeros"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "gpu", "vector")
@@ -40,7 +42,7 @@ class HideZeros(Pass):
 
 
 def _constant(value: Value) -> float | None:
-    """What is in all lanes, where that is known."""
+    """Return the value of all lanes, or None if unknown."""
     made = made_by(value, "arith.constant")
     if made is None:
         return None
@@ -55,7 +57,7 @@ def _constant(value: Value) -> float | None:
 
 
 def _hidden(zero: Value, *, is_negative: bool) -> Value:
-    """The number of a block in the third dimension, of which there is one alone: all its bits are 0."""
+    """Return a zero from the bits of the block index in the third dimension, which has size 1."""
     element: Type = zero.type.element_type if is_vector(zero) else zero.type
     place = result_of("gpu.block_id", [], ir.IndexType.get(), dimension=ir.Attribute.parse("#gpu<dim z>"))
     bits = number(place).to("i32").value

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Branches between blocks become loops and conditions with one way in and one out: all that SPIR-V has.
+"""Lifting of branches between blocks to structured loops and conditions, the only control flow of SPIR-V.
 
-Asserts are such branches, from anywhere to the end of a kernel. Upstream lifts those of func.func.
+Assertions are such branches, from anywhere to the end of a kernel. Upstream only lifts func.func.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ...host.llvm_ops import type_of
 
 @register_pass
 class LiftBranches(Pass):
-    """Has kernels made of loops and conditions instead of blocks that branch."""
+    """Replace branches between blocks in kernels by structured loops and conditions."""
 
     name: ClassVar[str] = "spirv-lift-branches"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "cf", "func", "scf", "ub")
@@ -40,7 +40,7 @@ def _lift(kernel: Operation) -> None:
         attributes = {each: kernel.attributes[each] for each in ("sym_name", "function_type")}
         function = ir.Operation.create("func.func", attributes=attributes, regions=1)
     _move(kernel, function, "gpu.return", "func.return")
-    # By the module: upstream looks for functions inside.
+    # The pass runs on the module, because upstream searches for functions inside.
     run_upstream(kernel.parent, ["lift-cf-to-scf"], verify=False)
     _move(function, kernel, "func.return", "gpu.return")
     function.erase()
@@ -68,7 +68,7 @@ def _move(source: Operation, to: Operation, old: str, new: str) -> None:
 
 
 def _as_conditions(switch: Operation) -> None:
-    """One condition inside the other: upstream has no switch of SPIR-V."""
+    """Replace a switch by nested conditions, because upstream cannot convert it to SPIR-V."""
     usual, *cases = switch.regions
     types = [each.type for each in switch.results]
     values = list(switch.attributes["cases"])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What kernels do with memory, on pointers of SPIR-V: made from addresses, or of variables where it is a block's or a
-thread's own.
+"""Lowering of memory accesses in kernels to SPIR-V pointers.
 
-Upstream does not: it binds memory of one dimension to interfaces, and knows no addresses.
+Pointers come from addresses, or from variables for the memory of a block or a thread. Upstream only binds
+one-dimensional memory to interfaces, and supports no addresses.
 """
 
 from __future__ import annotations
@@ -40,27 +40,27 @@ from ..emit import (
 from ..matrix_values import layout_of, name_matrices, row_length
 from ..memory_views import Base, View, Views, dense, from_memory, in_memory, to_memory
 
-#: The most lanes of SPIR-V's vectors.
+#: Most lanes of SPIR-V's vectors.
 _LANES = 4
-#: What is left of memrefs when everything is a pointer.
+#: Operations that describe memrefs, which are erased when all accesses use pointers.
 _DESCRIBING = (
     "memref.cast memref.view memref.memory_space_cast memref.get_global memref.reinterpret_cast "
     "memref.extract_strided_metadata memref.alloca builtin.unrealized_conversion_cast llvm.insertvalue "
     "llvm.mlir.poison llvm.cmpxchg"
 ).split()
-#: By the numbers of arith's enumeration.
+#: By the values of arith's enumeration.
 _ATOMIC = {1: "IAdd", 2: "And", 6: "SMax", 7: "UMax", 10: "SMin", 11: "UMin", 14: "Or", 15: "Xor"}
 
 
 @register_pass
 @dataclass(frozen=True)
 class LowerMemory(Pass):
-    """Has kernels read and write memory by pointers of SPIR-V."""
+    """Lower memory accesses in kernels to SPIR-V pointers."""
 
     name: ClassVar[str] = "spirv-lower-memory"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "spirv", "vector")
 
-    #: The interface that the code is for: vulkan or opencl.
+    #: Interface of the generated code: vulkan or opencl.
     api: str = "vulkan"
 
     def run(self, op: Operation) -> None:
@@ -72,7 +72,7 @@ class LowerMemory(Pass):
 
 
 def _shared(module: Operation) -> dict[str, tuple[Type, Type]]:
-    """The blocks' memory becomes variables: their types, and what their elements are, by name."""
+    """Replace the blocks' memory by variables. Return their types and element types by name."""
     found: dict[str, tuple[Type, Type]] = {}
     for each in [each for each in operations_of(module.regions[0].blocks[0]) if each.name == "memref.global"]:
         type_ = each.attributes["type"].value
@@ -90,7 +90,7 @@ class _Kernel:
         self._kernel, self._api = kernel, api
         self._storage = DEVICE_STORAGE[api]
         self._views = Views(self._storage, shared)
-        #: What llvm.cmpxchg has given: the old value, and whether it was the expected one.
+        #: Results of llvm.cmpxchg: the old value, and whether it was the expected one.
         self._exchanged: dict[Value, tuple[Value, Value]] = {}
 
     def lower(self) -> None:
@@ -122,7 +122,7 @@ class _Kernel:
     # ---- memrefs ----
 
     def own(self, op: Operation) -> None:
-        """Memory of a thread's own."""
+        """Lower an allocation in a thread's own memory to a variable."""
         type_ = op.results[0].type
         element = in_memory(type_.element_type)
         pointer = pointer_type(array_type(math.prod(type_.shape), element), OWN_STORAGE)
@@ -144,7 +144,7 @@ class _Kernel:
             result.replace_all_uses_with(as_index(value).value)
 
     def address(self, op: Operation) -> None:
-        """Of a memref, taken out of a descriptor; or one of the two values of an exchange."""
+        """Lower the extraction of a memref's address from a descriptor, or of a result of an exchange."""
         exchanged = self._exchanged.get(op.operands[0])
         if exchanged is not None:
             replace_op(op, [exchanged[op.attributes["position"][0]]])
@@ -192,7 +192,7 @@ class _Kernel:
         op.erase()
 
     def _parts(self, view: View, type_: Type) -> list[tuple[int, int]]:
-        """The pieces in which a vector's neighbours are read or written: first lanes and counts."""
+        """Return the pieces of a vector that are accessed at once: first lanes and counts."""
         (lanes,) = type_.shape
         at_once = _LANES if view.base.storage == self._storage else 1
         return [(first, min(at_once, lanes - first)) for first in range(0, lanes, at_once)]
@@ -232,7 +232,7 @@ class _Kernel:
     # ---- addresses ----
 
     def further(self, op: Operation) -> None:
-        """An address so many bytes behind another."""
+        """Lower an address computation to an addition of bytes."""
         base, *given = op.operands
         (index,) = op.attributes["rawConstantIndices"]
         replace_op(op, [(as_i64(base) + (as_i64(given[0]) if given else index)).value])
@@ -247,7 +247,10 @@ class _Kernel:
         op.erase()
 
     def exchange(self, op: Operation) -> None:
-        """Takes the place's old value, and tells whether it was what was expected."""
+        """Lower a compare-exchange to an atomic operation.
+
+        Record the old value, and whether it was the expected one.
+        """
         address, expected, value = op.operands
         attributes = {
             "memory_scope": scope("Device"),
@@ -261,7 +264,7 @@ class _Kernel:
 
 
 def _alignment(op: Operation, first: int, view: View) -> int:
-    """Of a part of a vector, that the whole one's says."""
+    """Return the alignment of a part of a vector, derived from that of the whole vector."""
     bytes_ = storage_bytes(view.element)
     if "alignment" not in op.attributes:
         return bytes_

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Barriers of a block, and what the threads of a subgroup tell each other, as SPIR-V says them.
+"""Lowering of barriers and subgroup shuffles to SPIR-V.
 
-Upstream's barrier is for the block's own memory alone; kernels pass each other what is in the device's, too.
+Upstream's barrier only covers the block's own memory, but kernels also pass values through device memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ....emit.arithmetic import result_of
 from ....emit.numbers import as_i64, constant
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ...core.backend import Machine
+from ...core.machine import Machine
 from ...gpu.emit.threads import thread_id, threads_of
 from ...gpu.kernels.outline import kernels_in
 from ..emit import (
@@ -38,16 +38,16 @@ from ..emit import (
 @register_pass
 @dataclass(frozen=True)
 class LowerThreads(Pass):
-    """Has kernels wait and shuffle by operations of SPIR-V."""
+    """Lower barriers and shuffles in kernels to SPIR-V operations."""
 
     name: ClassVar[str] = "spirv-lower-threads"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "gpu", "spirv")
 
-    #: The interface that the code is for: vulkan or opencl.
+    #: Interface of the generated code: vulkan or opencl.
     api: str = "vulkan"
-    #: How many threads shuffle; what is farther apart meets in the block's memory.
+    #: Number of threads that shuffle. Threads farther apart exchange values through the block's memory.
     subgroup: int = Machine.warp
-    #: Threads that a block may have.
+    #: Most threads per block.
     most: int = Machine.block_threads
 
     def run(self, op: Operation) -> None:
@@ -66,7 +66,7 @@ class LowerThreads(Pass):
     def _check(self, kernel: Operation) -> None:
         if threads_of(kernel) > self.most:
             text = f"kernel '{symbol_name(kernel)}' has blocks of {threads_of(kernel)} threads, {self.most} at most"
-            raise located_error(text, kernel.location, ["the target's option says how many: threads"])
+            raise located_error(text, kernel.location, ["the target's option 'threads' sets the maximum"])
 
     def _barrier(self) -> None:
         attributes = {
@@ -77,11 +77,11 @@ class LowerThreads(Pass):
         ir.Operation.create("spirv.ControlBarrier", attributes=attributes)
 
     def _shuffle(self, shuffle: Operation, far: _Far) -> None:
-        """All threads of a subgroup take part: each gets a value."""
+        """Lower a shuffle. All threads of a subgroup take part, and each receives a value."""
         value, lane, _ = shuffle.operands
         mode = str(shuffle.attributes["mode"]).removesuffix(">").split()[-1]
         if mode != "xor":
-            raise located_error(f"SPIR-V's targets have no shuffle of the mode {mode}", shuffle.location)
+            raise located_error(f"SPIR-V targets do not support shuffles of mode {mode}", shuffle.location)
         across = constant_of(lane)
         if across is not None and across >= self.subgroup:
             made = far.exchanged(value, across)
@@ -93,7 +93,7 @@ class LowerThreads(Pass):
 
 
 class _Far:
-    """Values of threads of a block that are in several subgroups, by its memory: all threads of the block take part."""
+    """Exchange of values between subgroups of a block through its memory. All threads of the block take part."""
 
     def __init__(self, kernel: Operation, wait: Callable[[], None]):
         self._kernel, self._wait = kernel, wait

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arithmetic in terms of which upstream and drivers make no mistakes.
+"""Rewriting of arithmetic that upstream or drivers compute wrongly.
 
-Remainders of upstream's are wrong for the smallest integer, and for 64 bits. Mesa 22 takes the comparison of an i32 as
-i64 with a constant to be always true, or never: it is made of 32 bits here, which is less to do, too. What is wider
-than f32 is not made of bf16 at once, and integers of three, five, six or seven bits are the low bits of others.
-Vulkan's remainders of floats are as inexact as the quotient; its rounding of f64 is not right on Mesa.
+Upstream's remainders are wrong for the smallest integer, and for 64 bits. Mesa 22 evaluates the comparison of a widened
+i32 with a constant as always true or always false. Here the comparison stays 32 bits wide, which is also cheaper. bf16
+is converted to types wider than f32 through f32. Integers of three, five, six or seven bits become the low bits of
+other integers. Vulkan's float remainders are as inexact as the quotient, and Mesa rounds f64 incorrectly.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from ....passes.core.registry import register_pass
 from ...gpu.kernels.outline import kernels_in
 from ..float_remainder import float_remainder
 
-#: Comparisons by arith's numbers: the same with the operands in the other order.
+#: Predicates of arith, by number, for swapped operands.
 _SWAPPED = {0: 0, 1: 1, 2: 4, 3: 5, 4: 2, 5: 3}
-#: What a comparison with a larger number than any gives, and with a smaller one.
+#: Predicates that are true for a constant above the range of the operand, and below it.
 _BELOW, _ABOVE = {1, 2, 3}, {1, 4, 5}
 _WIDENING = ("arith.extsi", "arith.index_cast")
 
@@ -33,12 +33,12 @@ _WIDENING = ("arith.extsi", "arith.index_cast")
 @register_pass
 @dataclass(frozen=True)
 class RewriteArithmetic(Pass):
-    """Says remainders, comparisons and conversions so that they come out right."""
+    """Rewrite remainders, comparisons and conversions so that their results are correct."""
 
     name: ClassVar[str] = "spirv-rewrite-arithmetic"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "math", "scf", "vector")
 
-    #: The interface that the code is for: vulkan or opencl.
+    #: Interface of the generated code: vulkan or opencl.
     api: str = "vulkan"
 
     def run(self, op: Operation) -> None:
@@ -52,7 +52,7 @@ class RewriteArithmetic(Pass):
 
 
 def _remainder(op: Operation) -> None:
-    """Of the sign of what is divided, as division goes towards 0."""
+    """Compute the remainder with the sign of the dividend, as division truncates."""
     x, y = op.operands
     quotient = number(result_of("arith.divsi", [x, y], x.type))
     replace_op(op, [(number(x) - quotient * number(y)).value])
@@ -79,7 +79,7 @@ def _compare(op: Operation) -> None:
 
 
 def _narrow(value: Value) -> Value | None:
-    """The integer that was made wider, with its sign."""
+    """Return the integer before sign extension."""
     maker = made_by(value, *_WIDENING)
     if maker is None or not isinstance(maker.operands[0].type, ir.IntegerType):
         return None
@@ -96,7 +96,7 @@ def _widen(op: Operation) -> None:
 
 
 def _low_bits(op: Operation) -> None:
-    """What was cut to a number of bits that is no power of two, and is wider again."""
+    """Replace a truncation to a width that is not a power of two, followed by an extension, with a mask."""
     cut = made_by(op.operands[0], "arith.trunci")
     if cut is None or not (kept := _element(op.operands[0].type).width) & (kept - 1):
         return
@@ -110,7 +110,7 @@ def _low_bits(op: Operation) -> None:
 
 
 def _from_truth(op: Operation) -> None:
-    """A truth value as an index."""
+    """Convert a truth value to an index."""
     if op.operands[0].type == ir.IntegerType.get_signless(1):
         wide = result_of("arith.extui", [op.operands[0]], ir.IntegerType.get_signless(64))
         replace_op(op, [result_of("arith.index_cast", [wide], op.results[0].type)])
@@ -121,7 +121,7 @@ def _float_remainder(op: Operation) -> None:
 
 
 def _round(op: Operation) -> None:
-    """By adding and taking off where the numbers that there are are whole; of f64."""
+    """Round f64 by adding and subtracting a number at which the spacing of floats is 1."""
     (x,) = map(number, op.operands)
     if x.dtype != "f64":
         return

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How many threads a block has is a specialization constant of a kernel whose threads do nothing together.
+"""Specialization constants for the number of threads per block of kernels without cooperation.
 
-Who makes it ready for a device with fewer threads says fewer, and launches as many more blocks. The kernel takes its
-threads, in the order of their numbers, for those of the blocks that it was written for. Threads of other kernels share
-memory, wait for each other or shuffle: their tiles follow from how many they are.
+For devices with smaller blocks, the driver sets a smaller number and launches as many more blocks. The kernel maps its
+global thread numbers to the blocks that it was written for. Kernels with shared memory, barriers or shuffles keep their
+size, because their tiles depend on it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from ..abi import LEAST_THREADS
 from ..emit import block_size, value_of_constant
 
 _NUMBERS = ("gpu.block_id", "gpu.thread_id")
-#: Beside what else the dialect gpu has.
+#: Cooperation outside of the dialect gpu.
 _TOGETHER = ("memref.get_global",)
 
 
 @register_pass
 class SpecializeBlocks(Pass):
-    """Has the number of a block's threads be a constant that is told when a kernel is made ready, where it may be."""
+    """Make the number of threads per block a specialization constant if possible."""
 
     name: ClassVar[str] = "spirv-specialize-blocks"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "gpu", "spirv")
@@ -44,7 +44,7 @@ class SpecializeBlocks(Pass):
 
 
 def _are_together(kernel: Operation) -> bool:
-    """Whether a block's threads do something with one another."""
+    """Check whether the threads of a block cooperate."""
     alone = (*_NUMBERS, "gpu.return")
     names = {each.name for each in operations_in(kernel)}
     return any(name in _TOGETHER or (name.startswith("gpu.") and name not in alone) for name in names)
@@ -65,5 +65,5 @@ def _specialize(kernel: Operation) -> None:
         replace_op(each, [numbers[each.name]])
 
 
-#: A block, and a thread of it, of a thread among all.
+#: The block index and the thread index from a global thread number.
 _TAKEN_APART = {"gpu.block_id": "arith.divui", "gpu.thread_id": "arith.remui"}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Vectors of more than four lanes, which SPIR-V's shaders do not have, become scalars.
+"""Splitting of vectors with more than four lanes, which SPIR-V shaders lack.
 
-What reads and writes them stays: spirv-lower-memory does it four at a time. Of what is computed with them each lane is
-an operation, and loops and branches pass the lanes on, behind what else they pass.
+Loads and stores stay whole, because spirv-lower-memory splits them in pieces of four lanes. Other operations become one
+operation per lane. Loops and branches pass the lanes after their other values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PASSING = ("scf.if", "scf.for", "scf.while", "scf.yield", "scf.condition")
 
 @register_pass
 class SplitVectors(Pass):
-    """Has kernels compute with vectors of four lanes at most."""
+    """Limit the vectors in kernels to four lanes."""
 
     name: ClassVar[str] = "spirv-split-vectors"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "scf", "vector")
@@ -44,7 +44,7 @@ class SplitVectors(Pass):
 
 
 def _condition_of_lanes(select: Operation) -> None:
-    """SPIR-V selects lane by lane: before its version 1.4 a condition is as many."""
+    """Broadcast a scalar condition. Before version 1.4, SPIR-V selects vectors lane by lane only."""
     condition, type_ = select.operands[0], select.results[0].type
     if isinstance(type_, ir.VectorType) and not isinstance(condition.type, ir.VectorType):
         with select.location, ir.InsertionPoint(select):
@@ -72,7 +72,7 @@ def _split(op: Operation) -> None:
     elif op.name.startswith(("arith.", "math.")):
         _compute_lanes(op)
     else:
-        raise located_error(f"'{op.name}' op works on vectors that SPIR-V does not have", op.location)
+        raise located_error(f"'{op.name}' op uses vectors that SPIR-V does not support", op.location)
 
 
 def _compute_lanes(op: Operation) -> None:
@@ -89,7 +89,7 @@ def _lane(value: Value, lane: int) -> Value:
 
 
 def _pass_lanes(op: Operation) -> None:
-    """The operation once more, or what ends a block of it, with scalars in the place of wide vectors."""
+    """Rebuild an operation, or a terminator, with scalars in place of wide vectors."""
     made = _with_regions(op, _scalars(op.operands), _types([each.type for each in op.results]))
     for region in made.regions:
         for block in region.blocks:
@@ -107,7 +107,7 @@ def _with_regions(op: Operation, operands: Sequence[Value], results: Sequence[Ty
 
 
 def _take_lanes(block: Block) -> None:
-    """The block's arguments, in the order of `_scalars`."""
+    """Replace the block's arguments, in the order of `_scalars`."""
     old = list(block.arguments)
     if not any(_is_wide(each.type) for each in old):
         return
@@ -130,7 +130,7 @@ def _lanes(type_: Type) -> int:
 
 
 def _scalars(values: Sequence[Value]) -> list[Value]:
-    """The values that are no wide vectors, then those ones' lanes."""
+    """Return the values that are not wide vectors, then the lanes of the wide ones."""
     wide = [each for each in values if _is_wide(each.type)]
     return [
         *(each for each in values if not _is_wide(each.type)),
@@ -147,7 +147,7 @@ def _types(types: Sequence[Type]) -> list[Type]:
 
 
 def _vectors(types: Sequence[Type], scalars: Sequence[Value]) -> list[Value]:
-    """Values of these types, of what `_types` gives the types of."""
+    """Return values of `types` from scalars in the order of `_types`."""
     count = sum(not _is_wide(each) for each in types)
     narrow, lanes = iter(scalars[:count]), iter(scalars[count:])
     return [

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels take their arguments as words of 64 bits, addresses as numbers (targets/spirv/abi.py).
+"""Kernel arguments as 64-bit words, with addresses as numbers (targets/spirv/abi.py).
 
-For Vulkan they are push constants, and the number of blocks is the last of them; more than those hold are in memory, of
-which the address is pushed.
+For Vulkan the words are push constants, and the last one is the number of blocks. If they do not fit, they are in
+memory, and the only push constant is their address.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from ..emit import (
 @register_pass
 @dataclass(frozen=True)
 class TakeWords(Pass):
-    """Has kernels take their arguments as words of 64 bits."""
+    """Pass the arguments of kernels as 64-bit words."""
 
     name: ClassVar[str] = "spirv-take-words"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "gpu", "llvm", "scf", "spirv")
 
-    #: The interface that the code is for: vulkan or opencl.
+    #: Interface of the generated code: vulkan or opencl.
     api: str = "vulkan"
 
     def run(self, op: Operation) -> None:
@@ -73,8 +73,9 @@ class TakeWords(Pass):
 
 
 def _count_blocks(kernel: Operation, blocks: Value) -> None:
-    """Blocks are numbered along two dimensions, as there may be more than one has room for: the kernel's body, from the
-    insertion point on, is for those that there are to be.
+    """Number the blocks along two dimensions, since one may be too small.
+
+    The kernel's body from the insertion point on becomes conditional on a valid block number.
     """
     ids = [each for each in operations_named(kernel, "gpu.block_id") if dimension_of(each) == "x"]
     x, y = (_of_grid("block_id", dimension) for dimension in "xy")
@@ -116,7 +117,7 @@ def _pushed(kernel: Operation, count: int) -> list[Value]:
 
 
 def _from_word(word: Value, type_: Type, kernel: Operation) -> Value:
-    """An argument: what is narrower is in the word's lowest bits."""
+    """Return an argument from its word. Narrower values are in the lowest bits."""
     if type_ == _i(64):
         return word
     if type_ == type_of("ptr"):

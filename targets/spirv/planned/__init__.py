@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels of planned products by instructions that devices by SPIR-V have."""
+"""Kernels of planned products with SPIR-V instructions."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels whose subgroups multiply cooperative matrices: tensor cores and their like, by SPIR-V.
+"""Kernels with subgroups that multiply cooperative matrices, for instance on tensor cores.
 
-Blocks of both inputs come to shared memory; a subgroup loads matrices from there and adds products to matrices in its
-registers. Which thread has which element of a matrix only the device knows: in the end each of them goes through shared
-memory, from which threads read the results that they go on with.
+Blocks of both inputs are staged in shared memory. A subgroup loads matrices from there and accumulates products in
+matrices in its registers. Only the device knows the assignment of elements to threads. So each result matrix goes
+through shared memory at the end, from which threads read their results.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from ....emit.arithmetic import constant_value, result_of
 from ....emit.numbers import Number, Size, as_index
 from ....passes.schedule.plan import Plan
 from ...gpu.emit.memory_access import load, shared_memory, wait_for_block
-from ...gpu.planned.factors import Factors, factors_of
 from ...gpu.planned.group import GAP_BYTES, PlannedGroup, Tile
 from ...gpu.planned.kernel import Kernel, is_plain_product
+from ...gpu.planned.mma_operands import Factors, factors_of
 from ...gpu.planned.product_kernels import register_instruction
 from ..matrices import INSTRUCTION, Matrices, matrices_of_instruction
 
-#: What bodies multiply and add, by the names of factors. Sums of bytes wrap around.
+#: Operand types by the names of factors. Sums of bytes wrap around.
 KINDS = {
     "f16": Factors("f16", "f32", ("arith.extf",)),
     "i8": Factors("i8", "i32", ("arith.extsi",)),
     "ui8": Factors("i8", "i32", ("arith.extui",)),
 }
-#: Between a matrix's rows of results in shared memory, in elements.
+#: Padding between rows of results in shared memory, in elements.
 _GAP = GAP_BYTES // 4
 
 
 def result_bytes(matrices: Matrices) -> int:
-    """Of shared memory, for a subgroup."""
+    """Return the bytes of shared memory for the results of a subgroup."""
     return 4 * matrices.rows * (matrices.columns + _GAP)
 
 
 @register_instruction(INSTRUCTION)
 class CooperativeKernel(Kernel):
-    """Sums are matrices; of each a thread has some neighbours in some of its rows when they are done."""
+    """Kernel with matrices as sums. A thread receives adjacent elements of some rows of each finished matrix."""
 
     dialects = ("vector", "gpu")
 
@@ -76,10 +76,10 @@ class CooperativeKernel(Kernel):
         self._of_rows, self._of_columns = sides[self.tile.rows], sides[self.tile.columns]
 
     def steps_last(self, operand: int) -> bool | None:
-        """Matrices are loaded along their rows or their columns."""
+        """Return None, because matrices can be loaded along their rows or their columns."""
         return None
 
-    # ---- where a thread's results are ----
+    # ---- places of a thread's results ----
 
     @property
     def _subgroups_of_columns(self) -> int:
@@ -87,7 +87,7 @@ class CooperativeKernel(Kernel):
 
     @property
     def _rows_of_matrices(self) -> int:
-        """How many matrices of a subgroup are one below the other."""
+        """Number of a subgroup's matrices one below the other."""
         return self.tile.rows_of_thread // self.matrices.rows_of_thread
 
     def _first_row(self) -> Number:
@@ -147,7 +147,7 @@ class CooperativeKernel(Kernel):
 
     def _load(self, memories: Sequence[Value], stage: Number, step: int, which: int, side: Number) -> Value:
         staged, memory, is_left = self.staged[which], memories[which], which == self._of_rows
-        # Signs are the type's.
+        # The element type states the signedness.
         element = {"i8": "si8"}.get(self.matrices.factors, self.matrices.factors)
         if is_left:
             type_ = _matrix_type(self.matrices.rows, self.matrices.steps, element, "A")
@@ -160,7 +160,7 @@ class CooperativeKernel(Kernel):
         return result_of("gpu.subgroup_mma_load_matrix", [memory, *map(as_index, at)], type_, **attributes)
 
     def _read_results(self, sums: Sequence[Value], first: Sequence[Value]) -> list[Value]:
-        """A thread's results of all matrices, with what its sums start from."""
+        """Return a thread's results of all matrices, added to the initial values of its sums."""
         subgroups, width = self.tile.threads // self.matrices.threads, self.matrices.columns + _GAP
         memory = shared_memory(self.op.operation, [subgroups, self.matrices.rows, width], self._total, self.alignment)
         vectors, found = self.tile.vectors_of_thread, list(first)
@@ -186,10 +186,10 @@ class CooperativeKernel(Kernel):
 
 
 def _matrices_of(plan: Plan) -> Matrices:
-    """Raises Decline where the plan names none."""
+    """Return the matrices of the plan's instruction. Raises Decline for another instruction."""
     found = matrices_of_instruction(str(plan.instruction))
     if found is None:
-        raise Decline(f"'{plan.instruction}' names no cooperative matrices, as cooperative_f16_16x16x16_32 does")
+        raise Decline(f"'{plan.instruction}' does not name cooperative matrices, such as cooperative_f16_16x16x16_32")
     return found
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Plans of products by instructions that devices by SPIR-V have."""
+"""Plans of products by SPIR-V instructions."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of narrow numbers by cooperative matrices: subgroups of a block multiply some of them each."""
+"""Products of narrow numbers by cooperative matrices: each subgroup of a block multiplies several of them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from dataclasses import replace
 from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Plan
-from ...core.backend import Machine
-from ...gpu.planned.factors import factors_of
-from ...gpu.planned.made import factor_of
+from ...core.machine import Machine
+from ...gpu.planned.dequantized_operand import factor_of
+from ...gpu.planned.mma_operands import factors_of
 from ...gpu.plans.product import BlockShape, Sides, best_shape, check_reduction, plan_of_shape, sides_of
 from ...gpu.plans.strip import is_few
 from ..matrices import Matrices, matrices_of_instruction
 from ..planned.cooperative import KINDS, result_bytes
 
-#: Matrices of a subgroup, subgroups of a block (rows and columns of each), and the part of the time in which they
-#: multiply: the more each matrix loaded is used, the more.
+#: Matrices of a subgroup, subgroups of a block (rows and columns of each), and the fraction of time spent on
+#: multiplication. It grows with the reuse of each loaded matrix.
 _SHAPES = (
     ((2, 4), (4, 2), 1.0),
     ((2, 2), (4, 2), 0.8),
@@ -34,7 +34,7 @@ def plan_cooperative(op: StructuredOp, machine: Machine) -> Plan:
     check_reduction(op)
     sides = sides_of(op)
     if is_few(op, sides.rows) or is_few(op, sides.columns):
-        raise Decline("matrices would be empty mostly")
+        raise Decline("matrices would be mostly empty")
     matrices = _matrices(op, sides, machine)
     steps = math.prod(op.sizes[dim] or matrices.steps for dim in sides.steps)
     if steps < matrices.steps // 2:
@@ -55,7 +55,7 @@ def plan_cooperative(op: StructuredOp, machine: Machine) -> Plan:
 
 
 def _matrices(op: StructuredOp, sides: Sides, machine: Machine) -> Matrices:
-    """Raises Decline where the device has none for the body."""
+    """Return the matrices for the body. Raises Decline if the device has none."""
     reason = "the device has no cooperative matrices"
     for matrices in filter(None, map(matrices_of_instruction, machine.instructions)):
         try:
@@ -79,6 +79,6 @@ def _shapes(matrices: Matrices, depth: int) -> Iterator[BlockShape]:
 
 
 def _bytes(shape: BlockShape, matrices: Matrices, element: int, stages: int) -> int:
-    """Of shared memory: inputs' blocks, and what results go through."""
+    """Return the bytes of shared memory for the inputs' blocks and the exchange of results."""
     subgroups = shape.threads // matrices.threads
     return stages * shape.stage_bytes(matrices.lanes, element) + subgroups * result_bytes(matrices)
